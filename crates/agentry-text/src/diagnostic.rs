@@ -1,0 +1,152 @@
+//! The one shape in which every stage reports to a person or an editor.
+
+use std::fmt;
+
+use crate::edit::Fix;
+use crate::rule::Rule;
+use crate::source::Span;
+
+/// How bad a [`Diagnostic`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Note,
+    /// The agent can be used; it may not do what was meant.
+    Warning,
+    /// The agent cannot be used.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// A finding, ready to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is an instance of.
+    pub rule: &'static Rule,
+    /// The rule's own severity, unless configuration changed it.
+    pub severity: Severity,
+    /// One line, lower case, no full stop.
+    pub message: String,
+    /// The text to underline.
+    pub span: Span,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Other places that belong to the finding.
+    pub related: Vec<Label>,
+    /// How to mend it without a person.
+    pub fix: Option<Fix>,
+}
+
+/// A further place with a word about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What is to be seen there.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// A finding of `rule` at `span`.
+    pub fn new(rule: &'static Rule, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: rule.severity,
+            message: message.into(),
+            span,
+            hint: None,
+            related: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// Says what to do.
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what to do, if there is something to say.
+    pub fn hint_opt(&mut self, hint: Option<String>) -> &mut Self {
+        if hint.is_some() {
+            self.hint = hint;
+        }
+        self
+    }
+
+    /// Adds a further place.
+    pub fn related(&mut self, span: Span, message: impl Into<String>) -> &mut Self {
+        self.related.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Adds a way to mend it.
+    pub fn fix(&mut self, fix: Fix) -> &mut Self {
+        self.fix = Some(fix);
+        self
+    }
+}
+
+/// The findings so far: what every reader and every check reports into.
+#[derive(Debug, Default)]
+pub struct Findings {
+    list: Vec<Diagnostic>,
+}
+
+impl Findings {
+    /// Reports a finding and gives it back for a hint or a fix.
+    pub fn add(
+        &mut self,
+        rule: &'static Rule,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Diagnostic::new(rule, span, message))
+    }
+
+    /// Reports a finding made elsewhere.
+    pub fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        let at = self.list.len();
+        self.list.push(diagnostic);
+        &mut self.list[at]
+    }
+
+    /// Takes over all of `other`.
+    pub fn extend(&mut self, other: Findings) {
+        self.list.extend(other.list);
+    }
+
+    /// The findings, in the order of being reported.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Whether a finding is an error.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|found| found.severity == Severity::Error)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The findings in source order; a finding that was reported twice is kept once.
+    pub fn into_sorted(self) -> Vec<Diagnostic> {
+        let mut list = self.list;
+        list.sort_by(|a, b| {
+            (a.span, a.rule.code, &a.message).cmp(&(b.span, b.rule.code, &b.message))
+        });
+        list.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
+        list
+    }
+}

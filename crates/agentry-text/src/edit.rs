@@ -1,0 +1,106 @@
+//! Changes to text, and whether they may be made without asking.
+
+use crate::source::Span;
+
+/// Replaces the text at a span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced; empty to insert.
+    pub span: Span,
+    /// What takes its place.
+    pub text: String,
+}
+
+/// A way to mend a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, as an order: `quote the value`.
+    pub title: String,
+    /// The changes; they do not overlap.
+    pub edits: Vec<Edit>,
+    /// Whether `--fix` makes them.
+    pub applicability: Applicability,
+}
+
+/// Who may apply a [`Fix`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applicability {
+    /// Keeps the meaning: made by `--fix`.
+    Safe,
+    /// May change the meaning: made by `--fix-unsafe`.
+    Unsafe,
+}
+
+impl Fix {
+    /// A change that keeps the meaning.
+    pub fn safe(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        Self::one(title, span, text, Applicability::Safe)
+    }
+
+    /// A change that a person should look at.
+    pub fn unsafe_(title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        Self::one(title, span, text, Applicability::Unsafe)
+    }
+
+    fn one(
+        title: impl Into<String>,
+        span: Span,
+        text: impl Into<String>,
+        applicability: Applicability,
+    ) -> Self {
+        let edits = vec![Edit { span, text: text.into() }];
+        Self { title: title.into(), edits, applicability }
+    }
+}
+
+/// Applies as many of `fixes` to `text` as do not overlap, first come first served. All edits must
+/// be of the one file whose text this is; gives the new text and how many fixes it holds.
+pub fn apply<'a>(text: &str, fixes: impl IntoIterator<Item = &'a Fix>) -> (String, usize) {
+    let mut taken: Vec<&Edit> = Vec::new();
+    let mut count = 0;
+    for fix in fixes {
+        let fits = |edit: &Edit| {
+            text.get(edit.span.range()).is_some() && !taken.iter().any(|other| clash(edit, other))
+        };
+        if fix.edits.iter().all(fits) {
+            taken.extend(&fix.edits);
+            count += 1;
+        }
+    }
+    taken.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in taken {
+        let range = edit.span.range();
+        out.push_str(text.get(at..range.start).unwrap_or(""));
+        out.push_str(&edit.text);
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    (out, count)
+}
+
+/// Two edits clash when they overlap or start at the same byte.
+fn clash(a: &Edit, b: &Edit) -> bool {
+    a.span.start == b.span.start || (a.span.start < b.span.end && b.span.start < a.span.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::FileId;
+
+    #[test]
+    fn overlapping_fixes_wait_for_the_next_round() {
+        let fix = |start, end, text: &str| Fix::safe("x", Span::new(FileId(0), start, end), text);
+        let cases = [
+            (vec![fix(0, 1, "A"), fix(2, 3, "C")], "AbC", 2),
+            (vec![fix(0, 2, "x"), fix(1, 3, "y")], "xc", 1),
+            (vec![fix(1, 1, "-"), fix(1, 1, "+")], "a-bc", 1),
+            (vec![fix(9, 12, "out of the text")], "abc", 0),
+        ];
+        for (fixes, expected, count) in cases {
+            assert_eq!(apply("abc", &fixes), (expected.to_owned(), count));
+        }
+    }
+}

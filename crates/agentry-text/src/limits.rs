@@ -1,0 +1,14 @@
+//! How large things may be. Every limit has a clear error; none fails open.
+
+/// The most bytes that one file of an agent may have.
+pub const FILE_BYTES: u64 = 1024 * 1024;
+/// The most bytes of one instruction text.
+pub const INSTRUCTION_BYTES: usize = 256 * 1024;
+/// The deepest nesting of YAML, TOML, JSON and ACL.
+pub const DEPTH: usize = 64;
+/// The most values of one YAML, TOML, JSON or ACL document, aliases expanded.
+pub const NODES: usize = 20_000;
+/// The most bases above an agent.
+pub const BASES: usize = 16;
+/// The most files that take part in one agent.
+pub const FILES: usize = 10_000;

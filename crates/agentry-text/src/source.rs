@@ -1,0 +1,218 @@
+//! Where text came from: files, byte ranges, and values that remember them.
+
+use std::sync::Arc;
+
+/// One file of a compilation. Has no path of its own: [`Sources`] maps it to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A byte range in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The file the range is in.
+    pub file: FileId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The range of bytes `start..end` of `file`.
+    pub fn new(file: FileId, start: usize, end: usize) -> Self {
+        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self { file, start: offset(start), end: offset(end.max(start)) }
+    }
+
+    /// The very start of `file`, for a finding about the whole of it.
+    pub fn start_of(file: FileId) -> Self {
+        Self::new(file, 0, 0)
+    }
+
+    /// The range as indices into the text of its file.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The least range that holds both; `self` when they are in different files.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        if self.file == other.file {
+            Self { start: self.start.min(other.start), end: self.end.max(other.end), ..self }
+        } else {
+            self
+        }
+    }
+
+    /// The same range, shifted right: how a part of a file reports into the whole of it.
+    #[must_use]
+    pub fn shifted(self, by: usize) -> Self {
+        let range = self.range();
+        Self::new(self.file, range.start + by, range.end + by)
+    }
+}
+
+/// A value, and the text it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was written.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// A value with its place.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+
+    /// The value turned into another, in the same place.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Spanned<U> {
+        Spanned { value: change(self.value), span: self.span }
+    }
+
+    /// The same place with a borrowed value.
+    pub fn as_ref(&self) -> Spanned<&T> {
+        Spanned { value: &self.value, span: self.span }
+    }
+}
+
+impl<T> std::ops::Deref for Spanned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// The text of one file, and the number by which spans name it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The number that spans carry.
+    pub id: FileId,
+    /// As a person would name it, with `/` between its parts.
+    pub path: Arc<str>,
+    /// The whole text, without a byte order mark.
+    pub text: Arc<str>,
+}
+
+impl Source {
+    /// A file with its text.
+    pub fn new(id: FileId, path: &str, text: &str) -> Self {
+        Self { id, path: path.into(), text: text.into() }
+    }
+
+    /// The text at `span`; empty when the span does not fit the text.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or("")
+    }
+
+    /// The span of the whole file.
+    pub fn whole(&self) -> Span {
+        Span::new(self.id, 0, self.text.len())
+    }
+}
+
+/// Line and column of a byte, both counted from 1; columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+}
+
+/// The files of one compilation, by their [`FileId`].
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+}
+
+impl Sources {
+    /// Takes a file in and gives it its number.
+    pub fn add(&mut self, path: &str, text: &str) -> Source {
+        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        let source = Source::new(id, path, text);
+        self.files.push(source.clone());
+        source
+    }
+
+    /// The file with that number.
+    pub fn get(&self, id: FileId) -> Option<&Source> {
+        self.files.get(id.0 as usize)
+    }
+
+    /// Every file, in the order of being added.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.files.iter()
+    }
+
+    /// The text at `span`.
+    pub fn slice(&self, span: Span) -> &str {
+        self.get(span.file).map_or("", |source| source.slice(span))
+    }
+
+    /// The path of the file of `span`.
+    pub fn path(&self, span: Span) -> &str {
+        self.get(span.file).map_or("", |source| &source.path)
+    }
+
+    /// Where `span` starts.
+    pub fn start(&self, span: Span) -> Position {
+        self.position(span.file, span.start as usize)
+    }
+
+    /// Where `span` ends (the position after its last character).
+    pub fn end(&self, span: Span) -> Position {
+        self.position(span.file, span.end as usize)
+    }
+
+    fn position(&self, file: FileId, at: usize) -> Position {
+        let text = self.get(file).map_or("", |source| &*source.text);
+        position(text, at)
+    }
+}
+
+/// The position of byte `at` of `text`. A lone CR ends a line, as LF and CRLF do.
+pub fn position(text: &str, at: usize) -> Position {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let before = text.get(..at).unwrap_or("");
+    let (mut line, mut start) = (1, 0);
+    let mut bytes = before.bytes().enumerate().peekable();
+    while let Some((index, byte)) = bytes.next() {
+        let next_is_lf = text.as_bytes().get(index + 1) == Some(&b'\n');
+        if byte == b'\n' || (byte == b'\r' && !next_is_lf) {
+            line += 1;
+            start = index + 1;
+        }
+    }
+    let column = before.get(start..).map_or(0, |rest| rest.chars().count()) + 1;
+    Position { line, column }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters() {
+        let cases = [
+            ("", 0, (1, 1)),
+            ("ab", 1, (1, 2)),
+            ("a\nb", 2, (2, 1)),
+            ("a\r\nb", 3, (2, 1)),
+            ("a\rb", 2, (2, 1)),
+            ("é\u{1F680}x", 6, (1, 3)),
+            ("a\n", 2, (2, 1)),
+            ("a", 99, (1, 2)),
+            ("é", 1, (1, 1)),
+        ];
+        for (text, at, (line, column)) in cases {
+            assert_eq!(position(text, at), Position { line, column }, "{text:?} at {at}");
+        }
+    }
+}

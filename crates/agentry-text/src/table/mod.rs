@@ -1,0 +1,213 @@
+//! Field tables: one description of what a document may hold, which feeds the reader
+//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the reference page.
+//!
+//! A table is data. A reader validates a tree against its table first, which reports everything that
+//! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
+//! silent about what was reported already.
+
+pub mod rules;
+mod validate;
+
+pub use validate::validate;
+
+/// What a map may hold.
+#[derive(Debug)]
+pub struct Table {
+    /// What a person calls such a map: `trust`, `the metadata`.
+    pub title: &'static str,
+    /// The fields, in the order in which they are documented and written.
+    pub fields: &'static [Field],
+    /// How keys are compared.
+    pub keys: Keys,
+    /// What becomes of a key that no field has.
+    pub unknown: Unknown,
+}
+
+/// One field of a [`Table`].
+#[derive(Debug)]
+pub struct Field {
+    /// The key, as documented.
+    pub name: &'static str,
+    /// Other spellings that real files use.
+    pub aliases: &'static [&'static str],
+    /// What the value may be.
+    pub kind: Kind,
+    /// Whether it must be there.
+    pub need: Need,
+    /// What it is for: one sentence of Markdown.
+    pub doc: &'static str,
+}
+
+/// What a value may be.
+#[derive(Debug)]
+pub enum Kind {
+    /// Text.
+    Str,
+    /// Text on one line.
+    Line,
+    /// `true` or `false`.
+    Bool,
+    /// A whole number from the first to the second.
+    Int(i64, i64),
+    /// A number from the first to the second.
+    Float(f64, f64),
+    /// A semantic version, as a string.
+    Semver,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// One of these words, in any case.
+    ChoiceAnyCase(&'static [&'static str]),
+    /// Text; one of these words is expected, another is a warning.
+    Known(&'static [&'static str]),
+    /// Values of one kind, in order.
+    List(&'static Kind),
+    /// A list of texts, or one text.
+    Strings,
+    /// Values of one kind by names that the author chooses.
+    Map(&'static Kind),
+    /// A map with fields of its own.
+    Block(&'static Table),
+    /// One of several kinds; the first that fits by its shape is taken.
+    Either(&'static [Kind]),
+    /// Anything.
+    Any,
+}
+
+/// Whether a field must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Its absence is an error.
+    Required,
+    /// It may be left out.
+    Optional,
+    /// It may be left out and then has this value, written as JSON.
+    Default(&'static str),
+    /// It must not be there; says why.
+    Excluded(&'static str),
+}
+
+/// How keys are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// As written.
+    Exact,
+    /// Without regard to case.
+    AnyCase,
+    /// `snake_case`, `camelCase` and `kebab-case` spell the same key.
+    SnakeOrCamel,
+}
+
+/// What becomes of a key that no field has. `x-…` keys are silent everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// Kept, with a warning.
+    Warn,
+    /// Kept, without a word.
+    Silent,
+    /// An error.
+    Error,
+}
+
+/// Whether a scalar of another type may stand for the one that is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coerce {
+    /// Types are as written.
+    Strict,
+    /// `"12"` and `12.0` are whole numbers, `"yes"` and `1` booleans, as the manifest's reference reads them.
+    Lax,
+}
+
+/// The least and most of a whole number without bounds of its own.
+pub const ANY_INT: Kind = Kind::Int(i64::MIN, i64::MAX);
+/// Any number.
+pub const ANY_FLOAT: Kind = Kind::Float(f64::NEG_INFINITY, f64::INFINITY);
+
+impl Field {
+    /// A field that must be there.
+    pub const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self { name, aliases: &[], kind, need: Need::Required, doc }
+    }
+
+    /// A field that may be left out.
+    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self { name, aliases: &[], kind, need: Need::Optional, doc }
+    }
+
+    /// A field that has a value (JSON) when left out.
+    pub const fn default(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, aliases: &[], kind, need: Need::Default(default), doc }
+    }
+
+    /// A field that must not be there; `why` completes «`x` is not part of this format: …».
+    pub const fn excluded(name: &'static str, why: &'static str) -> Self {
+        Self { name, aliases: &[], kind: Kind::Any, need: Need::Excluded(why), doc: why }
+    }
+
+    /// The same field with other spellings.
+    #[must_use]
+    pub const fn or(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+impl Table {
+    /// A table with exact keys that warns about unknown ones.
+    pub const fn new(title: &'static str, fields: &'static [Field]) -> Self {
+        Self { title, fields, keys: Keys::Exact, unknown: Unknown::Warn }
+    }
+
+    /// The same table with other key rules.
+    #[must_use]
+    pub const fn keys(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The same table with another answer to unknown keys.
+    #[must_use]
+    pub const fn unknown(mut self, unknown: Unknown) -> Self {
+        self.unknown = unknown;
+        self
+    }
+
+    /// The field that `key` spells.
+    pub fn field(&self, key: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| {
+            self.keys.same(field.name, key)
+                || field.aliases.iter().any(|alias| self.keys.same(alias, key))
+        })
+    }
+
+    /// Every key that may be written, for «did you mean».
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let wanted = |field: &&Field| !matches!(field.need, Need::Excluded(_));
+        self.fields.iter().filter(wanted).map(|field| field.name)
+    }
+}
+
+impl Keys {
+    /// Whether two spellings are one key.
+    pub fn same(self, a: &str, b: &str) -> bool {
+        match self {
+            Self::Exact => a == b,
+            Self::AnyCase => a == b || a.to_lowercase() == b.to_lowercase(),
+            Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
+        }
+    }
+}
+
+/// The letters of a key in lower case, without `_` and `-`.
+fn plain(key: &str) -> impl Iterator<Item = char> {
+    key.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase)
+}
+
+/// Whether a key is an extension, about which nothing is said.
+pub fn is_extension(key: &str) -> bool {
+    key.starts_with("x-") || key.starts_with("x_") || key.starts_with("X-")
+}

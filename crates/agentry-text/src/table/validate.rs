@@ -1,0 +1,348 @@
+//! Walks a tree along its field table and reports everything that does not fit.
+
+use super::rules::{
+    EXCLUDED_FIELD, MISSING_FIELD, NOT_A_MAP, NOT_A_VERSION, OUT_OF_RANGE, SAME_FIELD_TWICE,
+    SEVERAL_LINES, UNEXPECTED_VALUE, UNKNOWN_FIELD, UNKNOWN_VALUE, WRONG_TYPE,
+};
+use super::{Coerce, Field, Kind, Need, Table, Unknown, is_extension};
+use crate::diagnostic::Findings;
+use crate::edit::Fix;
+use crate::near::{did_you_mean, nearest};
+use crate::record::{as_bool, as_float, as_int};
+use crate::source::Span;
+use crate::tree::{Entry, Map, Node, Value};
+
+/// Reports everything in `node` that does not fit `table`.
+pub fn validate(table: &'static Table, node: &Node, coerce: Coerce, findings: &mut Findings) {
+    let mut walk = Walk { coerce, findings };
+    match &node.value {
+        Value::Map(map) => walk.table(table, map, node.span),
+        Value::Null => walk.table(table, &Map::default(), node.span),
+        other => {
+            let message = format!("{} holds {}, not fields", table.title, other.describe());
+            walk.findings.add(&NOT_A_MAP, node.span, message).hint("write `key: value` pairs");
+        }
+    }
+}
+
+struct Walk<'f> {
+    coerce: Coerce,
+    findings: &'f mut Findings,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, table: &'static Table, map: &Map, span: Span) {
+        for (at, entry) in map.entries.iter().enumerate() {
+            match table.field(&entry.key.text) {
+                Some(field) => {
+                    self.repeated(table, map, at);
+                    self.field(field, entry);
+                }
+                None => self.unknown(table, entry),
+            }
+        }
+        for field in table.fields {
+            let written = || {
+                map.entries.iter().any(|entry| {
+                    table.field(&entry.key.text).is_some_and(|found| found.name == field.name)
+                        && entry.value.value != Value::Null
+                })
+            };
+            if field.need == Need::Required && !written() {
+                let message = format!("{} has no `{}`", table.title, field.name);
+                self.findings
+                    .add(&MISSING_FIELD, head(map, span), message)
+                    .hint(format!("add `{}`: {}", field.name, field.doc));
+            }
+        }
+    }
+
+    /// Another spelling of the same field before this one. The same spelling twice is the parser's finding.
+    fn repeated(&mut self, table: &'static Table, map: &Map, at: usize) {
+        let Some(entry) = map.entries.get(at) else { return };
+        let same = |other: &&Entry| {
+            other.key.text != entry.key.text
+                && table.field(&other.key.text).map(|field| field.name)
+                    == table.field(&entry.key.text).map(|field| field.name)
+        };
+        if let Some(first) = map.entries.iter().take(at).find(same) {
+            let message =
+                format!("`{}` and `{}` are the same field", first.key.text, entry.key.text);
+            self.findings
+                .add(&SAME_FIELD_TWICE, entry.key.span, message)
+                .related(first.key.span, "first written here")
+                .hint("keep one of them");
+        }
+    }
+
+    fn unknown(&mut self, table: &'static Table, entry: &Entry) {
+        let key = &entry.key.text;
+        if table.unknown == Unknown::Silent || is_extension(key) {
+            return;
+        }
+        let message = format!("{} has no field `{key}`", table.title);
+        let hint = did_you_mean(key, table.names());
+        let found = self.findings.add(&UNKNOWN_FIELD, entry.key.span, message);
+        found.hint_opt(hint);
+        if let Some(name) = nearest(key, table.names()) {
+            found.fix(Fix::unsafe_(format!("rename to `{name}`"), entry.key.span, name));
+        }
+        if table.unknown == Unknown::Error {
+            found.severity = crate::Severity::Error;
+        }
+    }
+
+    fn field(&mut self, field: &'static Field, entry: &Entry) {
+        if let Need::Excluded(why) = field.need {
+            let message = format!("`{}` is not part of this format: {why}", field.name);
+            self.findings.add(&EXCLUDED_FIELD, entry.key.span, message).hint("remove it");
+            return;
+        }
+        let optional_scalar = field.kind.is_scalar() && field.need != Need::Required;
+        if entry.value.value == Value::Null && (optional_scalar || field.need == Need::Required) {
+            return;
+        }
+        self.value(field.name, &field.kind, &entry.value);
+    }
+
+    fn value(&mut self, name: &str, kind: &'static Kind, node: &Node) {
+        match kind {
+            Kind::Any => {}
+            Kind::Str => self.typed(name, node.as_str().is_some(), "a string", node),
+            Kind::Line => self.line(name, node),
+            Kind::Bool => {
+                self.typed(name, as_bool(node, self.coerce).is_some(), "`true` or `false`", node)
+            }
+            Kind::Int(least, most) => self.int(name, *least, *most, node),
+            Kind::Float(least, most) => self.float(name, (*least, *most), node),
+            Kind::Semver => self.semver(name, node),
+            Kind::Choice(words) => self.choice(name, words, node, false),
+            Kind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
+            Kind::Known(words) => self.known(name, words, node),
+            Kind::List(item) => self.list(name, item, node),
+            Kind::Strings if node.as_str().is_some() => {}
+            Kind::Strings => self.list(name, &Kind::Str, node),
+            Kind::Map(value) => self.map(name, value, node),
+            Kind::Block(table) => match &node.value {
+                Value::Map(map) => self.table(table, map, node.span),
+                _ => self.wrong(name, "a map", node),
+            },
+            Kind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
+                Some(kind) => self.value(name, kind, node),
+                None => {
+                    let expected: Vec<_> = kinds.iter().map(Kind::describe).collect();
+                    self.wrong(name, &expected.join(" or "), node);
+                }
+            },
+        }
+    }
+
+    fn typed(&mut self, name: &str, fits: bool, expected: &str, node: &Node) {
+        if !fits {
+            self.wrong(name, expected, node);
+        }
+    }
+
+    fn wrong(&mut self, name: &str, expected: &str, node: &Node) {
+        let message = format!("`{name}` is {}, expected {expected}", node.value.describe());
+        let found = self.findings.add(&WRONG_TYPE, node.span, message);
+        match (&node.value, expected) {
+            (Value::Str(_), "a list") => {
+                found.hint("put it in brackets: `[…]`");
+            }
+            (Value::Null, _) => {
+                found.hint(format!("write a value, or remove `{name}`"));
+            }
+            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_), "a string") => {
+                found.hint("put it in quotes");
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&mut self, name: &str, node: &Node) {
+        match node.as_str() {
+            None => self.wrong(name, "a string", node),
+            Some(text) if text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']) => {
+                let message = format!("`{name}` has several lines");
+                self.findings.add(&SEVERAL_LINES, node.span, message).hint("write it on one line");
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn int(&mut self, name: &str, least: i64, most: i64, node: &Node) {
+        if let Value::Big(_) = node.value {
+            self.range(name, node, &bounds(least, most));
+            return;
+        }
+        match as_int(node, self.coerce) {
+            None => self.wrong(name, "a whole number", node),
+            Some(value) if value < least || value > most => {
+                self.range(name, node, &bounds(least, most));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn float(&mut self, name: &str, (least, most): (f64, f64), node: &Node) {
+        match as_float(node, self.coerce) {
+            None => self.wrong(name, "a number", node),
+            Some(value) if !(least..=most).contains(&value) => {
+                let bounds = match (least.is_finite(), most.is_finite()) {
+                    (true, true) => format!("from {least} to {most}"),
+                    (true, false) => format!("at least {least}"),
+                    (false, true) => format!("at most {most}"),
+                    (false, false) => "a number".to_owned(),
+                };
+                self.range(name, node, &bounds);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn range(&mut self, name: &str, node: &Node, bounds: &str) {
+        let message = format!("`{name}` is out of range");
+        self.findings.add(&OUT_OF_RANGE, node.span, message).hint(format!("it must be {bounds}"));
+    }
+
+    fn semver(&mut self, name: &str, node: &Node) {
+        let (shown, number) = match &node.value {
+            Value::Str(text) if semver::Version::parse(text).is_ok() => return,
+            Value::Str(text) => (text.clone(), false),
+            Value::Int(value) => (value.to_string(), true),
+            Value::Float(value) => (value.to_string(), true),
+            _ => return self.wrong(name, "a version such as \"1.0.0\"", node),
+        };
+        let what = if number { "a number, not a version" } else { "not a semantic version" };
+        let found =
+            self.findings.add(&NOT_A_VERSION, node.span, format!("`{name}: {shown}` is {what}"));
+        if let Some(full) = full_version(&shown) {
+            found.hint(format!("write `\"{full}\"`"));
+            found.fix(Fix::unsafe_("write a full version", node.span, format!("\"{full}\"")));
+        } else {
+            found.hint("write major.minor.patch, as in `\"1.0.0\"`");
+        }
+    }
+
+    fn choice(&mut self, name: &str, words: &[&'static str], node: &Node, any_case: bool) {
+        let Some(text) = node.as_str() else {
+            return self.wrong(name, &format!("one of {}", listed(words)), node);
+        };
+        let fits =
+            |word: &&&str| **word == text || (any_case && word.eq_ignore_ascii_case(text.trim()));
+        if words.iter().find(fits).is_none() {
+            let message = format!("`{name}` cannot be `{text}`");
+            let found = self.findings.add(&UNKNOWN_VALUE, node.span, message);
+            let near = did_you_mean(text, words.iter().copied());
+            found.hint(near.unwrap_or_else(|| format!("use one of {}", listed(words))));
+        }
+    }
+
+    fn known(&mut self, name: &str, words: &[&'static str], node: &Node) {
+        match node.as_str() {
+            None => self.wrong(name, "a string", node),
+            Some(text) if !words.contains(&text) => {
+                let message = format!("`{name}` is `{text}`, which has no meaning");
+                let near = did_you_mean(text, words.iter().copied());
+                self.findings
+                    .add(&UNEXPECTED_VALUE, node.span, message)
+                    .hint(near.unwrap_or_else(|| format!("known are {}", listed(words))));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn list(&mut self, name: &str, item: &'static Kind, node: &Node) {
+        match node.as_list() {
+            Some(items) => items.iter().for_each(|node| self.value(name, item, node)),
+            None => self.wrong(name, "a list", node),
+        }
+    }
+
+    fn map(&mut self, name: &str, value: &'static Kind, node: &Node) {
+        let Some(map) = node.as_map() else { return self.wrong(name, "a map", node) };
+        for entry in &map.entries {
+            self.value(&format!("{name}.{}", entry.key.text), value, &entry.value);
+        }
+    }
+}
+
+/// Where to report that something is missing: the first key, else the place of the map.
+fn head(map: &Map, span: Span) -> Span {
+    map.entries.first().map_or(Span { end: span.start, ..span }, |entry| entry.key.span)
+}
+
+fn bounds(least: i64, most: i64) -> String {
+    match (least, most) {
+        (i64::MIN, i64::MAX) => "a whole number of at most 64 bits".to_owned(),
+        (least, i64::MAX) => format!("at least {least}"),
+        (i64::MIN, most) => format!("at most {most}"),
+        (least, most) => format!("from {least} to {most}"),
+    }
+}
+
+fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
+fn full_version(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches(['v', 'V']);
+    [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")]
+        .into_iter()
+        .find(|text| semver::Version::parse(text).is_ok())
+}
+
+impl Kind {
+    fn is_scalar(&self) -> bool {
+        match self {
+            Self::List(_) | Self::Strings | Self::Map(_) | Self::Block(_) => false,
+            Self::Either(kinds) => kinds.iter().all(Self::is_scalar),
+            _ => true,
+        }
+    }
+
+    /// Whether a value has the shape of this kind: the choice between several.
+    fn fits(&self, node: &Node) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Str
+            | Self::Line
+            | Self::Semver
+            | Self::Choice(_)
+            | Self::ChoiceAnyCase(_)
+            | Self::Known(_) => node.as_str().is_some(),
+            Self::Bool => matches!(node.value, Value::Bool(_)),
+            Self::Int(..) => matches!(node.value, Value::Int(_) | Value::Big(_)),
+            Self::Float(..) => {
+                matches!(node.value, Value::Int(_) | Value::Big(_) | Value::Float(_))
+            }
+            Self::List(_) => node.as_list().is_some(),
+            Self::Strings => node.as_list().is_some() || node.as_str().is_some(),
+            Self::Map(_) | Self::Block(_) => node.as_map().is_some(),
+            Self::Either(kinds) => kinds.iter().any(|kind| kind.fits(node)),
+        }
+    }
+
+    /// What a person calls such a value.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Any => "anything".to_owned(),
+            Self::Str | Self::Line => "a string".to_owned(),
+            Self::Semver => "a version".to_owned(),
+            Self::Bool => "`true` or `false`".to_owned(),
+            Self::Int(..) => "a whole number".to_owned(),
+            Self::Float(..) => "a number".to_owned(),
+            Self::Choice(words) | Self::ChoiceAnyCase(words) | Self::Known(words) => {
+                format!("one of {}", listed(words))
+            }
+            Self::List(_) => "a list".to_owned(),
+            Self::Strings => "a list of strings".to_owned(),
+            Self::Map(_) | Self::Block(_) => "a map".to_owned(),
+            Self::Either(kinds) => {
+                kinds.iter().map(Self::describe).collect::<Vec<_>>().join(" or ")
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The one tree that YAML, TOML, JSON and ACL are read into: scalars, lists and maps, each with the
+//! bytes it came from. The raw text of a scalar is what [`crate::Source::slice`] gives for its span.
+
+use num_bigint::BigInt;
+
+use crate::data::Data;
+use crate::source::{Span, Spanned};
+
+/// A value in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The bytes it was read from; for a scalar, its raw text with quotes.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
+    /// Whether it is a scalar without quotes, which its language may read in more than one way.
+    pub plain: bool,
+}
+
+/// What a [`Node`] holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing: `null`, `~`, an empty value.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number beyond 64 bits.
+    Big(BigInt),
+    /// Any other number.
+    Float(f64),
+    /// Text.
+    Str(String),
+    /// A date or time that the language has a literal for, in ISO form as the language prints it.
+    Date(String),
+    /// A function call of ACL: its name and its arguments.
+    Call(String, Vec<Node>),
+    /// Values in order.
+    List(Vec<Node>),
+    /// Values by key.
+    Map(Map),
+}
+
+impl Value {
+    /// What a person calls it: `a string`.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Self::Null => "nothing",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::Big(_) => "a whole number",
+            Self::Float(_) => "a number",
+            Self::Str(_) => "a string",
+            Self::Date(_) => "a date",
+            Self::Call(..) => "a function call",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+        }
+    }
+}
+
+/// Keys and values in source order. A key that was written twice is here twice; the last one counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Map {
+    /// The entries, in source order.
+    pub entries: Vec<Entry>,
+}
+
+/// One key with its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: Key,
+    /// The value.
+    pub value: Node,
+}
+
+/// A key: its text, and what it is when it is no string.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    /// The key as text: the string itself, or the raw text of another scalar.
+    pub text: String,
+    /// Where it was written.
+    pub span: Span,
+    /// The value of a key that is no string (`1:`, `true:`, `[a]:`).
+    pub other: Option<Box<Value>>,
+}
+
+impl Key {
+    /// A key that is a string.
+    pub fn string(text: impl Into<String>, span: Span) -> Self {
+        Self { text: text.into(), span, other: None }
+    }
+}
+
+impl Map {
+    /// The value of `key`; of a key that was written twice, the last.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The entry of `key`; of a key that was written twice, the last.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().rev().find(|entry| entry.key.text == key)
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl Node {
+    /// A value in its place, not plain.
+    pub fn new(value: Value, span: Span) -> Self {
+        Self { span, value, plain: false }
+    }
+
+    /// An empty map, for a document that holds nothing.
+    pub fn empty_map(span: Span) -> Self {
+        Self::new(Value::Map(Map::default()), span)
+    }
+
+    /// The map, if it is one.
+    pub fn as_map(&self) -> Option<&Map> {
+        if let Value::Map(map) = &self.value { Some(map) } else { None }
+    }
+
+    /// The list, if it is one.
+    pub fn as_list(&self) -> Option<&[Node]> {
+        if let Value::List(list) = &self.value { Some(list) } else { None }
+    }
+
+    /// The text, if it is a string.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::Str(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The text in its place, if it is a string.
+    pub fn to_spanned(&self) -> Option<Spanned<String>> {
+        self.as_str().map(|text| Spanned::new(text.to_owned(), self.span))
+    }
+
+    /// The value without its places. A call becomes its text, `env("X")`.
+    pub fn to_data(&self) -> Data {
+        match &self.value {
+            Value::Null => Data::Null,
+            Value::Bool(value) => Data::Bool(*value),
+            Value::Int(value) => Data::Int(*value),
+            Value::Big(value) => Data::Big(value.clone()),
+            Value::Float(value) => Data::Float(*value),
+            Value::Str(text) | Value::Date(text) => Data::Str(text.clone()),
+            Value::Call(name, arguments) => {
+                Data::Call(name.clone(), arguments.iter().map(Self::to_data).collect())
+            }
+            Value::List(items) => Data::List(items.iter().map(Self::to_data).collect()),
+            Value::Map(map) => map.to_data(),
+        }
+    }
+}
+
+impl Map {
+    /// The map without its places; of a key that was written twice, the last value in the first place.
+    pub fn to_data(&self) -> Data {
+        let mut entries: Vec<(String, Data)> = Vec::with_capacity(self.entries.len());
+        for Entry { key, value } in &self.entries {
+            match entries.iter_mut().find(|(name, _)| *name == key.text) {
+                Some((_, slot)) => *slot = value.to_data(),
+                None => entries.push((key.text.clone(), value.to_data())),
+            }
+        }
+        Data::Map(entries)
+    }
+}
