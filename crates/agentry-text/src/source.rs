@@ -182,8 +182,7 @@ pub fn position(text: &str, at: usize) -> Position {
     }
     let before = text.get(..at).unwrap_or("");
     let (mut line, mut start) = (1, 0);
-    let mut bytes = before.bytes().enumerate().peekable();
-    while let Some((index, byte)) = bytes.next() {
+    for (index, byte) in before.bytes().enumerate() {
         let next_is_lf = text.as_bytes().get(index + 1) == Some(&b'\n');
         if byte == b'\n' || (byte == b'\r' && !next_is_lf) {
             line += 1;
