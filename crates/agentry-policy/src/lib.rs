@@ -1,1 +1,94 @@
-//! Placeholder.
+//! What an agent may do: the rule types that the formats read into, and the conversions between
+//! them that never widen.
+//!
+//! The engine that decides about a single call lives here too once it is written; until then this
+//! room holds the vocabulary and the coarse narrowing that `convert` needs.
+#![warn(clippy::disallowed_methods)]
+
+mod ability;
+mod action;
+mod narrow;
+mod permissions;
+mod tool_permissions;
+mod trust;
+
+pub use ability::{Abilities, Ability, Base, InvalidAbility};
+pub use action::Action;
+pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust};
+pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
+pub use tool_permissions::ToolPermissions;
+pub use trust::{Exec, Filesystem, Network, Trust};
+
+use agentry_text::Spanned;
+
+/// Everything that one definition says about what its agent may do. The parts are layers: each
+/// only takes away, and the verdict is the strictest over all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Ordered rules per tool.
+    pub permissions: Option<Permissions>,
+    /// Coarse axes.
+    pub trust: Option<Trust>,
+    /// Named abilities.
+    pub abilities: Option<Abilities>,
+    /// Tools by name.
+    pub tool_permissions: Option<ToolPermissions>,
+}
+
+impl Policy {
+    /// Whether the definition says nothing, so that the user's default policy alone decides.
+    pub fn is_empty(&self) -> bool {
+        let Self { permissions, trust, abilities, tool_permissions } = self;
+        permissions.is_none()
+            && trust.is_none()
+            && abilities.is_none()
+            && tool_permissions.is_none()
+    }
+}
+
+/// A value that the author wrote, or nothing.
+pub type Field<T> = Option<Spanned<T>>;
+/// A list that the author wrote (perhaps empty), or nothing.
+pub type ListField<T> = Option<Vec<Spanned<T>>>;
+
+/// Defines an enum whose variants are words of a format, with `FromStr`, `as_str` and `Display`.
+#[macro_export]
+macro_rules! words {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            /// Every variant, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            /// The words, in order.
+            pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// The word that stands for it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = ();
+
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text { $($word => Ok(Self::$variant),)+ _ => Err(()) }
+            }
+        }
+
+        impl From<$name> for agentry_text::Value {
+            fn from(word: $name) -> Self {
+                Self::Str(word.as_str().to_owned())
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}

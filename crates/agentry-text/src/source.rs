@@ -6,6 +6,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
+impl FileId {
+    /// The place of values that no file holds: defaults, and what Agentry itself derives.
+    pub const BUILT_IN: Self = Self(u32::MAX);
+}
+
 /// A byte range in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {

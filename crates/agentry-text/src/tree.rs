@@ -59,6 +59,30 @@ impl Value {
     }
 }
 
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Str(text)
+    }
+}
+
 /// Keys and values in source order. A key that was written twice is here twice; the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Map {
@@ -94,6 +118,11 @@ impl Key {
 }
 
 impl Map {
+    /// A map of these entries.
+    pub fn new(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+
     /// The value of `key`; of a key that was written twice, the last.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
@@ -114,6 +143,33 @@ impl Node {
     /// A value in its place, not plain.
     pub fn new(value: Value, span: Span) -> Self {
         Self { span, value, plain: false }
+    }
+
+    /// Plain data, all of it in one place.
+    pub fn from_data(data: &Data, span: Span) -> Self {
+        let value = match data {
+            Data::Null => Value::Null,
+            Data::Bool(value) => Value::Bool(*value),
+            Data::Int(value) => Value::Int(*value),
+            Data::Big(value) => Value::Big(value.clone()),
+            Data::Float(value) => Value::Float(*value),
+            Data::Str(text) => Value::Str(text.clone()),
+            Data::Call(name, arguments) => {
+                let arguments = arguments.iter().map(|data| Self::from_data(data, span));
+                Value::Call(name.clone(), arguments.collect())
+            }
+            Data::List(items) => {
+                Value::List(items.iter().map(|data| Self::from_data(data, span)).collect())
+            }
+            Data::Map(entries) => {
+                let entry = |(key, data): &(String, Data)| Entry {
+                    key: Key::string(key, span),
+                    value: Self::from_data(data, span),
+                };
+                Value::Map(Map::new(entries.iter().map(entry).collect()))
+            }
+        };
+        Self::new(value, span)
     }
 
     /// An empty map, for a document that holds nothing.

@@ -111,7 +111,7 @@ impl Walk<'_> {
             Kind::Str => self.typed(name, node.as_str().is_some(), "a string", node),
             Kind::Line => self.line(name, node),
             Kind::Bool => {
-                self.typed(name, as_bool(node, self.coerce).is_some(), "`true` or `false`", node)
+                self.typed(name, as_bool(node, self.coerce).is_some(), "`true` or `false`", node);
             }
             Kind::Int(least, most) => self.int(name, *least, *most, node),
             Kind::Float(least, most) => self.float(name, (*least, *most), node),

@@ -1,0 +1,112 @@
+//! Who an agent is.
+
+use agentry_policy::words;
+
+use crate::{Field, ListField};
+
+/// Who an agent is, for people and for other programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// What programs call it: `code-reviewer`.
+    pub name: Field<String>,
+    /// What people call it: `Code Reviewer`.
+    pub display_name: Field<String>,
+    /// What it is for, in one sentence.
+    pub description: Field<String>,
+    /// The version of the definition.
+    pub version: Field<String>,
+    /// The group it belongs to.
+    pub category: Field<String>,
+    /// Who wrote it.
+    pub author: Field<String>,
+    /// Under which licence.
+    pub license: Field<String>,
+    /// Labels for grouping.
+    pub tags: ListField<String>,
+    /// One emoji.
+    pub icon: Field<String>,
+    /// The address of a picture.
+    pub avatar: Field<String>,
+    /// Whether it is in use.
+    pub status: Field<Status>,
+    /// Whether people or other agents start it.
+    pub mode: Field<Mode>,
+    /// What it is, in a word or two: `careful analyst`.
+    pub role: Field<String>,
+    /// What it says first.
+    pub greeting: Field<String>,
+    /// How much harm it could do.
+    pub risk_level: Field<RiskLevel>,
+}
+
+words! {
+    /// The lifecycle of a definition.
+    pub enum Status {
+        /// In use.
+        Active = "active",
+        /// Still works; should not be used any more.
+        Deprecated = "deprecated",
+        /// Does not start.
+        Disabled = "disabled",
+    }
+}
+
+words! {
+    /// Who starts an agent.
+    pub enum Mode {
+        /// People.
+        Primary = "primary",
+        /// Other agents.
+        Subagent = "subagent",
+        /// Both.
+        All = "all",
+    }
+}
+
+words! {
+    /// How much harm something could do.
+    pub enum RiskLevel {
+        /// Little.
+        Low = "low",
+        /// Some.
+        Medium = "medium",
+        /// Much.
+        High = "high",
+        /// Very much.
+        Critical = "critical",
+    }
+}
+
+/// A lower-case, hyphenated name made of any text: `Legal Advisor` → `legal-advisor`. Empty when
+/// the text has no ASCII letter or digit.
+pub fn slug(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            out.push(c.to_ascii_lowercase());
+        } else if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    out.truncate(out.trim_end_matches('-').len());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn slugs() {
+        let cases = [
+            ("Legal Advisor", "legal-advisor"),
+            ("  Chiron (Assistant) ", "chiron-assistant"),
+            ("code-reviewer", "code-reviewer"),
+            ("../../evil", "evil"),
+            ("自我进化", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(slug(text), expected, "{text}");
+        }
+    }
+}

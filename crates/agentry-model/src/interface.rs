@@ -1,0 +1,95 @@
+//! How an agent stands to other agents: what it is built on, what it offers, whom it calls.
+
+use agentry_policy::words;
+use agentry_text::Spanned;
+
+use crate::Field;
+
+/// What an agent is built on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inheritance {
+    /// Where its base is: a path, a digest, `name@version`.
+    pub base: Field<String>,
+    /// How it is combined with its base.
+    pub merge: Merge,
+}
+
+/// How the blocks of a definition are combined with those of its base.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Merge {
+    /// Skills.
+    pub skills: Field<MergeLists>,
+    /// Tools.
+    pub tools: Field<MergeLists>,
+    /// Behaviour.
+    pub behavior: Field<MergeText>,
+    /// Trust; only `restrict` exists, and writing it changes nothing.
+    pub trust: Field<String>,
+}
+
+words! {
+    /// How two lists are combined.
+    pub enum MergeLists {
+        /// The base's, then the child's.
+        Append = "append",
+        /// The child's.
+        Override = "override",
+        /// The child's, as far as the base has them.
+        Restrict = "restrict",
+    }
+}
+
+words! {
+    /// How two behaviour blocks are combined.
+    pub enum MergeText {
+        /// The child's.
+        Override = "override",
+        /// Field by field, traits of both.
+        Append = "append",
+    }
+}
+
+/// A function that an agent offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exposed {
+    /// Its name.
+    pub name: Field<String>,
+    /// What it does.
+    pub description: Field<String>,
+    /// Its arguments with their types.
+    pub input: Vec<(String, Spanned<String>)>,
+    /// The type of its result.
+    pub output: Field<String>,
+}
+
+/// Another agent that this one works with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRef {
+    /// What this agent calls it.
+    pub name: String,
+    /// Where it is.
+    pub reference: Field<String>,
+    /// What it does here.
+    pub role: Field<AgentRole>,
+}
+
+words! {
+    /// What another agent does for this one.
+    pub enum AgentRole {
+        /// It works for it.
+        Subagent = "subagent",
+        /// It directs it.
+        Orchestrator = "orchestrator",
+        /// It checks its work.
+        Validator = "validator",
+    }
+}
+
+/// One call of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// What is called: `helper.do`.
+    pub call: Field<String>,
+    /// What the result is called.
+    pub output: Field<String>,
+}

@@ -1,0 +1,453 @@
+//! The agent as one tree with fixed field names: the form that is shown, digested and compared.
+//!
+//! Every struct of the model is taken apart here without `..`: a new field is given a name in the
+//! tree, or this does not compile. What is not in the tree cannot be lost in silence, because the
+//! losses of a conversion are the difference of two trees.
+
+use agentry_policy::{Abilities, Permissions, Policy, SectionRules, ToolPermissions, Trust};
+use agentry_text::{Data, Entry, FileId, Key, Map, Node, Span, Spanned, Value};
+
+use crate::{
+    Agent, AgentRef, Auth, Behaviour, Budget, Exposed, Field, Function, Identity, Inheritance,
+    Instructions, ListField, McpServer, Memory, MemoryFile, Merge, ModelChoice, Requirements,
+    Schedule, ScriptLimits, ScriptTool, SkillPack, SkillRef, Stage, Step, Tools,
+};
+
+/// The agent as a tree of what was written, each value in its place.
+pub fn tree(agent: &Agent) -> Node {
+    let Agent {
+        identity,
+        inheritance,
+        instructions,
+        model,
+        auth,
+        behaviour,
+        budget,
+        requirements,
+        policy,
+        access_control,
+        skills,
+        skill_packs,
+        tools,
+        memory,
+        memories,
+        expose,
+        agents,
+        pipeline,
+        schedules,
+        settings,
+        extensions,
+        unknown,
+    } = agent;
+    let mut out = Builder::default();
+    out.identity(identity);
+    out.inheritance(inheritance);
+    out.instructions(instructions);
+    out.block("model", |out| out.model(model));
+    out.block("auth", |out| out.auth(auth));
+    out.behaviour(behaviour);
+    out.block("budget", |out| out.budget(budget));
+    out.block("required", |out| out.requirements(requirements));
+    out.policy(policy);
+    out.data("access_control", access_control.as_ref());
+    out.items("skills", skills.as_deref(), skill_ref);
+    out.each("skill_packs", skill_packs, skill_pack);
+    out.block("tools", |out| out.tools(tools));
+    out.block("memory", |out| out.memory(memory));
+    out.each("memories", memories, memory_file);
+    out.items("expose", expose.as_deref(), exposed);
+    out.agents(agents.as_deref());
+    out.items("pipeline", pipeline.as_deref(), stage);
+    out.each("schedules", schedules, schedule);
+    out.named("settings", settings);
+    out.named("extensions", extensions);
+    out.named("unknown", unknown);
+    out.build()
+}
+
+/// Collects the entries of one map.
+#[derive(Default)]
+struct Builder {
+    entries: Vec<Entry>,
+}
+
+impl Builder {
+    fn identity(&mut self, identity: &Identity) {
+        let Identity {
+            name,
+            display_name,
+            description,
+            version,
+            category,
+            author,
+            license,
+            tags,
+            icon,
+            avatar,
+            status,
+            mode,
+            role,
+            greeting,
+            risk_level,
+        } = identity;
+        self.field("name", name);
+        self.field("display_name", display_name);
+        self.field("description", description);
+        self.field("version", version);
+        self.field("category", category);
+        self.field("author", author);
+        self.field("license", license);
+        self.list("tags", tags);
+        self.field("icon", icon);
+        self.field("avatar", avatar);
+        self.field("status", status);
+        self.field("mode", mode);
+        self.field("role", role);
+        self.field("greeting", greeting);
+        self.field("risk_level", risk_level);
+    }
+
+    fn inheritance(&mut self, Inheritance { base, merge }: &Inheritance) {
+        let Merge { skills, tools, behavior, trust } = merge;
+        self.field("base", base);
+        self.block("merge", |out| {
+            out.field("skills", skills);
+            out.field("tools", tools);
+            out.field("behavior", behavior);
+            out.field("trust", trust);
+        });
+    }
+
+    fn instructions(&mut self, instructions: &Instructions) {
+        let Instructions { system, rules, system_override, traits, notes, context, rule_files } =
+            instructions;
+        self.field("system", system);
+        self.field("rules", rules);
+        self.field("system_override", system_override);
+        self.list("traits", traits);
+        self.field("notes", notes);
+        self.list("context", context);
+        self.list("rule_files", rule_files);
+    }
+
+    fn model(&mut self, model: &ModelChoice) {
+        let ModelChoice { capability, preferred, fallback, context, capabilities } = model;
+        self.field("capability", capability);
+        self.list("preferred", preferred);
+        self.field("fallback", fallback);
+        self.field("context", context);
+        self.list("capabilities", capabilities);
+    }
+
+    fn auth(&mut self, Auth { strategy, providers }: &Auth) {
+        self.field("strategy", strategy);
+        if let Some(providers) = providers {
+            self.pairs("providers", providers);
+        }
+    }
+
+    fn behaviour(&mut self, behaviour: &Behaviour) {
+        let Behaviour { temperature, max_turns, on_error } = behaviour;
+        self.field("temperature", temperature);
+        self.field("max_turns", max_turns);
+        self.field("on_error", on_error);
+    }
+
+    fn budget(&mut self, budget: &Budget) {
+        let Budget { trace, cost_limit, step_limit, on_exceed } = budget;
+        self.field("trace", trace);
+        self.field("cost_limit", cost_limit);
+        self.field("step_limit", step_limit);
+        self.field("on_exceed", on_exceed);
+    }
+
+    fn requirements(&mut self, Requirements { env, startup }: &Requirements) {
+        self.list("env", env);
+        self.field("startup", startup);
+    }
+
+    fn policy(&mut self, policy: &Policy) {
+        let Policy { permissions, trust, abilities, tool_permissions } = policy;
+        if let Some(Permissions { sections }) = permissions {
+            self.block("permissions", |out| sections.iter().for_each(|rules| out.section(rules)));
+        }
+        if let Some(Trust { filesystem, network, exec, scope, hosts }) = trust {
+            self.block("trust", |out| {
+                out.field("filesystem", filesystem);
+                out.field("network", network);
+                out.field("exec", exec);
+                out.list("scope", scope);
+                out.list("hosts", hosts);
+            });
+        }
+        if let Some(Abilities { allow, deny }) = abilities {
+            self.block("abilities", |out| {
+                out.texts("allow", allow.as_deref());
+                out.texts("deny", deny.as_deref());
+            });
+        }
+        if let Some(ToolPermissions { allowed, denied }) = tool_permissions {
+            self.block("tool_permissions", |out| {
+                out.list("allowed", allowed);
+                out.list("denied", denied);
+            });
+        }
+    }
+
+    fn section(&mut self, SectionRules { section, intent, rules }: &SectionRules) {
+        self.block(section.as_str(), |out| {
+            out.field("intent", intent);
+            if !rules.is_empty() {
+                out.texts("rules", Some(rules));
+            }
+        });
+    }
+
+    fn tools(&mut self, tools: &Tools) {
+        let Tools { native, mcp, scripts, functions, source } = tools;
+        self.list("native", native);
+        self.items("mcp", mcp.as_deref(), mcp_server);
+        self.items("scripts", full(scripts), script);
+        self.items("functions", full(functions), function);
+        if let Some(source) = full(source) {
+            self.texts("source", Some(source));
+        }
+    }
+
+    fn memory(&mut self, Memory { working, long_term, shared }: &Memory) {
+        self.field("working", working);
+        self.field("long_term", long_term);
+        self.field("shared", shared);
+    }
+
+    fn agents(&mut self, agents: Option<&[Spanned<AgentRef>]>) {
+        let Some(agents) = agents else { return };
+        self.block("agents", |out| {
+            for agent in agents {
+                let AgentRef { name, reference, role } = &agent.value;
+                out.block_at(name, agent.span, |out| {
+                    out.field("ref", reference);
+                    out.field("role", role);
+                });
+            }
+        });
+    }
+
+    fn field<T: Clone + Into<Value>>(&mut self, key: &str, field: &Field<T>) {
+        if let Some(field) = field {
+            self.push(key, Node::new(field.value.clone().into(), field.span));
+        }
+    }
+
+    fn list<T: Clone + Into<Value>>(&mut self, key: &str, list: &ListField<T>) {
+        let node = |item: &Spanned<T>| Node::new(item.value.clone().into(), item.span);
+        if let Some(list) = list {
+            self.push_list(key, list.iter().map(node).collect());
+        }
+    }
+
+    /// A list of values that are shown as text.
+    fn texts<T: ToString>(&mut self, key: &str, list: Option<&[Spanned<T>]>) {
+        let node = |item: &Spanned<T>| Node::new(Value::Str(item.value.to_string()), item.span);
+        if let Some(list) = list {
+            self.push_list(key, list.iter().map(node).collect());
+        }
+    }
+
+    fn items<T>(&mut self, key: &str, list: Option<&[Spanned<T>]>, build: fn(&T, &mut Builder)) {
+        let Some(list) = list else { return };
+        let node = |item: &Spanned<T>| {
+            let mut out = Builder::default();
+            build(&item.value, &mut out);
+            Node { span: item.span, ..out.build() }
+        };
+        self.push_list(key, list.iter().map(node).collect());
+    }
+
+    /// A list of files or other things that have no span of their own; absent when empty.
+    fn each<T>(&mut self, key: &str, list: &[T], build: fn(&T, &mut Builder)) {
+        let node = |item: &T| {
+            let mut out = Builder::default();
+            build(item, &mut out);
+            out.build()
+        };
+        if !list.is_empty() {
+            self.push_list(key, list.iter().map(node).collect());
+        }
+    }
+
+    fn pairs(&mut self, key: &str, pairs: &[(String, Spanned<String>)]) {
+        self.block(key, |out| {
+            for (name, text) in pairs {
+                out.push(name, Node::new(Value::Str(text.value.clone()), text.span));
+            }
+        });
+    }
+
+    fn full_pairs(&mut self, key: &str, pairs: &[(String, Spanned<String>)]) {
+        if !pairs.is_empty() {
+            self.pairs(key, pairs);
+        }
+    }
+
+    fn data(&mut self, key: &str, data: Option<&Spanned<Data>>) {
+        if let Some(data) = data {
+            self.push(key, Node::from_data(&data.value, data.span));
+        }
+    }
+
+    fn named(&mut self, key: &str, blocks: &[(String, Spanned<Data>)]) {
+        if !blocks.is_empty() {
+            self.block(key, |out| {
+                blocks.iter().for_each(|(name, data)| out.data(name, Some(data)))
+            });
+        }
+    }
+
+    /// What a definition says beyond the fields that the model has for such a thing.
+    fn options(&mut self, options: &[(String, Data)]) {
+        let span = Span::start_of(FileId::BUILT_IN);
+        if !options.is_empty() {
+            self.push("options", Node::from_data(&Data::Map(options.to_vec()), span));
+        }
+    }
+
+    fn block(&mut self, key: &str, build: impl FnOnce(&mut Builder)) {
+        let mut out = Builder::default();
+        build(&mut out);
+        if !out.entries.is_empty() {
+            self.push(key, out.build());
+        }
+    }
+
+    fn block_at(&mut self, key: &str, span: Span, build: impl FnOnce(&mut Builder)) {
+        let mut out = Builder::default();
+        build(&mut out);
+        self.push(key, Node { span, ..out.build() });
+    }
+
+    fn push_list(&mut self, key: &str, items: Vec<Node>) {
+        let span = items.first().map_or(Span::start_of(FileId::BUILT_IN), |first| first.span);
+        self.push(key, Node::new(Value::List(items), span));
+    }
+
+    fn push(&mut self, key: &str, value: Node) {
+        self.entries.push(Entry { key: Key::string(key, value.span), value });
+    }
+
+    fn build(self) -> Node {
+        let span = self.entries.first().map_or(Span::start_of(FileId::BUILT_IN), |e| e.value.span);
+        Node::new(Value::Map(Map::new(self.entries)), span)
+    }
+}
+
+fn full<T>(list: &[T]) -> Option<&[T]> {
+    (!list.is_empty()).then_some(list)
+}
+
+fn skill_ref(SkillRef { name, optional, options }: &SkillRef, out: &mut Builder) {
+    let span = Span::start_of(FileId::BUILT_IN);
+    out.push("name", Node::new(Value::Str(name.clone()), span));
+    if *optional {
+        out.push("optional", Node::new(Value::Bool(true), span));
+    }
+    out.options(options);
+}
+
+fn skill_pack(pack: &SkillPack, out: &mut Builder) {
+    let SkillPack {
+        path,
+        name,
+        display_name,
+        description,
+        version,
+        risk_level,
+        allowed_tools,
+        steps,
+        text,
+    } = pack;
+    out.push("path", Node::new(Value::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.field("name", name);
+    out.field("display_name", display_name);
+    out.field("description", description);
+    out.field("version", version);
+    out.field("risk_level", risk_level);
+    out.list("allowed_tools", allowed_tools);
+    out.items("steps", full(steps), |Step { title, kind }, out| {
+        let span = Span::start_of(FileId::BUILT_IN);
+        out.push("title", Node::new(Value::Str(title.clone()), span));
+        out.push("kind", Node::new((*kind).into(), span));
+    });
+    out.field("text", text);
+}
+
+fn mcp_server(server: &McpServer, out: &mut Builder) {
+    let McpServer { name, transport, command, args, url, headers, env, enabled, timeout, options } =
+        server;
+    out.push("name", Node::new(Value::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.field("transport", transport);
+    out.field("command", command);
+    out.list("args", args);
+    out.field("url", url);
+    out.full_pairs("headers", headers);
+    out.full_pairs("env", env);
+    out.field("enabled", enabled);
+    out.field("timeout", timeout);
+    out.options(options);
+}
+
+fn script(script: &ScriptTool, out: &mut Builder) {
+    let ScriptTool { name, description, path, allowed_tools, limits, inputs, source } = script;
+    let ScriptLimits { timeout_ms, max_tool_calls, max_output_bytes } = limits;
+    out.field("name", name);
+    out.field("description", description);
+    out.field("path", path);
+    out.list("allowed_tools", allowed_tools);
+    out.block("limits", |out| {
+        out.field("timeout_ms", timeout_ms);
+        out.field("max_tool_calls", max_tool_calls);
+        out.field("max_output_bytes", max_output_bytes);
+    });
+    out.data("inputs", inputs.as_ref());
+    out.field("source", source);
+}
+
+fn function(Function { name, description, parameters }: &Function, out: &mut Builder) {
+    out.push("name", Node::new(Value::Str(name.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.field("description", description);
+    out.data("parameters", parameters.as_ref());
+}
+
+fn memory_file(file: &MemoryFile, out: &mut Builder) {
+    let MemoryFile { path, kind, importance, created, source, text } = file;
+    out.push("path", Node::new(Value::Str(path.clone()), Span::start_of(FileId::BUILT_IN)));
+    out.field("type", kind);
+    out.field("importance", importance);
+    out.field("created", created);
+    out.field("source", source);
+    out.field("text", text);
+}
+
+fn exposed(Exposed { name, description, input, output }: &Exposed, out: &mut Builder) {
+    out.field("name", name);
+    out.field("description", description);
+    out.full_pairs("input", input);
+    out.field("output", output);
+}
+
+fn stage(Stage { call, output }: &Stage, out: &mut Builder) {
+    out.field("call", call);
+    out.field("output", output);
+}
+
+fn schedule(schedule: &Schedule, out: &mut Builder) {
+    let Schedule { name, cron, enabled, timezone, overlap, misfire, jitter, prompt } = schedule;
+    out.field("name", name);
+    out.field("cron", cron);
+    out.field("enabled", enabled);
+    out.field("timezone", timezone);
+    out.field("overlap", overlap);
+    out.field("misfire", misfire);
+    out.field("jitter", jitter);
+    out.field("prompt", prompt);
+}

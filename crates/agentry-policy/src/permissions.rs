@@ -1,0 +1,139 @@
+//! Ordered rules per tool, first match wins.
+
+use agentry_text::Spanned;
+
+use crate::{Action, Field};
+
+crate::words! {
+    /// What a rule is about.
+    pub enum Section {
+        /// Shell commands.
+        Bash = "bash",
+        /// Creating, changing, moving and deleting files.
+        Edit = "edit",
+        /// Reading files.
+        Read = "read",
+        /// Fetching a web address.
+        Webfetch = "webfetch",
+        /// Searching the web.
+        Websearch = "websearch",
+        /// Asking the person a question.
+        Question = "question",
+        /// Files outside the workspace.
+        ExternalDirectory = "external_directory",
+        /// Tools of MCP servers.
+        Mcp = "mcp",
+        /// Other tools by name.
+        Tool = "tool",
+        /// Skills by name.
+        Skill = "skill",
+        /// Handing work to another agent.
+        Delegate = "delegate",
+        /// Environment variables.
+        Env = "env",
+    }
+}
+
+/// The rules of an agent, one entry a section.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// The sections that were written, in source order.
+    pub sections: Vec<SectionRules>,
+}
+
+/// The rules of one section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionRules {
+    /// What they are about.
+    pub section: Spanned<Section>,
+    /// The answer when no rule matches; ask if it was not written.
+    pub intent: Field<Action>,
+    /// The rules, in order.
+    pub rules: Vec<Spanned<PatternRule>>,
+}
+
+/// One rule: `git log*:allow`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PatternRule {
+    /// What it matches.
+    pub pattern: String,
+    /// Its answer.
+    pub action: Action,
+}
+
+impl Permissions {
+    /// The rules of `section`, if it was written.
+    pub fn get(&self, section: Section) -> Option<&SectionRules> {
+        self.sections.iter().find(|rules| rules.section.value == section)
+    }
+
+    /// An answer that is at least as strict as every answer of `section`. A section that was not
+    /// written asks, except `read`, which is free inside the workspace.
+    pub fn strictest(&self, section: Section) -> Action {
+        match self.get(section) {
+            Some(rules) => rules.strictest(),
+            None if section == Section::Read => Action::Allow,
+            None => Action::Ask,
+        }
+    }
+}
+
+impl SectionRules {
+    /// An answer at least as strict as the intent and every rule.
+    pub fn strictest(&self) -> Action {
+        let intent = self.intent.map_or(Action::Ask, |intent| intent.value);
+        self.rules.iter().fold(intent, |strictest, rule| strictest.max(rule.action))
+    }
+}
+
+impl std::fmt::Display for PatternRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.pattern, self.action)
+    }
+}
+
+impl std::str::FromStr for PatternRule {
+    type Err = InvalidRule;
+
+    /// Splits at the **last** colon, so that a pattern may hold some.
+    fn from_str(text: &str) -> Result<Self, InvalidRule> {
+        let (pattern, action) = text.rsplit_once(':').ok_or(InvalidRule::NoAction)?;
+        if pattern.trim().is_empty() {
+            return Err(InvalidRule::NoPattern);
+        }
+        let action = action.parse().map_err(|()| InvalidRule::Action(action.to_owned()))?;
+        Ok(Self { pattern: pattern.to_owned(), action })
+    }
+}
+
+/// Why some text is not a [`PatternRule`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InvalidRule {
+    /// There is no colon.
+    NoAction,
+    /// Nothing stands before the last colon.
+    NoPattern,
+    /// What stands after the last colon is no action.
+    Action(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_splits_at_its_last_colon() {
+        let rule = |pattern: &str, action| Ok(PatternRule { pattern: pattern.to_owned(), action });
+        let cases = [
+            ("git log*:allow", rule("git log*", Action::Allow)),
+            ("npm run test:unit:deny", rule("npm run test:unit", Action::Deny)),
+            ("git push", Err(InvalidRule::NoAction)),
+            (":allow", Err(InvalidRule::NoPattern)),
+            ("ls *:Allow", Err(InvalidRule::Action("Allow".to_owned()))),
+            ("ls *: allow", Err(InvalidRule::Action(" allow".to_owned()))),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse::<PatternRule>(), expected, "{text}");
+        }
+    }
+}

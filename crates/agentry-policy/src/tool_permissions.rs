@@ -1,0 +1,34 @@
+//! Tools by name, as AgentFS lists them.
+
+use crate::{ListField, Section};
+
+/// The tools that may and may not be used. One that is in neither list is asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolPermissions {
+    /// Used without asking.
+    pub allowed: ListField<String>,
+    /// Never used; beats allowed.
+    pub denied: ListField<String>,
+}
+
+/// The tool names that stand for a whole section, the first of each section written when converting.
+const SECTION_TOOLS: &[(&str, Section)] = &[
+    ("Bash", Section::Bash),
+    ("Edit", Section::Edit),
+    ("Write", Section::Edit),
+    ("Read", Section::Read),
+    ("WebFetch", Section::Webfetch),
+    ("WebSearch", Section::Websearch),
+    ("AskUserQuestion", Section::Question),
+];
+
+/// The section that a tool stands for, without regard to case.
+pub(crate) fn section_of(tool: &str) -> Option<Section> {
+    let named = |(name, _): &&(&str, Section)| name.eq_ignore_ascii_case(tool);
+    SECTION_TOOLS.iter().find(named).map(|(_, section)| *section)
+}
+
+/// The tools that stand for a section.
+pub(crate) fn tools_of(section: Section) -> impl Iterator<Item = &'static str> {
+    SECTION_TOOLS.iter().filter(move |(_, of)| *of == section).map(|(name, _)| *name)
+}

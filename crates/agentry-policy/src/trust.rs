@@ -1,0 +1,56 @@
+//! Coarse trust: three axes, each with an order.
+
+use crate::{Field, ListField};
+
+crate::words! {
+    /// What of the file system is open. Ordered from the least to the most.
+    pub enum Filesystem {
+        /// Nothing.
+        None = "none",
+        /// Reading in the workspace.
+        ReadOnly = "read-only",
+        /// Reading in the workspace, writing inside the scope.
+        Scoped = "scoped",
+        /// Everything.
+        Full = "full",
+    }
+}
+
+crate::words! {
+    /// What of the network is open. Ordered from the least to the most.
+    pub enum Network {
+        /// Nothing.
+        None = "none",
+        /// The named hosts.
+        Scoped = "scoped",
+        /// Every public host.
+        Allowed = "allowed",
+    }
+}
+
+crate::words! {
+    /// What may be run. Ordered from the least to the most.
+    pub enum Exec {
+        /// Nothing.
+        None = "none",
+        /// Anything, inside the sandbox.
+        Sandboxed = "sandboxed",
+        /// Anything.
+        Full = "full",
+    }
+}
+
+/// How far an agent is trusted. An axis that was not written is inherited, or none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// The file system.
+    pub filesystem: Field<Filesystem>,
+    /// The network.
+    pub network: Field<Network>,
+    /// Running programs.
+    pub exec: Field<Exec>,
+    /// The paths of `filesystem: scoped`, relative to the declaring file.
+    pub scope: ListField<String>,
+    /// The hosts of `network: scoped`.
+    pub hosts: ListField<String>,
+}
