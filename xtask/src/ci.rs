@@ -103,7 +103,7 @@ pub(crate) fn tests(arguments: &[&str]) -> Command {
 /// Checks the dependencies, where the tool for it is installed.
 pub(crate) fn deny() -> Result<Outcome, String> {
     if process::succeeds(&mut cargo("deny --version")) {
-        return command("deny check licenses bans sources");
+        return command("deny check --hide-inclusion-graph licenses bans sources");
     }
     let why = "`cargo-deny` is not installed; `cargo install cargo-deny --locked` brings it";
     Ok(Outcome::Skipped(why.to_owned()))
