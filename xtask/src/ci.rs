@@ -85,10 +85,12 @@ fn farewell(time: &str, skipped: &[&str]) -> String {
 
 /// The tests in an environment that nobody's shell can change.
 ///
-/// Snapshots are compared and never written, and nothing that steers `agentry` or its colours is
+/// All of the workspace, unless the arguments name a package. Snapshots are compared and never written, and nothing that steers `agentry` or its colours is
 /// handed down.
 pub(crate) fn tests(arguments: &[&str]) -> Command {
-    let mut command = cargo("test --workspace --no-fail-fast");
+    let is_narrowed = arguments.iter().any(|word| matches!(*word, "-p" | "--package"));
+    let mut command = cargo("test --no-fail-fast");
+    command.args((!is_narrowed).then_some("--workspace"));
     command.args(arguments).env("INSTA_UPDATE", "no").env("TZ", "UTC");
     for name in ["INSTA_FORCE_PASS", "CLICOLOR_FORCE", "FORCE_COLOR", "NO_COLOR"] {
         command.env_remove(name);

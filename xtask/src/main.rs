@@ -18,6 +18,8 @@ mod tidy;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use step::Outcome;
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
@@ -53,7 +55,10 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
         ["generate", "--check"] => generate::check(),
         ["docs"] => process::run(&mut docs::rustdoc()).and_then(|()| docs::check_links()),
         ["docs", "--check"] => docs::check_links(),
-        ["deny"] => ci::deny().map(drop),
+        ["deny"] => match ci::deny()? {
+            Outcome::Done => Ok(()),
+            Outcome::Skipped(why) => Err(why),
+        },
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
         ["bench", arguments @ ..] => bench::run(arguments),
         [] | ["help" | "--help" | "-h"] => {
