@@ -85,8 +85,8 @@ fn farewell(time: &str, skipped: &[&str]) -> String {
 
 /// The tests in an environment that nobody's shell can change.
 ///
-/// All of the workspace, unless the arguments name a package. Snapshots are compared and never written, and nothing that steers `agentry` or its colours is
-/// handed down.
+/// All of the workspace, unless the arguments name a package. Snapshots are compared and never
+/// written, and nothing that steers `agentry` or its colours is handed down.
 pub(crate) fn tests(arguments: &[&str]) -> Command {
     let is_narrowed = arguments.iter().any(|word| matches!(*word, "-p" | "--package"));
     let mut command = cargo("test --no-fail-fast");
