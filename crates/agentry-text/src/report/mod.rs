@@ -118,7 +118,9 @@ mod tests {
             width in 0_usize..160,
         ) {
             let mut sources = Sources::default();
-            texts.iter().for_each(|text| drop(sources.add(&path, text)));
+            for text in &texts {
+                sources.add(&path, text);
+            }
             // Not `Span::new`, which would mend a range that ends before it starts.
             let mut spans = ranges.into_iter().map(|(file, start, end)| Span { file: FileId(file), start, end });
             let main = spans.next().unwrap_or(Span::start_of(FileId(9)));

@@ -199,7 +199,9 @@ fn help(rule: &Rule) -> String {
         match example {
             Example::File(path, text) => shown(&mut out, title, path, text),
             Example::Files(files) => {
-                files.iter().for_each(|(path, text)| shown(&mut out, title, path, text));
+                for (path, text) in files {
+                    shown(&mut out, title, path, text);
+                }
             }
             Example::Made(what, _) => {
                 let _ = write!(out, "\n{title}: {what}\n");
@@ -225,15 +227,17 @@ mod tests {
     use super::super::samples::{self, RULE};
     use super::*;
 
-    fn log() -> Value {
+    fn log(rules: &[&'static Rule]) -> Value {
         let mut log = Log::new("1.2.3");
-        samples::all().iter().for_each(|sample| log.add(&sample.diagnostic, &sample.sources));
-        log.finish(&[&RULE])
+        for sample in samples::all() {
+            log.add(&sample.diagnostic, &sample.sources);
+        }
+        log.finish(rules)
     }
 
     #[test]
     fn samples_as_results() {
-        let log = log();
+        let log = log(&[&RULE]);
         let results = log["runs"][0]["results"].as_array().unwrap();
         let results: Vec<_> = results.iter().map(json::line).collect();
         insta::assert_snapshot!(results.join("\n"), @r#"
@@ -297,9 +301,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_was_forgotten_is_added() {
-        let mut log = Log::new("1.2.3");
-        samples::all().iter().for_each(|sample| log.add(&sample.diagnostic, &sample.sources));
-        assert_eq!(log.finish(&[])["runs"][0]["tool"]["driver"]["rules"][0]["id"], "AG0104");
+        assert_eq!(log(&[])["runs"][0]["tool"]["driver"]["rules"][0]["id"], "AG0104");
     }
 
     #[test]
@@ -334,7 +336,7 @@ mod tests {
     /// What the schema of SARIF 2.1.0 demands of the parts that are written here.
     #[test]
     fn the_log_is_well_formed() {
-        let log = log();
+        let log = log(&[&RULE]);
         assert_eq!(log["version"], "2.1.0");
         let run = &log["runs"][0];
         assert_eq!(log["runs"].as_array().map(Vec::len), Some(1));
