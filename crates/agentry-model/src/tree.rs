@@ -299,7 +299,7 @@ impl Builder {
     fn named(&mut self, key: &str, blocks: &[(String, Spanned<Data>)]) {
         if !blocks.is_empty() {
             self.block(key, |out| {
-                blocks.iter().for_each(|(name, data)| out.data(name, Some(data)))
+                blocks.iter().for_each(|(name, data)| out.data(name, Some(data)));
             });
         }
     }
