@@ -57,13 +57,28 @@ impl Value {
             Self::Map(_) => "a map",
         }
     }
+
+    /// The whole number that `digits` spell, after an optional sign; `None` for other text and for
+    /// more digits than anyone means.
+    pub(crate) fn whole(digits: &str, radix: u32) -> Option<Self> {
+        if digits.len() > MOST_DIGITS {
+            return None;
+        }
+        let small = i64::from_str_radix(digits, radix).ok().map(Self::Int);
+        small.or_else(|| BigInt::parse_bytes(digits.as_bytes(), radix).map(Self::Big))
+    }
 }
+
+/// The most digits of a whole number; reading one takes time that grows with their square.
+const MOST_DIGITS: usize = 1000;
 
 /// Keys and values in source order. A key that was written twice is here twice; the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Map {
     /// The entries, in source order.
     pub entries: Vec<Entry>,
+    /// Whether the keys are labels of ACL blocks: `providers "openai" { … }`.
+    pub labelled: bool,
 }
 
 /// One key with its value.
@@ -90,6 +105,12 @@ impl Key {
     /// A key that is a string.
     pub fn string(text: impl Into<String>, span: Span) -> Self {
         Self { text: text.into(), span, other: None }
+    }
+}
+
+impl From<Vec<Entry>> for Map {
+    fn from(entries: Vec<Entry>) -> Self {
+        Self { entries, labelled: false }
     }
 }
 
