@@ -81,7 +81,8 @@ impl Problems {
 
     /// Reports that `key` was written before.
     pub(crate) fn duplicate(&mut self, key: &str, span: Span) -> &mut Diagnostic {
-        self.add(&DUPLICATE_KEY, span, format!("`{key}` is written twice")).hint("keep one of them")
+        self.add(&DUPLICATE_KEY, span, format!("{} is written twice", short(key)))
+            .hint("keep one of them")
     }
 
     /// Hands everything over, in source order.
@@ -95,4 +96,14 @@ impl Problems {
             findings.push(found);
         }
     }
+}
+
+/// What the user wrote, in backticks: on one line, and cut off where it gets long.
+pub(crate) fn short(written: &str) -> String {
+    const LENGTH: usize = 40;
+    let mut shown: String = written.chars().take(LENGTH).collect();
+    if shown.len() < written.len() {
+        shown.push('…');
+    }
+    format!("`{}`", shown.replace(|c: char| c.is_control(), " "))
 }

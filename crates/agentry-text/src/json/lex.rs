@@ -4,7 +4,7 @@ use super::JSON_SYNTAX;
 use crate::cursor::{Cursor, is_line_end};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
-use crate::problems::Problems;
+use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::Value;
 
@@ -95,8 +95,7 @@ impl<'s> Lexer<'s, '_> {
         self.cursor.next();
         let known = |c: char| is_word(c) || c.is_ascii_whitespace() || "{}[],:\"'/#-+.".contains(c);
         self.cursor.take_while(|c| !known(c));
-        let message =
-            format!("`{}` has no meaning in JSON", self.cursor.since(start).escape_debug());
+        let message = format!("{} has no meaning in JSON", short(self.cursor.since(start)));
         let span = self.since(start);
         self.problem(span, message).hint("put text in double quotes");
         None
@@ -226,7 +225,7 @@ impl<'s> Lexer<'s, '_> {
         let value = strict.unwrap_or_else(|| {
             let span = self.since(start);
             let loose = loose_number(written);
-            let found = self.problem(span, format!("`{written}` is no number of JSON"));
+            let found = self.problem(span, format!("{} is no number of JSON", short(written)));
             match &loose {
                 Some(Value::Int(value)) => {
                     found.fix(Fix::safe("write it as JSON does", span, value.to_string()))

@@ -5,7 +5,7 @@ use super::lex::{Lexeme, Token, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::edit::Fix;
 use crate::near::did_you_mean;
-use crate::problems::Problems;
+use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::{Entry, Key, Map, Node, Value};
 
@@ -69,7 +69,7 @@ impl<'s, 'p> Parser<'s, 'p> {
             _ => {}
         }
         let near = did_you_mean(word, ["true", "false", "null"]);
-        self.problem(span, format!("`{word}` needs double quotes"))
+        self.problem(span, format!("{} needs double quotes", short(word)))
             .fix(Fix::unsafe_("put it in quotes", span, quoted(word)))
             .hint_opt(near);
         Value::Str(word.to_owned())
@@ -135,7 +135,7 @@ impl<'s, 'p> Parser<'s, 'p> {
             Token::Str(text) | Token::OpenStr(text) => text.clone(),
             Token::Word(_) | Token::Number(_) => {
                 let written = self.source.slice(*span);
-                self.problem(*span, format!("the key `{written}` needs double quotes"))
+                self.problem(*span, format!("the key {} needs double quotes", short(written)))
                     .fix(Fix::safe("put the key in quotes", *span, quoted(written)));
                 written.to_owned()
             }
@@ -155,17 +155,14 @@ impl<'s, 'p> Parser<'s, 'p> {
             self.at += 1;
         } else if self.starts_value() && !self.is_cut() {
             let span = self.before_next();
-            self.problem(span, format!("no `:` after the key `{}`", key.text)).fix(Fix::safe(
-                "add the colon",
-                span,
-                ":",
-            ));
+            self.problem(span, format!("no `:` after the key {}", short(&key.text)))
+                .fix(Fix::safe("add the colon", span, ":"));
         }
         if self.starts_value() {
             return self.value();
         }
         if !self.is_cut() {
-            self.problem(key.span, format!("`{}` has no value", key.text))
+            self.problem(key.span, format!("{} has no value", short(&key.text)))
                 .hint("write `\"key\": value`");
         }
         None
@@ -257,13 +254,9 @@ impl<'s, 'p> Parser<'s, 'p> {
         Span::new(self.source.id, end, end)
     }
 
-    /// What comes next, in backticks; shortened if it is long.
+    /// What comes next, in backticks.
     fn found(&self) -> String {
-        let written = self.peek().map_or("", |next| self.source.slice(next.span));
-        match written.char_indices().nth(20) {
-            Some((end, _)) => format!("`{}…`", written.get(..end).unwrap_or("")),
-            None => format!("`{written}`"),
-        }
+        short(self.peek().map_or("", |next| self.source.slice(next.span)))
     }
 
     fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {

@@ -133,11 +133,11 @@ fn depth_and_size_are_limited() {
         (list(limits::NODES), vec!["1:40000 the document has more than 20000 values".to_owned()]),
         (
             format!("[{}]", "9".repeat(1001)),
-            vec![format!("1:2 `{}` is no number of JSON", "9".repeat(1001))],
+            vec![format!("1:2 `{}…` is no number of JSON", "9".repeat(40))],
         ),
     ];
     for (text, problems) in cases {
-        assert_eq!(probe(parse, &text).problems(), problems, "{:.20}", text);
+        assert_eq!(probe(parse, &text).problems(), problems, "{text:.20}");
     }
     for text in ["[".repeat(1 << 20), "@ ".repeat(1 << 19), "\"".repeat(1 << 20)] {
         assert!(probe(parse, &text).findings.iter().count() <= 101, "{text:.20}");

@@ -3,6 +3,8 @@
 mod depth;
 mod emit;
 mod parse;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use emit::emit;

@@ -1,14 +1,14 @@
 //! Reads TOML into the tree.
 
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 use super::TOML_SYNTAX;
 use super::depth::too_deep;
-use super::words::words;
+use super::words::Fault;
 use crate::diagnostic::Findings;
 use crate::edit::Fix;
 use crate::limits;
-use crate::problems::Problems;
+use crate::problems::{Problems, short};
 use crate::source::{Source, Span};
 use crate::tree::{Entry, Key, Map, Node, Value};
 
@@ -17,13 +17,32 @@ use crate::tree::{Entry, Key, Map, Node, Value};
 pub fn parse(source: &Source, findings: &mut Findings) -> Node {
     let mut reader = Reader { source, problems: Problems::default() };
     let text = reader.shallow_text();
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        reader.error(error.message(), error.span());
+    let (mut table, errors) = DeTable::parse_recoverable(text);
+    let mut faults: Vec<_> = errors.iter().map(|error| Fault::new(error, text)).collect();
+    let mended = without_bare_keys(text, &faults);
+    if let Some(mended) = &mended {
+        faults.retain(Fault::ends_tree);
+        let errors;
+        (table, errors) = DeTable::parse_recoverable(mended);
+        faults.extend(errors.iter().map(|error| Fault::new(error, mended)));
     }
+    reader.faults(faults);
     let map = reader.table(table.get_ref(), 1);
     reader.problems.hand_over(findings);
     Node::new(Value::Map(map), source.whole())
+}
+
+/// The text with spaces in place of the lines after which the parser would give up.
+fn without_bare_keys(text: &str, faults: &[Fault]) -> Option<String> {
+    let mut mended = None;
+    for fault in faults.iter().filter(|fault| fault.ends_tree()) {
+        let bytes = mended.get_or_insert_with(|| text.as_bytes().to_vec());
+        let rest = bytes.get_mut(fault.range.start..).unwrap_or_default();
+        for byte in rest.iter_mut().take_while(|byte| !matches!(byte, b'\n' | b'\r')) {
+            *byte = b' ';
+        }
+    }
+    mended.and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 struct Reader<'s> {
@@ -40,18 +59,36 @@ impl<'s> Reader<'s> {
         text.get(..found.statement).unwrap_or("")
     }
 
-    fn error(&mut self, message: &str, range: Option<std::ops::Range<usize>>) {
-        let range = range.unwrap_or(0..0);
-        let span = self.span(range.start, range.end);
+    /// Reports the faults. One of another kind than the first on its line is its echo.
+    fn faults(&mut self, mut faults: Vec<Fault>) {
+        faults.sort_by_key(|fault| fault.range.start);
+        faults.dedup();
+        let (mut line_end, mut kind) = (0, String::new());
+        for fault in faults {
+            let start = fault.range.start;
+            if start >= line_end || fault.kind == kind {
+                self.fault(&fault);
+                let rest = self.source.text.get(start..).unwrap_or("");
+                if start >= line_end {
+                    line_end = start + rest.find(['\n', '\r']).map_or(rest.len(), |end| end + 1);
+                }
+                kind = fault.kind;
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        let span = self.span(fault.range.start, fault.range.end);
         let found = self.source.slice(span);
-        if message.starts_with("duplicate key") {
+        if fault.kind == "duplicate key" {
             self.problems.duplicate(found.trim_matches(['"', '\'']), span);
             return;
         }
-        let words = words(message, found);
-        let problem = self.problems.add(&TOML_SYNTAX, span, words.message);
-        problem.hint_opt(words.hint.map(str::to_owned));
-        if message.starts_with("string values must be quoted") && !found.contains(['\'', '\n']) {
+        let (message, hint) = fault.words(found);
+        let problem = self.problems.add(&TOML_SYNTAX, span, message);
+        problem.hint_opt(hint);
+        let quotable = !found.is_empty() && !found.contains(|c: char| c == '\'' || c.is_control());
+        if fault.kind == "string values must be quoted" && quotable {
             problem.fix(Fix::unsafe_("put it in quotes", span, format!("'{found}'")));
         }
     }
@@ -62,7 +99,8 @@ impl<'s> Reader<'s> {
         let mut map = Map::default();
         for (key, value) in pairs {
             let span = self.span(key.span().start, key.span().end);
-            if let Some(value) = self.node(value, depth + 1) {
+            let missing = key.span().is_empty();
+            if let (Some(value), false) = (self.node(value, depth + 1), missing) {
                 map.entries.push(Entry { key: Key::string(key.get_ref().as_ref(), span), value });
             }
         }
@@ -73,15 +111,26 @@ impl<'s> Reader<'s> {
     fn node(&mut self, value: &toml::Spanned<DeValue<'_>>, depth: usize) -> Option<Node> {
         let range = value.span();
         let span = self.span(range.start, range.end);
-        if range == (0..0) || self.problems.full() || !self.problems.count(span) {
+        if range.is_empty() || self.problems.full() || !self.problems.count(span) {
             return None;
         }
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Str(text.as_ref().to_owned()),
             DeValue::Boolean(value) => Value::Bool(*value),
-            DeValue::Integer(integer) => self.integer(integer, span),
-            DeValue::Float(float) => float.as_str().parse().map_or(Value::Null, Value::Float),
-            DeValue::Datetime(time) => Value::Date(time.to_string()),
+            DeValue::Integer(integer) => {
+                let value = Value::whole(integer.as_str(), integer.radix());
+                self.number(value, integer.as_str(), span)
+            }
+            DeValue::Float(float) => {
+                let value = float.as_str().parse::<f64>().ok();
+                let stated = float.as_str().contains("inf");
+                let value = value.filter(|value| stated || !value.is_infinite());
+                self.number(value.map(Value::Float), float.as_str(), span)
+            }
+            DeValue::Datetime(time) => match time.to_string() {
+                unreadable if unreadable.is_empty() => Value::Null,
+                time => Value::Date(time),
+            },
             DeValue::Array(items) if self.problems.fits(depth, span) => {
                 Value::List(items.iter().filter_map(|item| self.node(item, depth + 1)).collect())
             }
@@ -93,12 +142,13 @@ impl<'s> Reader<'s> {
         Some(Node::new(value, span))
     }
 
-    fn integer(&mut self, integer: &DeInteger<'_>, span: Span) -> Value {
-        Value::whole(integer.as_str(), integer.radix()).unwrap_or_else(|| {
-            let digits = integer.as_str().len();
-            self.problems.add(&TOML_SYNTAX, span, format!("a number of {digits} digits"));
-            Value::Null
-        })
+    /// The number, or null: `written` is empty if the parser had something to say already.
+    fn number(&mut self, value: Option<Value>, written: &str, span: Span) -> Value {
+        if value.is_none() && !written.is_empty() {
+            let message = format!("{} is too large", short(self.source.slice(span)));
+            self.problems.add(&TOML_SYNTAX, span, message);
+        }
+        value.unwrap_or(Value::Null)
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
