@@ -21,6 +21,7 @@ pub mod source;
 pub mod table;
 pub mod toml;
 pub mod tree;
+pub mod tree_rules;
 pub mod yaml;
 
 pub use data::Data;
