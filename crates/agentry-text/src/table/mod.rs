@@ -5,9 +5,13 @@
 //! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
 //! silent about what was reported already.
 
+mod reference;
 pub mod rules;
+#[cfg(test)]
+mod tests;
 mod validate;
 
+pub use reference::reference;
 pub use validate::validate;
 
 /// What a map may hold.
@@ -196,10 +200,15 @@ impl Keys {
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,
-            Self::AnyCase => a == b || a.to_lowercase() == b.to_lowercase(),
+            Self::AnyCase => a == b || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }
     }
+}
+
+/// The letters of a key in lower case.
+fn lower(key: &str) -> impl Iterator<Item = char> {
+    key.chars().flat_map(char::to_lowercase)
 }
 
 /// The letters of a key in lower case, without `_` and `-`.
