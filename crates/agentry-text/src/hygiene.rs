@@ -436,6 +436,13 @@ mod tests {
     }
 
     #[test]
+    fn large_texts_are_quick() {
+        for unit in ["\u{1F469}\u{200D}\u{1F4BB}", "\u{1F3F4}", "\u{200D}", "\u{E0061}", "\0"] {
+            assert!(found(&unit.repeat((1 << 20) / unit.len())).len() <= 1, "{unit:?}");
+        }
+    }
+
+    #[test]
     fn examples_hold_what_they_show() {
         for rule in RULES {
             for (text, expected) in [(rule.bad, true), (rule.good, false)] {

@@ -61,13 +61,13 @@ impl Writer {
         let mut properties = Map::new();
         for field in table.fields {
             let schema = self.field(field);
+            properties.insert(field.name.to_owned(), schema.clone().into());
             for other in spellings(table, field) {
                 let mut schema = schema.clone();
                 let description = format!("Another spelling of `{}`: {}", field.name, field.doc);
                 schema.insert("description".into(), description.into());
                 properties.insert(other, schema.into());
             }
-            properties.insert(field.name.to_owned(), schema.into());
         }
         properties
     }

@@ -1,5 +1,6 @@
 //! Field tables: one description of what a document may hold, which feeds the reader
-//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the reference page.
+//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the page of the
+//! reference ([`reference`](fn@reference)).
 //!
 //! A table is data. A reader validates a tree against its table first, which reports everything that
 //! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is

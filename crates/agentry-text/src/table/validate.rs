@@ -148,7 +148,10 @@ impl Walk<'_> {
             (Value::Null, _) => {
                 found.hint(format!("write a value, or remove `{name}`"));
             }
-            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_), "a string") => {
+            (
+                Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_),
+                "a string",
+            ) => {
                 found.hint("put it in quotes");
             }
             _ => {}
