@@ -209,7 +209,7 @@ mod tests {
             value: Node::new(value, span(at)),
         };
         let entries = entries.into_iter().enumerate().map(entry).collect();
-        Node::new(Value::Map(Map { entries }), span(99))
+        Node::new(Value::Map(Map::from(entries)), span(99))
     }
 
     #[test]
