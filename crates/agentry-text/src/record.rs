@@ -208,7 +208,7 @@ mod tests {
             key: Key::string(key, span(at)),
             value: Node::new(value, span(at)),
         };
-        let entries = entries.into_iter().enumerate().map(entry).collect();
+        let entries: Vec<_> = entries.into_iter().enumerate().map(entry).collect();
         Node::new(Value::Map(Map::from(entries)), span(99))
     }
 
