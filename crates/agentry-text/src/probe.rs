@@ -164,6 +164,12 @@ pub(crate) fn soup() -> impl Strategy<Value = String> {
         Just("\u{0}"),
         Just("[["),
         Just("\"\"\""),
+        Just("[a]\n"),
+        Just("[[a]]\n"),
+        Just("[a.a]\n"),
+        Just("\na.a=1\n"),
+        Just("a={"),
+        Just("a \"a\" {"),
     ];
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
