@@ -127,10 +127,14 @@ fn every_problem_is_found_and_the_rest_is_read() {
             &["1:1 other readers take `a-b` apart", "1:7 other readers take `c.d` apart"],
             r#"{"a-b":"c.d"}"#,
         ),
-        ("a = 1\nb = 2\na = 3", &["3:1 `a` is written twice"], r#"{"a":3,"b":2}"#),
-        ("a { }\na { b = 1 }", &["2:1 `a` is written twice"], r#"{"a":{"b":1}}"#),
-        ("a \"x\" { }\na \"x\" { b = 1 }", &["2:3 `x` is written twice"], r#"{"a":{"x":{"b":1}}}"#),
-        ("a = 1\na \"x\" { }", &["2:1 `a` is written twice"], r#"{"a":{"x":{}}}"#),
+        ("a = 1\nb = 2\na = 3", &["3:1 the key `a` is here twice"], r#"{"a":3,"b":2}"#),
+        ("a { }\na { b = 1 }", &["2:1 the key `a` is here twice"], r#"{"a":{"b":1}}"#),
+        (
+            "a \"x\" { }\na \"x\" { b = 1 }",
+            &["2:3 the key `x` is here twice"],
+            r#"{"a":{"x":{"b":1}}}"#,
+        ),
+        ("a = 1\na \"x\" { }", &["2:1 the key `a` is here twice"], r#"{"a":{"x":{}}}"#),
     ];
     for (text, problems, json) in cases {
         let seen = probe(parse, text);

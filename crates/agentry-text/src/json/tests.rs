@@ -88,7 +88,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
             &["1:2 `True` needs double quotes", "1:8 `yes` needs double quotes"],
             r#"["True","yes"]"#,
         ),
-        ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 `a` is written twice"], r#"{"a":3,"b":2}"#),
+        ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 the key `a` is here twice"], r#"{"a":3,"b":2}"#),
         ("[1, @@ 2]", &["1:5 `@@` has no meaning in JSON"], "[1,2]"),
         ("[,1]", &["1:2 `,` where a value should be"], "[1]"),
         (

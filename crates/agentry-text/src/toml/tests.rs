@@ -70,10 +70,10 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("a = {b = 1", &["1:11 the table is not closed"], r#"{"a":{"b":1}}"#),
         ("[a", &["1:3 the header is not closed"], r#"{"a":{}}"#),
         ("[a] b = 1", &["1:5 `b` follows on the same line"], r#"{"a":{}}"#),
-        ("a = 1\na = 2", &["2:1 `a` is written twice"], r#"{"a":1}"#),
-        ("[a]\nb=1\n[a]\nc=1", &["3:2 `a` is written twice"], r#"{"a":{"b":1,"c":1}}"#),
+        ("a = 1\na = 2", &["2:1 the key `a` is here twice"], r#"{"a":1}"#),
+        ("[a]\nb=1\n[a]\nc=1", &["3:2 the key `a` is here twice"], r#"{"a":{"b":1,"c":1}}"#),
         ("a = 1\n[a.b]", &["2:2 `a` has a value already"], r#"{"a":1}"#),
-        ("a = [1]\n[[a]]", &["2:3 `a` is written twice"], r#"{"a":[1]}"#),
+        ("a = [1]\n[[a]]", &["2:3 the key `a` is here twice"], r#"{"a":[1]}"#),
         ("a = \"\\q\"", &["1:7 this is no escape of TOML"], r#"{"a":"\\q"}"#),
         ("a = \"\\u12\"", &["1:10 the escape has too few digits"], "{\"a\":\"\u{fffd}\"}"),
         ("a = \"x\u{1}\"", &["1:7 the string holds a raw control character"], r#"{"a":"x\u0001"}"#),
@@ -91,7 +91,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("}\na = 1", &["1:1 `}` where a key should be"], r#"{"a":1}"#),
         (
             "a = 1\n@@\nb = 2\nc\nb = 3",
-            &["2:1 `@@` has no value", "4:1 `c` has no value", "5:1 `b` is written twice"],
+            &["2:1 `@@` has no value", "4:1 `c` has no value", "5:1 the key `b` is here twice"],
             r#"{"a":1,"b":2}"#,
         ),
         (
