@@ -1,8 +1,8 @@
 //! YAML: read into the one tree, and written from plain data.
 //!
-//! The parser gives events; [`build`] makes the tree of them, [`scalar`] says what a plain word is,
-//! [`syntax`] says in our own words what the parser did not like, and [`flow`] lets brackets close
-//! where people write them. [`emit`](emit()) goes the other way.
+//! The parser gives events; `build` makes the tree of them, `scalar` says what a plain word is,
+//! `syntax` says in our own words what the parser did not like, `strict` refuses what it should not
+//! have liked, and `flow` lets brackets close where people write them. [`emit()`] goes the other way.
 
 mod build;
 mod characters;

@@ -13,6 +13,7 @@ use crate::edit;
 use crate::limits;
 use crate::source::{FileId, Source, position};
 use crate::tree::{Node, Value};
+use crate::tree_rules;
 
 fn read(text: &str, version: Version) -> (Source, Node, Findings) {
     let source = Source::new(FileId(0), "helper.agent", text);
@@ -235,6 +236,20 @@ fn the_old_version_reads_like_the_reference() {
         let (_, node, findings) = read(text, V1_1);
         assert_eq!(told(text, &findings), "", "{text:?}");
         assert_eq!(node.to_data().to_json().to_string(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_rules_are_true() {
+    for rule in super::RULES.iter().chain(tree_rules::RULES) {
+        for (example, expected) in [(rule.bad, rule.code), (rule.good, "")] {
+            for (_, bytes) in example.files() {
+                let text = String::from_utf8(bytes).unwrap();
+                let (_, _, findings) = read(&text, V1_1);
+                let codes: Vec<_> = findings.iter().map(|found| found.rule.code).collect();
+                assert_eq!(codes.join(" "), expected, "{}", rule.name);
+            }
+        }
     }
 }
 
