@@ -326,7 +326,9 @@ impl<'t> Builder<'t> {
     }
 
     fn stop_at_limit(&mut self, span: Span) -> ControlFlow<()> {
-        self.findings.add(&TOO_MANY_VALUES, span, too_many_values());
+        if !self.stopped {
+            self.findings.add(&TOO_MANY_VALUES, span, too_many_values());
+        }
         self.stopped = true;
         ControlFlow::Break(())
     }
