@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod acl;
+mod cursor;
 pub mod data;
 pub mod diagnostic;
 pub mod edit;
@@ -14,6 +15,9 @@ pub mod lax;
 pub mod limits;
 pub mod markdown;
 pub mod near;
+#[cfg(test)]
+mod probe;
+mod problems;
 pub mod record;
 pub mod report;
 pub mod rule;
@@ -22,6 +26,7 @@ pub mod source;
 pub mod table;
 pub mod toml;
 pub mod tree;
+pub mod tree_rules;
 pub mod yaml;
 
 pub use data::Data;
