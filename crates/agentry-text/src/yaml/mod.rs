@@ -13,6 +13,7 @@ mod maps;
 mod places;
 mod rules;
 mod scalar;
+mod strict;
 mod syntax;
 mod tags;
 #[cfg(test)]
