@@ -14,7 +14,7 @@ use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
 use super::{scalar, strict, syntax};
 use crate::diagnostic::Findings;
 use crate::limits;
-use crate::source::FileId;
+use crate::source::{FileId, Span};
 use crate::tree::{Node, Value};
 use crate::tree_rules::{TOO_DEEP, TOO_MANY_VALUES};
 
@@ -24,6 +24,8 @@ pub(super) struct Input<'t> {
     pub(super) file: FileId,
     pub(super) base: usize,
     pub(super) version: Version,
+    /// Whether the text goes on after what may be read; a complaint would be about the cut.
+    pub(super) is_cut: bool,
 }
 
 /// What came of reading.
@@ -53,10 +55,10 @@ pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
             }
         }
     }
-    if let Some(error) = &error {
-        builder.report_error(error);
-    } else if !builder.stopped {
-        builder.pass(input.text.len()..input.text.len());
+    match &error {
+        Some(error) if !input.is_cut => builder.report_error(error),
+        None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
+        _ => {}
     }
     let node = builder.finish();
     Outcome { node, findings: builder.findings, error }
@@ -124,7 +126,7 @@ pub(super) struct Builder<'t> {
 
 impl<'t> Builder<'t> {
     fn new(input: &Input<'t>) -> Self {
-        let Input { text, file, base, version } = *input;
+        let Input { text, file, base, version, .. } = *input;
         Self {
             places: Places::new(text, file, base),
             version,
@@ -323,9 +325,10 @@ impl<'t> Builder<'t> {
         self.attach(node, cost, 0)
     }
 
-    fn stop_at_limit(&mut self, span: crate::source::Span) -> ControlFlow<()> {
-        let message = format!("the document holds more than {} values", limits::NODES);
-        self.findings.add(&TOO_MANY_VALUES, span, message);
+    fn stop_at_limit(&mut self, span: Span) -> ControlFlow<()> {
+        if !self.stopped {
+            self.findings.add(&TOO_MANY_VALUES, span, too_many_values());
+        }
         self.stopped = true;
         ControlFlow::Break(())
     }
@@ -417,7 +420,6 @@ impl<'t> Builder<'t> {
     }
 
     fn report_error(&mut self, error: &ScanError) {
-        self.stopped = true;
         let at = self.places.byte(*error.marker());
         let place = syntax::Place { places: &self.places, at, bracket: self.open_bracket() };
         syntax::report(error, &place, self.cursor, &mut self.findings);
@@ -437,4 +439,8 @@ impl<'t> Builder<'t> {
 
 fn too_deep() -> String {
     format!("the value is nested more than {} deep", limits::DEPTH)
+}
+
+pub(super) fn too_many_values() -> String {
+    format!("the document holds more than {} values", limits::NODES)
 }

@@ -297,6 +297,10 @@ impl Place<'_, '_> {
                     .hint("add a space before it, or quote the value"),
             );
         }
+        if info.contains("may not precede") {
+            let range = self.at..self.at + 1;
+            return Some(Problem::new(range, "`:` needs a space after it").hint("add a space"));
+        }
         let bracket = self.bracket.or_else(|| {
             let next = self.places.seek(read, b"[{", b":-?,")?;
             (next < self.at).then_some(next)
