@@ -140,7 +140,9 @@ fn huge_texts_are_read_in_time() {
     let big = format!("a = {}", "9".repeat(1001));
     let message = format!("1:5 `{}…` is too large", "9".repeat(40));
     assert_eq!(probe(parse, &big).problems(), [message]);
-    for text in ["[", "@ ", "\"", "a\n", "a=\n", "a=1\n", "[[a]]\n", "a.", "{", "= ", "'\n", ",", "a = 1 ="] {
+    for text in
+        ["[", "@ ", "\"", "a\n", "a=\n", "a=1\n", "[[a]]\n", "a.", "{", "= ", "'\n", ",", "a = 1 ="]
+    {
         let seen = probe(parse, &text.repeat((1 << 18) / text.len()));
         assert!(seen.findings.iter().count() <= 101, "{text}");
     }

@@ -1,7 +1,10 @@
 //! Literals as values: what an expression is, when that can be said without running it.
 
 use agentry_text::{Entry, Key, Map, Node, Span, Spanned, Value, limits};
-use oxc_ast::ast::{ArrayExpressionElement, BinaryOperator, Expression, ObjectExpression, ObjectProperty, ObjectPropertyKind, PropertyKind, UnaryOperator};
+use oxc_ast::ast::{
+    ArrayExpressionElement, BinaryOperator, Expression, ObjectExpression, ObjectProperty,
+    ObjectPropertyKind, PropertyKind, UnaryOperator,
+};
 use oxc_span::GetSpan;
 
 use super::scope::Scope;
@@ -60,16 +63,22 @@ impl<'a> Scope<'a> {
                     Some(property) => found.set(property),
                     None => drop(found.unknown.get_or_insert(place)),
                 },
-                ObjectPropertyKind::SpreadProperty(spread) => match self.resolve(&spread.argument) {
-                    Expression::ObjectExpression(inner) => self.collect(inner, found, depth + 1),
-                    _ => drop(found.unknown.get_or_insert(place)),
-                },
+                ObjectPropertyKind::SpreadProperty(spread) => {
+                    match self.resolve(&spread.argument) {
+                        Expression::ObjectExpression(inner) => {
+                            self.collect(inner, found, depth + 1);
+                        }
+                        _ => drop(found.unknown.get_or_insert(place)),
+                    }
+                }
             }
         }
     }
 
     fn property(&self, property: &'a ObjectProperty<'a>) -> Option<Property<'a>> {
-        let key = (!property.computed && property.kind == PropertyKind::Init).then(|| property.key.static_name()).flatten()?;
+        let key = (!property.computed && property.kind == PropertyKind::Init)
+            .then(|| property.key.static_name())
+            .flatten()?;
         let key = Spanned::new(key.into_owned(), self.span(property.key.span()));
         Some(Property { key, value: &property.value, span: self.span(property.span) })
     }
@@ -89,18 +98,25 @@ impl<'a> Scope<'a> {
             Expression::BooleanLiteral(literal) => Value::Bool(literal.value),
             Expression::NullLiteral(_) => Value::Null,
             Expression::NumericLiteral(literal) => number(literal.value),
-            Expression::StringLiteral(literal) if !literal.lone_surrogates => Value::Str(literal.value.to_string()),
-            Expression::TemplateLiteral(template) => Value::Str(template.single_quasi()?.to_string()),
+            Expression::StringLiteral(literal) if !literal.lone_surrogates => {
+                Value::Str(literal.value.to_string())
+            }
+            Expression::TemplateLiteral(template) => {
+                Value::Str(template.single_quasi()?.to_string())
+            }
             Expression::ArrayExpression(array) => {
                 let items = array.elements.iter().map(|element| self.element(element, depth + 1));
                 Value::List(items.collect::<Option<_>>()?)
             }
             Expression::ObjectExpression(object) => self.map(object, depth + 1)?,
-            Expression::UnaryExpression(unary) if unary.operator == UnaryOperator::UnaryNegation => {
-                negated(self.value(&unary.argument, depth + 1)?.value)?
+            Expression::UnaryExpression(unary)
+                if unary.operator == UnaryOperator::UnaryNegation =>
+            {
+                negated(&self.value(&unary.argument, depth + 1)?.value)?
             }
             Expression::BinaryExpression(binary) if binary.operator == BinaryOperator::Addition => {
-                let (left, right) = (self.value(&binary.left, depth + 1)?, self.value(&binary.right, depth + 1)?);
+                let (left, right) =
+                    (self.value(&binary.left, depth + 1)?, self.value(&binary.right, depth + 1)?);
                 Value::Str(format!("{}{}", left.as_str()?, right.as_str()?))
             }
             Expression::StaticMemberExpression(member) => {
@@ -125,8 +141,8 @@ impl<'a> Scope<'a> {
             let key = Key::string(property.key.value.clone(), property.key.span);
             Some(Entry { key, value: self.value(property.value, depth)? })
         };
-        let entries = properties.list.iter().map(entry).collect::<Option<_>>()?;
-        Some(Value::Map(Map::new(entries)))
+        let entries: Option<Vec<_>> = properties.list.iter().map(entry).collect();
+        Some(Value::Map(Map::from(entries?)))
     }
 }
 
@@ -140,7 +156,7 @@ fn number(value: f64) -> Value {
     }
 }
 
-fn negated(value: Value) -> Option<Value> {
+fn negated(value: &Value) -> Option<Value> {
     match value {
         Value::Int(value) => Some(Value::Int(-value)),
         Value::Float(value) => Some(Value::Float(-value)),

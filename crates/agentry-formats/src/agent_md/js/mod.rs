@@ -53,7 +53,11 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
         Some(block) => block,
         None => {
             findings
-                .add(&JAVASCRIPT_NESTING, Span { end: code.start, ..code }, "the code is nested too deeply to read")
+                .add(
+                    &JAVASCRIPT_NESTING,
+                    Span { end: code.start, ..code },
+                    "the code is nested too deeply to read",
+                )
                 .hint(format!("at most {} levels are read", nesting::MOST));
             Block::default()
         }
@@ -64,7 +68,7 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
 pub(super) fn parses(text: &str) -> bool {
     let parse = || {
         let allocator = Allocator::default();
-        parser(&allocator, text).diagnostics.is_empty()
+        parser(&allocator, text).parse().diagnostics.is_empty()
     };
     with_stack(text, parse).unwrap_or(false)
 }
@@ -82,21 +86,20 @@ fn with_stack<T: Send>(code: &str, work: impl FnOnce() -> T + Send) -> Option<T>
     std::thread::scope(|scope| builder.spawn_scoped(scope, work).ok()?.join().ok())
 }
 
-fn parser<'a>(allocator: &'a Allocator, code: &'a str) -> ParserReturn<'a> {
+/// Parses code as the body of an asynchronous function; strict, as in a module.
+fn parser<'a>(allocator: &'a Allocator, code: &'a str) -> Parser<'a> {
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
-    Parser::new(allocator, code, SourceType::mjs())
-        .with_options(options)
-        .with_config(TokensParserConfig)
-        .parse()
+    Parser::new(allocator, code, SourceType::mjs()).with_options(options)
 }
 
 fn parse(source: &Source, code: Span, findings: &mut Findings) -> Block {
     let text = source.slice(code);
     let allocator = Allocator::default();
-    let parsed = parser(&allocator, text);
-    if syntax_errors(&parsed, text, code, findings) {
+    if syntax_errors(&parser(&allocator, text).parse(), text, code, findings) {
         return Block::default();
     }
+    // Its list of tokens is sound only for code that parses, so it is asked for afterwards.
+    let parsed = parser(&allocator, text).with_config(TokensParserConfig).parse();
     let scope = Scope::new(&parsed.program, &parsed.tokens, text, code);
     let mut block = returned::read(&scope, findings);
     block.variables = variables(&scope);
@@ -104,7 +107,12 @@ fn parse(source: &Source, code: Span, findings: &mut Findings) -> Block {
 }
 
 /// Reports what the parser found, and whether there was something.
-fn syntax_errors(parsed: &ParserReturn<'_>, text: &str, code: Span, findings: &mut Findings) -> bool {
+fn syntax_errors(
+    parsed: &ParserReturn<'_>,
+    text: &str,
+    code: Span,
+    findings: &mut Findings,
+) -> bool {
     let place = |start: usize, end: usize| {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         Span::new(code.file, start, end).shifted(code.range().start)
@@ -115,15 +123,24 @@ fn syntax_errors(parsed: &ParserReturn<'_>, text: &str, code: Span, findings: &m
             let start = label.offset() as usize;
             place(start, start + label.len() as usize)
         });
-        let message = format!("the code does not parse: {}", lower_first(error.message.trim_end_matches('.')));
-        findings.add(&JAVASCRIPT_SYNTAX, span, message).hint_opt(error.help.as_deref().map(lower_first));
+        let message = format!(
+            "the code does not parse: {}",
+            lower_first(error.message.trim_end_matches('.'))
+        );
+        findings
+            .add(&JAVASCRIPT_SYNTAX, span, message)
+            .hint_opt(error.help.as_deref().map(lower_first));
     }
     let modules = parsed.program.body.iter().filter(|statement| is_module_declaration(statement));
     let mut found = !parsed.diagnostics.is_empty();
     for statement in modules {
         let span = statement.span();
         findings
-            .add(&JAVASCRIPT_SYNTAX, place(span.start as usize, span.end as usize), "`import` and `export` cannot stand in a tools block")
+            .add(
+                &JAVASCRIPT_SYNTAX,
+                place(span.start as usize, span.end as usize),
+                "`import` and `export` cannot stand in a tools block",
+            )
             .hint("a block is the body of a function: give the tools back with `return`");
         found = true;
     }

@@ -10,7 +10,8 @@ pub(super) const MOST: usize = 10_000;
 
 /// Levels that the parser may have to go down, at most.
 pub(super) fn bound(code: &str) -> usize {
-    let mut scan = Scan { rest: code, previous: Previous::Operator, levels: vec![Level::default()], most: 0 };
+    let mut scan =
+        Scan { rest: code, previous: Previous::Operator, levels: vec![Level::default()], most: 0 };
     while scan.step() {}
     scan.most
 }
@@ -196,9 +197,35 @@ impl Scan<'_> {
 
 /// Words that may stand before a value, or that nest without a bracket.
 const KEYWORDS: &[&str] = &[
-    "async", "await", "case", "class", "default", "delete", "do", "else", "extends", "for",
-    "function", "if", "import", "in", "instanceof", "new", "of", "return", "throw", "typeof", "void",
-    "while", "with", "yield", "export", "let", "get", "set", "static",
+    "async",
+    "await",
+    "case",
+    "class",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "extends",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "instanceof",
+    "new",
+    "of",
+    "return",
+    "throw",
+    "typeof",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "export",
+    "let",
+    "get",
+    "set",
+    "static",
 ];
 
 fn line_end(text: &str) -> usize {

@@ -70,7 +70,9 @@ pub(super) fn check(tool: &str, node: &Node, findings: &mut Findings) {
         return walk.wrong(node, &format!("is {}, not a JSON Schema", node.value.describe()));
     };
     match map.get("type") {
-        Some(kind) if kind.as_str().is_some_and(|word| word != "object" && TYPES.contains(&word)) => {
+        Some(kind)
+            if kind.as_str().is_some_and(|word| word != "object" && TYPES.contains(&word)) =>
+        {
             walk.wrong(kind, "describes something else than an object");
         }
         _ => {}
@@ -96,7 +98,9 @@ impl Walk<'_> {
         match &node.value {
             Value::Map(map) => self.map(map),
             Value::Bool(_) => {}
-            other => self.wrong(node, &format!("has {} where a schema is expected", other.describe())),
+            other => {
+                self.wrong(node, &format!("has {} where a schema is expected", other.describe()));
+            }
         }
     }
 
@@ -120,7 +124,8 @@ impl Walk<'_> {
                 continue;
             };
             if !TYPES.contains(&text) {
-                let message = format!("`parameters` of `{}` has the unknown type `{text}`", self.tool);
+                let message =
+                    format!("`parameters` of `{}` has the unknown type `{text}`", self.tool);
                 let hint = did_you_mean(text, TYPES.iter().copied());
                 let all = || format!("use one of `{}`", TYPES.join("`, `"));
                 self.findings.add(&PARAMETERS, word.span, message).hint(hint.unwrap_or_else(all));
@@ -138,10 +143,14 @@ impl Walk<'_> {
                 None => false,
             },
             Shape::Schemas | Shape::SchemaOrSchemas => match list {
-                Some(items) if !items.is_empty() => return items.iter().for_each(|item| self.schema(item)),
+                Some(items) if !items.is_empty() => {
+                    return items.iter().for_each(|item| self.schema(item));
+                }
                 _ => false,
             },
-            Shape::Texts => list.is_some_and(|items| items.iter().all(|item| item.as_str().is_some())),
+            Shape::Texts => {
+                list.is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
+            }
             Shape::Values => list.is_some_and(|items| !items.is_empty()),
             Shape::Text => node.as_str().is_some(),
             Shape::Number => matches!(node.value, Value::Int(_) | Value::Float(_)),
@@ -150,7 +159,10 @@ impl Walk<'_> {
         };
         if !fits {
             let expected = shape.describe();
-            self.wrong(node, &format!("has {} as `{keyword}`, not {expected}", node.value.describe()));
+            self.wrong(
+                node,
+                &format!("has {} as `{keyword}`, not {expected}", node.value.describe()),
+            );
         }
     }
 
@@ -162,9 +174,14 @@ impl Walk<'_> {
         for name in names {
             let Some(text) = name.as_str() else { continue };
             if known.is_none_or(|known| known.get(text).is_none()) {
-                let keys = known.into_iter().flat_map(|map| map.entries.iter().map(|e| e.key.text.as_str()));
+                let keys = known
+                    .into_iter()
+                    .flat_map(|map| map.entries.iter().map(|e| e.key.text.as_str()));
                 let hint = did_you_mean(text, keys);
-                let message = format!("`parameters` of `{}` requires `{text}`, which `properties` does not have", self.tool);
+                let message = format!(
+                    "`parameters` of `{}` requires `{text}`, which `properties` does not have",
+                    self.tool
+                );
                 let found = self.findings.add(&PARAMETERS, name.span, message);
                 found.severity = Severity::Warning;
                 found.hint(hint.unwrap_or_else(|| format!("describe `{text}` in `properties`")));

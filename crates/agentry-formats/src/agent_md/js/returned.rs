@@ -19,7 +19,11 @@ pub(super) fn read(scope: &Scope<'_>, findings: &mut Findings) -> Block {
     let top = body.iter().position(|statement| matches!(statement, Statement::ReturnStatement(_)));
     let before = body.iter().take(top.unwrap_or(body.len()));
     if let Some(inner) = before.into_iter().find(|statement| may_return(statement, 0)) {
-        not_static(scope.span(inner.span()), "what the block returns depends on a condition", findings);
+        not_static(
+            scope.span(inner.span()),
+            "what the block returns depends on a condition",
+            findings,
+        );
         return Block::default();
     }
     let argument = top.and_then(|at| body.get(at)).and_then(|statement| match statement {
@@ -39,7 +43,9 @@ pub(super) fn read(scope: &Scope<'_>, findings: &mut Findings) -> Block {
 }
 
 fn not_static(span: Span, message: &str, findings: &mut Findings) {
-    findings.add(&NOT_STATIC, span, message).hint("return an object literal with the tools written out");
+    findings
+        .add(&NOT_STATIC, span, message)
+        .hint("return an object literal with the tools written out");
 }
 
 /// Whether a statement that is no `return` itself may hold one, functions aside.
@@ -60,7 +66,9 @@ fn may_return(statement: &Statement<'_>, depth: usize) -> bool {
                 || statement.handler.as_ref().is_some_and(|handler| any(&handler.body.body))
                 || statement.finalizer.as_ref().is_some_and(|last| any(&last.body))
         }
-        Statement::SwitchStatement(statement) => statement.cases.iter().any(|case| any(&case.consequent)),
+        Statement::SwitchStatement(statement) => {
+            statement.cases.iter().any(|case| any(&case.consequent))
+        }
         Statement::ForStatement(statement) => one(&statement.body),
         Statement::ForInStatement(statement) => one(&statement.body),
         Statement::ForOfStatement(statement) => one(&statement.body),
@@ -80,7 +88,8 @@ fn object<'a>(scope: &Scope<'a>, value: &'a Expression<'a>, findings: &mut Findi
             if let Some(place) = unknown {
                 not_static(place, "this tool can only be known by running the code", findings);
             }
-            let tools = list.iter().filter_map(|property| tool(scope, property, findings)).collect();
+            let tools =
+                list.iter().filter_map(|property| tool(scope, property, findings)).collect();
             Block { tools, complete: unknown.is_none(), variables: Vec::new() }
         }
         other if is_plain(other) => {
@@ -110,7 +119,11 @@ fn tool<'a>(scope: &Scope<'a>, property: &Property<'a>, findings: &mut Findings)
         Expression::ObjectExpression(object) => scope.properties(object),
         other if is_plain(other) => {
             findings
-                .add(&TOOL_SHAPE, key.span, format!("`{}` is not an object with `fn` and `scheme`", key.value))
+                .add(
+                    &TOOL_SHAPE,
+                    key.span,
+                    format!("`{}` is not an object with `fn` and `scheme`", key.value),
+                )
                 .hint("write `{ fn, scheme }`");
             return None;
         }
@@ -134,7 +147,8 @@ fn tool<'a>(scope: &Scope<'a>, property: &Property<'a>, findings: &mut Findings)
 fn missing(part: &str, tool: &Property<'_>, parts: &Properties<'_>, findings: &mut Findings) {
     let name = &tool.key.value;
     if let Some(place) = parts.unknown {
-        let message = format!("whether `{name}` has a `{part}` can only be known by running the code");
+        let message =
+            format!("whether `{name}` has a `{part}` can only be known by running the code");
         return not_static(place, &message, findings);
     }
     let hint = match part {
@@ -155,13 +169,22 @@ fn function<'a>(
     let resolved = scope.resolve(found.value);
     let span = scope.span(found.value.span());
     match resolved {
-        Expression::Identifier(name) if scope.bound(name.name.as_str()).is_none() && scope.is_lonely(name.name.as_str()) => {
+        Expression::Identifier(name)
+            if scope.bound(name.name.as_str()).is_none() && scope.is_lonely(name.name.as_str()) =>
+        {
             let name = name.name.as_str();
             findings
-                .add(&TOOL_FUNCTION, span, format!("`fn` of tool `{tool}` is `{name}`, which the block does not define"))
+                .add(
+                    &TOOL_FUNCTION,
+                    span,
+                    format!("`fn` of tool `{tool}` is `{name}`, which the block does not define"),
+                )
                 .hint_opt(did_you_mean(name, scope.functions()));
         }
-        other if !other.is_function() && (is_plain(other) || matches!(other, Expression::ObjectExpression(_))) => {
+        other
+            if !other.is_function()
+                && (is_plain(other) || matches!(other, Expression::ObjectExpression(_))) =>
+        {
             findings
                 .add(&TOOL_FUNCTION, span, format!("`fn` of tool `{tool}` is not a function"))
                 .hint("give it a function: `fn: async (args, { env, fetch }) => …`");

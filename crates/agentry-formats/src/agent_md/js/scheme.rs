@@ -17,8 +17,11 @@ pub(super) fn read<'a>(
 ) -> Tool {
     let mut tool = Tool { name: key.clone(), description: None, parameters: None };
     let Some(parts) = unwrapped(scope, scheme) else {
-        let message = format!("the scheme of `{}` can only be known by running the code", key.value);
-        findings.add(&NOT_STATIC, scheme.span, message).hint("write the scheme as an object literal");
+        let message =
+            format!("the scheme of `{}` can only be known by running the code", key.value);
+        findings
+            .add(&NOT_STATIC, scheme.span, message)
+            .hint("write the scheme as an object literal");
         return tool;
     };
     let mut reader = Reader { scope, key, place: scheme, parts, findings };
@@ -58,17 +61,24 @@ impl Reader<'_, '_> {
         let tool = &self.key.value;
         let Some(property) = self.parts.get(name) else {
             if let Some(place) = self.parts.unknown {
-                let message = format!("`{name}` of the scheme of `{tool}` can only be known by running the code");
-                self.findings.add(&NOT_STATIC, place, message).hint("write the scheme as an object literal");
+                let message = format!(
+                    "`{name}` of the scheme of `{tool}` can only be known by running the code"
+                );
+                self.findings
+                    .add(&NOT_STATIC, place, message)
+                    .hint("write the scheme as an object literal");
             } else {
                 let message = format!("the scheme of `{tool}` has no `{name}`");
-                self.findings.add(&SCHEME, self.place.key.span, message).hint(format!("add `{name}`"));
+                self.findings
+                    .add(&SCHEME, self.place.key.span, message)
+                    .hint(format!("add `{name}`"));
             }
             return None;
         };
         let value = self.scope.evaluate(property.value);
         if value.is_none() {
-            let message = format!("`{name}` of the scheme of `{tool}` can only be known by running the code");
+            let message =
+                format!("`{name}` of the scheme of `{tool}` can only be known by running the code");
             self.findings.add(&NOT_STATIC, property.span, message).hint("write it as a literal");
         }
         value
@@ -81,12 +91,17 @@ impl Reader<'_, '_> {
             Some(text) if !text.value.trim().is_empty() => Some(text),
             Some(_) => {
                 let message = format!("`{name}` of the scheme of `{}` is empty", self.key.value);
-                self.findings.add(&SCHEME, node.span, message).hint("write what a model needs to know");
+                self.findings
+                    .add(&SCHEME, node.span, message)
+                    .hint("write what a model needs to know");
                 None
             }
             None => {
                 let what = node.value.describe();
-                let message = format!("`{name}` of the scheme of `{}` is {what}, not a string", self.key.value);
+                let message = format!(
+                    "`{name}` of the scheme of `{}` is {what}, not a string",
+                    self.key.value
+                );
                 self.findings.add(&SCHEME, node.span, message).hint("put it in quotes");
                 None
             }

@@ -32,7 +32,12 @@ pub(super) enum Bound<'a> {
 const LONGEST_CHAIN: usize = 32;
 
 impl<'a> Scope<'a> {
-    pub(super) fn new(program: &'a Program<'a>, tokens: &'a [Token], text: &'a str, place: Span) -> Self {
+    pub(super) fn new(
+        program: &'a Program<'a>,
+        tokens: &'a [Token],
+        text: &'a str,
+        place: Span,
+    ) -> Self {
         let budget = Cell::new(limits::NODES);
         let mut scope = Self { program, tokens, text, place, bindings: Vec::new(), budget };
         for statement in &program.body {
@@ -46,7 +51,9 @@ impl<'a> Scope<'a> {
             Some(Declaration::VariableDeclaration(declaration)) => {
                 for declarator in &declaration.declarations {
                     match (declarator.id.get_binding_identifier(), &declarator.init) {
-                        (Some(name), Some(value)) => self.bind(name.name.as_str(), Bound::Value(value)),
+                        (Some(name), Some(value)) => {
+                            self.bind(name.name.as_str(), Bound::Value(value));
+                        }
                         _ => {
                             for name in declarator.id.get_binding_identifiers() {
                                 self.bind(name.name.as_str(), Bound::Unknown);
@@ -78,7 +85,8 @@ impl<'a> Scope<'a> {
         let mut declared = false;
         self.tokens.iter().enumerate().any(|(at, token)| {
             let before = at.checked_sub(1).and_then(|at| self.tokens.get(at));
-            let is_member = before.is_some_and(|token| matches!(token.kind(), Kind::Dot | Kind::QuestionDot));
+            let is_member =
+                before.is_some_and(|token| matches!(token.kind(), Kind::Dot | Kind::QuestionDot));
             if self.token(token) != name || is_member {
                 return false;
             }
@@ -97,9 +105,13 @@ impl<'a> Scope<'a> {
         while matches!(kind(next), Kind::Dot | Kind::QuestionDot) {
             next += 2;
         }
-        let is_assigned = kind(next).is_assignment_operator() || matches!(kind(next), Kind::LBrack | Kind::Plus2 | Kind::Minus2);
+        let is_assigned = kind(next).is_assignment_operator()
+            || matches!(kind(next), Kind::LBrack | Kind::Plus2 | Kind::Minus2);
         let counted = |at: usize| matches!(kind(at), Kind::Plus2 | Kind::Minus2 | Kind::Delete);
-        let caller = at.checked_sub(2).and_then(|at| self.tokens.get(at)).map_or("", |token| self.token(token));
+        let caller = at
+            .checked_sub(2)
+            .and_then(|at| self.tokens.get(at))
+            .map_or("", |token| self.token(token));
         let is_filled = matches!(caller, "assign" | "defineProperty" | "defineProperties");
         is_assigned || is_filled || at.checked_sub(1).is_some_and(counted)
     }
@@ -111,7 +123,8 @@ impl<'a> Scope<'a> {
 
     /// A range of the block as a span of the file.
     pub(super) fn span(&self, span: oxc_span::Span) -> Span {
-        Span::new(self.place.file, span.start as usize, span.end as usize).shifted(self.place.range().start)
+        Span::new(self.place.file, span.start as usize, span.end as usize)
+            .shifted(self.place.range().start)
     }
 
     /// What `name` stands for; `None` when nothing at the top level binds it.
@@ -146,7 +159,9 @@ impl<'a> Scope<'a> {
                     Some(Bound::Value(value)) => value,
                     _ => return found,
                 },
-                Expression::CallExpression(call) if call.callee.is_specific_member_access("Object", "freeze") => {
+                Expression::CallExpression(call)
+                    if call.callee.is_specific_member_access("Object", "freeze") =>
+                {
                     match call.arguments.first().and_then(|argument| argument.as_expression()) {
                         Some(frozen) => frozen,
                         None => return found,
