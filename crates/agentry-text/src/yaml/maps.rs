@@ -76,11 +76,11 @@ impl MapFrame {
         }
         report_duplicates(&self.entries, findings);
         if self.merged.is_empty() {
-            return Map { entries: self.entries };
+            return Map::from(self.entries);
         }
         let mut entries = self.merged;
         entries.append(&mut self.entries);
-        Map { entries: last_of_each(entries) }
+        Map::from(last_of_each(entries))
     }
 }
 
