@@ -8,7 +8,7 @@ use agentry_text::near::nearest;
 use agentry_text::table::Coerce;
 use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned};
 
-use super::coverage;
+use super::coverage::{self, Coverage};
 use super::fields::SECTION;
 use super::rules::{
     CONTRADICTING_RULES, DUPLICATE_RULE, MALFORMED_RULE, SHADOWED_RULE, UNKNOWN_ACTION,
@@ -48,7 +48,8 @@ impl Reader<'_> {
         match text.parse::<PatternRule>() {
             Ok(rule) => return Some(Spanned::new(rule, node.span)),
             Err(InvalidRule::NoAction) => {
-                let hint = format!("say what happens: `{text}:allow`, `{text}:ask` or `{text}:deny`");
+                let hint =
+                    format!("say what happens: `{text}:allow`, `{text}:ask` or `{text}:deny`");
                 self.findings
                     .add(&MALFORMED_RULE, node.span, format!("rule `{text}` has no action"))
                     .hint(hint);
@@ -66,8 +67,7 @@ impl Reader<'_> {
     fn action(&mut self, word: &str, rule: &str, span: Span) {
         let part = rule.len() - word.len()..rule.len();
         let place = self.inside(span, rule, part.clone()).unwrap_or(span);
-        let found =
-            self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is no action"));
+        let found = self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is no action"));
         let plain = word.trim().to_lowercase();
         if plain.parse::<Action>().is_ok() {
             found.hint(format!("write `{plain}`"));
@@ -86,19 +86,18 @@ impl Reader<'_> {
         let raw = self.source.slice(span);
         let quoted = raw.get(1..raw.len().checked_sub(1)?)?;
         let start = span.range().start + 1;
-        (quoted == text)
-            .then(|| Span::new(span.file, start + range.start, start + range.end))
+        (quoted == text).then(|| Span::new(span.file, start + range.start, start + range.end))
     }
 
     /// Reports rules that never decide anything, each once.
     fn compare(&mut self, section: Section, rules: &[Spanned<PatternRule>]) {
         let rules = rules.get(..MOST_COMPARED).unwrap_or(rules);
+        let mut coverage = Coverage::new();
         for (at, late) in rules.iter().enumerate() {
             let earlier = rules.get(..at).unwrap_or_default();
             let same = earlier.iter().position(|early| early.pattern == late.pattern);
-            let first = same.or_else(|| {
-                earlier.iter().position(|early| coverage::covers(section, early, late))
-            });
+            let first = same
+                .or_else(|| earlier.iter().position(|early| coverage.covers(section, early, late)));
             let Some(first) = first else { continue };
             let pair = rules.get(first..=at).unwrap_or_default();
             match earlier.get(first) {
@@ -184,7 +183,9 @@ impl Reader<'_> {
     fn moved_to_front(&self, rules: &[Spanned<PatternRule>], title: &str) -> Fix {
         let texts = rules.iter().map(|rule| self.source.slice(rule.span).to_owned());
         let mut texts: Vec<_> = texts.collect();
-        texts.rotate_right(1.min(texts.len()));
+        if let Some(last) = texts.pop() {
+            texts.insert(0, last);
+        }
         let edits = rules.iter().zip(texts).map(|(rule, text)| Edit { span: rule.span, text });
         let edits = edits.collect();
         Fix { title: title.to_owned(), edits, applicability: Applicability::Unsafe }

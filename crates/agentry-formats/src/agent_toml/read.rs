@@ -2,9 +2,7 @@
 
 use agentry_model::{Agent, Field, Identity, SkillRef, slug};
 use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{
-    Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml,
-};
+use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml};
 
 use super::fields::{AGENT, PERMISSIONS, SECTION};
 use super::rules::{
@@ -65,8 +63,11 @@ pub(super) fn is_kebab_case(name: &str) -> bool {
 
 fn check_name(name: &Spanned<String>, dir_name: &str, findings: &mut Findings) {
     if !is_kebab_case(name) {
-        let found = findings
-            .add(&NOT_KEBAB_CASE, name.span, format!("name `{}` is not kebab-case", name.value));
+        let found = findings.add(
+            &NOT_KEBAB_CASE,
+            name.span,
+            format!("name `{}` is not kebab-case", name.value),
+        );
         let slug = slug(name);
         if slug.is_empty() {
             found.hint("use lower-case letters, digits and hyphens");
@@ -92,19 +93,18 @@ fn check_description(text: &Spanned<String>, source: &Source, findings: &mut Fin
             .hint("say on one line what the agent is for");
         return;
     }
-    let bare = text.trim_end_matches('.').trim_end();
+    let bare = text.trim_end_matches(['.', ' ']);
     if bare.len() == text.len() || bare.is_empty() {
         return;
     }
-    let found =
-        findings.add(&TRAILING_PERIOD, text.span, "the description ends with a full stop");
+    let found = findings.add(&TRAILING_PERIOD, text.span, "the description ends with a full stop");
     found.hint("remove the full stop");
     // The stop as the file has it: before the closing quotes.
     let raw = source.slice(text.span);
     let end = raw.trim_end_matches(['"', '\'']).len();
     let body = raw.get(..end).unwrap_or("");
-    let start = body.trim_end().trim_end_matches('.').trim_end().len();
-    if body.get(start..).is_some_and(|rest| rest.starts_with(['.', ' '])) {
+    let start = body.trim_end_matches(['.', ' ']).len();
+    if start < end {
         let offset = text.span.range().start;
         let stop = Span::new(text.span.file, offset + start, offset + end);
         found.fix(Fix::safe("remove the full stop", stop, ""));
@@ -168,11 +168,8 @@ fn other_prompt(package: &mut Package<'_>, findings: &mut Findings) -> Option<St
 fn leftovers(record: &Record<'_>, agent: &mut Agent) {
     let mut keep = |prefix: &str, entry: &Entry| {
         let path = format!("{prefix}{}", entry.key.text);
-        let list = if is_extension(&entry.key.text) {
-            &mut agent.extensions
-        } else {
-            &mut agent.unknown
-        };
+        let list =
+            if is_extension(&entry.key.text) { &mut agent.extensions } else { &mut agent.unknown };
         list.push((path, Spanned::new(entry.value.to_data(), entry.value.span)));
     };
     record.unknown().for_each(|entry| keep("", entry));
@@ -209,7 +206,8 @@ fn without_dates(node: Node, findings: &mut Findings) -> Node {
                 value: without_dates(entry.value, findings),
                 key: entry.key,
             };
-            Value::Map(Map::new(map.entries.into_iter().map(entry).collect()))
+            let entries = map.entries.into_iter().map(entry).collect();
+            Value::Map(Map { entries, ..map })
         }
         other => other,
     };

@@ -9,11 +9,7 @@ use crate::{Base, Files, Presence};
 const SKILL_PLACES: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
 
 /// Reports files of `context` that are missing or outside the workspace.
-pub(super) fn context(
-    paths: &[Spanned<String>],
-    files: &mut dyn Files,
-    findings: &mut Findings,
-) {
+pub(super) fn context(paths: &[Spanned<String>], files: &mut dyn Files, findings: &mut Findings) {
     for path in paths {
         match files.probe(Base::Agent, path) {
             Presence::File => {}
@@ -76,16 +72,13 @@ fn missing_rule(entry: &Spanned<String>, files: &mut dyn Files, findings: &mut F
 }
 
 /// Reports skills that are neither with the agent nor in the workspace.
-pub(super) fn skills(
-    names: &[Spanned<String>],
-    files: &mut dyn Files,
-    findings: &mut Findings,
-) {
+pub(super) fn skills(names: &[Spanned<String>], files: &mut dyn Files, findings: &mut Findings) {
     for name in names {
         if has_skill(name, files) {
             continue;
         }
-        let message = format!("skill `{}` is neither with the agent nor in the workspace", name.value);
+        let message =
+            format!("skill `{}` is neither with the agent nor in the workspace", name.value);
         let hint = format!("add `skills/{}/SKILL.md`, unless the harness brings it", name.value);
         findings.add(&MISSING_SKILL, name.span, message).hint(hint);
     }

@@ -51,7 +51,7 @@ macro_rules! whole {
 }
 
 /// A name that is no kebab-case slug.
-pub static NOT_KEBAB_CASE: Rule = Rule {
+pub(super) static NOT_KEBAB_CASE: Rule = Rule {
     code: "AG2001",
     name: "not-kebab-case",
     severity: Error,
@@ -65,7 +65,7 @@ pub static NOT_KEBAB_CASE: Rule = Rule {
 };
 
 /// A name that is not the name of the agent's directory.
-pub static NAME_IS_NOT_DIRECTORY: Rule = Rule {
+pub(super) static NAME_IS_NOT_DIRECTORY: Rule = Rule {
     code: "AG2002",
     name: "name-is-not-directory",
     severity: Warning,
@@ -76,7 +76,7 @@ pub static NAME_IS_NOT_DIRECTORY: Rule = Rule {
 };
 
 /// A description with a full stop at its end.
-pub static TRAILING_PERIOD: Rule = Rule {
+pub(super) static TRAILING_PERIOD: Rule = Rule {
     code: "AG2003",
     name: "trailing-period",
     severity: Warning,
@@ -87,7 +87,7 @@ pub static TRAILING_PERIOD: Rule = Rule {
 };
 
 /// A description without text.
-pub static EMPTY_DESCRIPTION: Rule = Rule {
+pub(super) static EMPTY_DESCRIPTION: Rule = Rule {
     code: "AG2004",
     name: "empty-description",
     severity: Error,
@@ -97,7 +97,7 @@ pub static EMPTY_DESCRIPTION: Rule = Rule {
 };
 
 /// No `system-prompt.md` beside `agent.toml`.
-pub static MISSING_PROMPT: Rule = Rule {
+pub(super) static MISSING_PROMPT: Rule = Rule {
     code: "AG2005",
     name: "missing-prompt",
     severity: Error,
@@ -111,7 +111,7 @@ pub static MISSING_PROMPT: Rule = Rule {
 };
 
 /// A `system-prompt.md` without text.
-pub static EMPTY_PROMPT: Rule = Rule {
+pub(super) static EMPTY_PROMPT: Rule = Rule {
     code: "AG2006",
     name: "empty-prompt",
     severity: Error,
@@ -124,7 +124,7 @@ pub static EMPTY_PROMPT: Rule = Rule {
 };
 
 /// A date or time that is not a string.
-pub static DATETIME: Rule = Rule {
+pub(super) static DATETIME: Rule = Rule {
     code: "AG2007",
     name: "datetime",
     severity: Error,
@@ -135,18 +135,21 @@ pub static DATETIME: Rule = Rule {
 };
 
 /// A file of `context` that does not exist.
-pub static MISSING_CONTEXT: Rule = Rule {
+pub(super) static MISSING_CONTEXT: Rule = Rule {
     code: "AG2008",
     name: "missing-context",
     severity: Error,
     why: "A context file that is not there cannot be put into the context, so the agent would work \
           without what its author counts on.",
     bad: helper!("context = [\"profile.md\"]\n"),
-    good: helper!("context = [\"profile.md\"]\n", ("helper/profile.md", "Prefers short answers.\n")),
+    good: helper!(
+        "context = [\"profile.md\"]\n",
+        ("helper/profile.md", "Prefers short answers.\n")
+    ),
 };
 
 /// An entry of `rules` without its file.
-pub static MISSING_RULE_FILE: Rule = Rule {
+pub(super) static MISSING_RULE_FILE: Rule = Rule {
     code: "AG2009",
     name: "missing-rule-file",
     severity: Error,
@@ -157,18 +160,21 @@ pub static MISSING_RULE_FILE: Rule = Rule {
 };
 
 /// A path that leaves the workspace.
-pub static OUTSIDE_WORKSPACE: Rule = Rule {
+pub(super) static OUTSIDE_WORKSPACE: Rule = Rule {
     code: "AG2010",
     name: "outside-workspace",
     severity: Error,
     why: "A file outside the workspace is another one on every machine, and could be anything that \
           the user can read; an agent does not pull it into its context.",
     bad: helper!("context = [\"../../profile.md\"]\n"),
-    good: helper!("context = [\"profile.md\"]\n", ("helper/profile.md", "Prefers short answers.\n")),
+    good: helper!(
+        "context = [\"profile.md\"]\n",
+        ("helper/profile.md", "Prefers short answers.\n")
+    ),
 };
 
 /// A skill that is nowhere to be found.
-pub static MISSING_SKILL: Rule = Rule {
+pub(super) static MISSING_SKILL: Rule = Rule {
     code: "AG2011",
     name: "missing-skill",
     severity: Warning,
@@ -185,7 +191,7 @@ pub static MISSING_SKILL: Rule = Rule {
 };
 
 /// A rule without a pattern or without an action.
-pub static MALFORMED_RULE: Rule = Rule {
+pub(super) static MALFORMED_RULE: Rule = Rule {
     code: "AG2012",
     name: "malformed-rule",
     severity: Error,
@@ -196,7 +202,7 @@ pub static MALFORMED_RULE: Rule = Rule {
 };
 
 /// A rule whose action is none.
-pub static UNKNOWN_ACTION: Rule = Rule {
+pub(super) static UNKNOWN_ACTION: Rule = Rule {
     code: "AG2013",
     name: "unknown-action",
     severity: Error,
@@ -207,7 +213,7 @@ pub static UNKNOWN_ACTION: Rule = Rule {
 };
 
 /// A rule that an earlier one covers.
-pub static SHADOWED_RULE: Rule = Rule {
+pub(super) static SHADOWED_RULE: Rule = Rule {
     code: "AG2014",
     name: "shadowed-rule",
     severity: Warning,
@@ -223,7 +229,7 @@ pub static SHADOWED_RULE: Rule = Rule {
 };
 
 /// The same rule twice.
-pub static DUPLICATE_RULE: Rule = Rule {
+pub(super) static DUPLICATE_RULE: Rule = Rule {
     code: "AG2015",
     name: "duplicate-rule",
     severity: Warning,
@@ -235,7 +241,7 @@ pub static DUPLICATE_RULE: Rule = Rule {
 };
 
 /// One pattern with two answers.
-pub static CONTRADICTING_RULES: Rule = Rule {
+pub(super) static CONTRADICTING_RULES: Rule = Rule {
     code: "AG2016",
     name: "contradicting-rules",
     severity: Warning,
