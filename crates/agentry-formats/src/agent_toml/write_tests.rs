@@ -15,12 +15,12 @@ fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId::BUILT_IN))
 }
 
-fn text(text: &str) -> Option<Spanned<String>> {
-    Some(at(text.to_owned()))
+fn text(text: &str) -> Spanned<String> {
+    at(text.to_owned())
 }
 
-fn list(texts: &[&str]) -> Option<Vec<Spanned<String>>> {
-    Some(texts.iter().map(|text| at((*text).to_owned())).collect())
+fn list(texts: &[&str]) -> Vec<Spanned<String>> {
+    texts.iter().map(|text| at((*text).to_owned())).collect()
 }
 
 fn written(agent: &Agent) -> Converted {
@@ -37,9 +37,9 @@ fn shown(result: &Converted) -> String {
 
 fn named(name: &str) -> Agent {
     let mut agent = Agent::default();
-    agent.identity.name = text(name);
-    agent.identity.description = text("Answers questions");
-    agent.instructions.system = text("You answer questions.");
+    agent.identity.name = Some(text(name));
+    agent.identity.description = Some(text("Answers questions"));
+    agent.instructions.system = Some(text("You answer questions."));
     agent
 }
 
@@ -50,7 +50,7 @@ fn trust_becomes_permissions() {
         filesystem: Some(at(Filesystem::Scoped)),
         network: Some(at(Network::Allowed)),
         exec: Some(at(Exec::None)),
-        scope: list(&["./notes"]),
+        scope: Some(list(&["./notes"])),
         hosts: None,
     });
     insta::assert_snapshot!(shown(&written(&agent)));
@@ -71,8 +71,8 @@ fn abilities_become_permissions() {
 fn tool_lists_become_permissions() {
     let mut agent = named("helper");
     agent.policy.tool_permissions = Some(ToolPermissions {
-        allowed: list(&["WebSearch", "calendar"]),
-        denied: list(&["Bash"]),
+        allowed: Some(list(&["WebSearch", "calendar"])),
+        denied: Some(list(&["Bash"])),
     });
     insta::assert_snapshot!(shown(&written(&agent)));
 }
@@ -94,7 +94,7 @@ fn two_layers_and_a_trait_narrow_each_other() {
         scope: None,
         hosts: None,
     });
-    agent.instructions.traits = list(&["ask-before-writing"]);
+    agent.instructions.traits = Some(list(&["ask-before-writing"]));
     let result = written(&agent);
     let edit = result.agent.policy.permissions.as_ref().and_then(|it| it.get(Section::Edit));
     assert_eq!(edit.map(SectionRules::strictest), Some(Action::Ask));
@@ -104,15 +104,15 @@ fn two_layers_and_a_trait_narrow_each_other() {
 #[test]
 fn texts_without_a_field_become_context_files() {
     let mut agent = named("Rechtsberater 法");
-    agent.identity.description = text("Reviews contracts.\nCarefully.");
-    agent.instructions.rules = text("Never sign.");
-    agent.instructions.traits = list(&["cite-sources", "Be brief."]);
-    agent.instructions.context = list(&["../profile.md"]);
+    agent.identity.description = Some(text("Reviews contracts.\nCarefully."));
+    agent.instructions.rules = Some(text("Never sign."));
+    agent.instructions.traits = Some(list(&["cite-sources", "Be brief."]));
+    agent.instructions.context = Some(list(&["../profile.md"]));
     let skill = SkillRef { name: "search".to_owned(), optional: true, options: Vec::new() };
     agent.skills = Some(vec![at(skill)]);
     let pack = |path: &str| SkillPack {
         path: path.to_owned(),
-        text: text("---\nname: review\n---\nRead it.\n"),
+        text: Some(text("---\nname: review\n---\nRead it.\n")),
         ..SkillPack::default()
     };
     agent.skill_packs = vec![pack("review/SKILL.md"), pack("../evil.md")];
@@ -128,8 +128,8 @@ fn what_is_required_is_made_up() {
     ];
     for (name, system, expected_name, expected_description) in cases {
         let mut agent = Agent::default();
-        agent.identity.name = name.and_then(text);
-        agent.instructions.system = system.and_then(text);
+        agent.identity.name = name.map(text);
+        agent.instructions.system = system.map(text);
         let result = written(&agent);
         assert!(!result.findings.has_errors(), "{name:?}: {:?}", result.findings);
         assert_eq!(result.agent.name(), expected_name, "{name:?}");
