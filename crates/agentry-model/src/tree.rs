@@ -337,7 +337,7 @@ impl Builder {
 
     fn build(self) -> Node {
         let span = self.entries.first().map_or(Span::start_of(FileId::BUILT_IN), |e| e.value.span);
-        Node::new(Value::Map(Map::new(self.entries)), span)
+        Node::new(Value::Map(Map::from(self.entries)), span)
     }
 }
 
