@@ -37,3 +37,6 @@ pub enum Dialect {
     /// The Agent Skills standard: `x/SKILL.md`, `name` and `description` at the top level.
     Standard,
 }
+
+#[cfg(test)]
+mod tests;
