@@ -25,7 +25,7 @@ fn list(items: impl IntoIterator<Item = Value>) -> Value {
 
 fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let entry = |(key, value)| Entry { key: Key::string(key, span(0, 0)), value: node(value) };
-    Value::Map(Map { entries: entries.into_iter().map(entry).collect() })
+    Value::Map(Map::from(entries.into_iter().map(entry).collect::<Vec<_>>()))
 }
 
 fn big() -> Value {
@@ -311,7 +311,7 @@ fn findings_stand_where_the_text_is() {
         (vec![], vec![("AG0102", 7)]),
     ];
     for (entries, expected) in cases {
-        let node = Node::new(Value::Map(Map { entries }), span(7, 99));
+        let node = Node::new(Value::Map(Map::from(entries)), span(7, 99));
         let mut findings = Findings::default();
         validate(&TABLE, &node, Coerce::Strict, &mut findings);
         let found: Vec<_> = findings.iter().map(|it| (it.rule.code, it.span.start)).collect();
