@@ -18,6 +18,7 @@ mod convert;
 mod files;
 pub mod front;
 pub mod manifest;
+pub mod mcp;
 mod written;
 
 pub use convert::{Converted, convert};
