@@ -1,1 +1,78 @@
-fn main() {}
+//! The one door to everything a contributor does: `cargo xtask ci` is what CI runs.
+//!
+//! A command is a file. It needs nothing but Rust; where a further tool would help, its absence is
+//! said aloud.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
+
+mod bench;
+mod ci;
+mod docs;
+mod files;
+mod fuzz;
+mod generate;
+mod install;
+mod process;
+mod step;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use step::Outcome;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [--fast]                      everything that CI checks; --fast leaves out rustdoc
+  test [ARGUMENTS]                 the tests, as CI runs them
+  tidy                             arrows between crates, sizes, left-over words, the code map
+  generate [--check]               rewrites the generated files, or says that one is stale
+  docs [--check]                   rustdoc and the links of the pages; --check: the links only
+  deny                             licences, bans and sources of the dependencies
+  fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
+  bench [ARGUMENTS]                the benchmarks
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match enter_root().and_then(|()| dispatch(&words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[&str]) -> Result<(), String> {
+    match words {
+        ["ci"] => ci::run(ci::Extent::Full),
+        ["ci", "--fast"] => ci::run(ci::Extent::Fast),
+        ["test", arguments @ ..] => process::run(&mut ci::tests(arguments)),
+        ["tidy"] => tidy::run(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["docs"] => process::run(&mut docs::rustdoc()).and_then(|()| docs::check_links()),
+        ["docs", "--check"] => docs::check_links(),
+        ["deny"] => match ci::deny()? {
+            Outcome::Done => Ok(()),
+            Outcome::Skipped(why) => Err(why),
+        },
+        ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
+        ["bench", arguments @ ..] => bench::run(arguments),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("`cargo xtask {}` is no command\n\n{USAGE}", words.join(" "))),
+    }
+}
+
+/// Goes to the root of the repository, so that every path below is relative to it.
+fn enter_root() -> Result<(), String> {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = manifest.parent().unwrap_or(&manifest);
+    std::env::set_current_dir(root).map_err(|error| format!("cannot enter the repository: {error}"))
+}

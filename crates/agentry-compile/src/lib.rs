@@ -1,1 +1,47 @@
-//! Placeholder.
+//! The pipeline, and the facade that every front end calls: find agents, read them, check them,
+//! show, hash and convert them.
+//!
+//! ```text
+//! paths ─▶ discover ─▶ Found ─▶ read ─▶ Compiled ─▶ check ─▶ findings
+//!                                          ├─▶ show, digest
+//!                                          └─▶ convert ─▶ files + losses
+//! ```
+//!
+//! All IO goes through a [`World`]; everything here is a function of what the world answers.
+#![warn(clippy::disallowed_methods)]
+
+mod baseline;
+mod config;
+mod detect;
+mod digest;
+mod discover;
+mod files;
+mod fix;
+mod memory_world;
+mod new;
+mod pipeline;
+mod prompt;
+mod registry;
+mod rules;
+mod show;
+mod suppress;
+mod world;
+
+pub use baseline::Baseline;
+pub use config::{Config, SeverityOverride};
+pub use digest::{Digest, digest, hash};
+pub use discover::{Discovery, Found, discover};
+pub use fix::{FixMode, Fixed, fix};
+pub use memory_world::MemoryWorld;
+pub use new::new_agent;
+pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
+pub use prompt::{Part, prompt};
+pub use registry::{registry, rule};
+pub use show::{Row, declared, resolved, rows};
+pub use world::{Entry, EntryKind, ReadError, Walked, World};
+
+pub use agentry_check as checks;
+pub use agentry_formats as formats;
+pub use agentry_model as model;
+pub use agentry_policy as policy;
+pub use agentry_text as text;

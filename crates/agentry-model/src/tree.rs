@@ -299,7 +299,7 @@ impl Builder {
     fn named(&mut self, key: &str, blocks: &[(String, Spanned<Data>)]) {
         if !blocks.is_empty() {
             self.block(key, |out| {
-                blocks.iter().for_each(|(name, data)| out.data(name, Some(data)))
+                blocks.iter().for_each(|(name, data)| out.data(name, Some(data)));
             });
         }
     }
@@ -337,7 +337,7 @@ impl Builder {
 
     fn build(self) -> Node {
         let span = self.entries.first().map_or(Span::start_of(FileId::BUILT_IN), |e| e.value.span);
-        Node::new(Value::Map(Map::new(self.entries)), span)
+        Node::new(Value::Map(Map::from(self.entries)), span)
     }
 }
 

@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod acl;
+mod cursor;
 pub mod data;
 pub mod diagnostic;
 pub mod edit;
@@ -13,6 +14,9 @@ pub mod json;
 pub mod limits;
 pub mod markdown;
 pub mod near;
+#[cfg(test)]
+mod probe;
+mod problems;
 pub mod record;
 pub mod report;
 pub mod rule;
@@ -21,6 +25,7 @@ pub mod source;
 pub mod table;
 pub mod toml;
 pub mod tree;
+pub mod tree_rules;
 pub mod yaml;
 
 pub use data::Data;

@@ -1,6 +1,6 @@
 //! Where text came from: files, byte ranges, and values that remember them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One file of a compilation. Has no path of its own: [`Sources`] maps it to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,12 +100,14 @@ pub struct Source {
     pub path: Arc<str>,
     /// The whole text, without a byte order mark.
     pub text: Arc<str>,
+    /// Made when a position is first asked for; most files never are.
+    index: Arc<OnceLock<Index>>,
 }
 
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
-        Self { id, path: path.into(), text: text.into() }
+        Self { id, path: path.into(), text: text.into(), index: Arc::default() }
     }
 
     /// The text at `span`; empty when the span does not fit the text.
@@ -116,6 +118,11 @@ impl Source {
     /// The span of the whole file.
     pub fn whole(&self) -> Span {
         Span::new(self.id, 0, self.text.len())
+    }
+
+    /// The position of byte `at`; of the end of the text, when there is no such byte.
+    pub fn position(&self, at: usize) -> Position {
+        self.index.get_or_init(|| Index::new(&self.text)).position(&self.text, at)
     }
 }
 
@@ -174,28 +181,68 @@ impl Sources {
     }
 
     fn position(&self, file: FileId, at: usize) -> Position {
-        let text = self.get(file).map_or("", |source| &*source.text);
-        position(text, at)
+        let start = Position { line: 1, column: 1 };
+        self.get(file).map_or(start, |source| source.position(at))
     }
 }
 
 /// The position of byte `at` of `text`. A lone CR ends a line, as LF and CRLF do.
 pub fn position(text: &str, at: usize) -> Position {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    let before = text.get(..at).unwrap_or("");
-    let (mut line, mut start) = (1, 0);
-    for (index, byte) in before.bytes().enumerate() {
-        let next_is_lf = text.as_bytes().get(index + 1) == Some(&b'\n');
-        if byte == b'\n' || (byte == b'\r' && !next_is_lf) {
-            line += 1;
-            start = index + 1;
+    Mark::START.walk(text, at).position
+}
+
+/// Known positions of a text, so that any other is found by counting only a few characters.
+#[derive(Debug)]
+struct Index {
+    /// One every [`Index::STRIDE`] bytes, at the start of the character there.
+    marks: Vec<Mark>,
+}
+
+impl Index {
+    const STRIDE: usize = 1024;
+
+    fn new(text: &str) -> Self {
+        let mut mark = Mark::START;
+        let mut marks = vec![mark];
+        for stride in 1..=text.len() / Self::STRIDE {
+            mark = mark.walk(text, stride * Self::STRIDE);
+            marks.push(mark);
         }
+        Self { marks }
     }
-    let column = before.get(start..).map_or(0, |rest| rest.chars().count()) + 1;
-    Position { line, column }
+
+    fn position(&self, text: &str, at: usize) -> Position {
+        let at = at.min(text.len());
+        let mark = self.marks.get(at / Self::STRIDE).unwrap_or(&Mark::START);
+        mark.walk(text, at).position
+    }
+}
+
+/// The position of one byte.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    byte: usize,
+    position: Position,
+}
+
+impl Mark {
+    const START: Self = Self { byte: 0, position: Position { line: 1, column: 1 } };
+
+    /// The mark of byte `at` or of the character around it, which must not be before this one.
+    fn walk(self, text: &str, at: usize) -> Self {
+        let at = text.floor_char_boundary(at);
+        let Position { mut line, mut column } = self.position;
+        let after = text.get(self.byte..).unwrap_or("");
+        for (offset, char) in after.char_indices().take_while(|(offset, _)| self.byte + offset < at)
+        {
+            column += 1;
+            let next_is_lf = after.as_bytes().get(offset + 1) == Some(&b'\n');
+            if char == '\n' || (char == '\r' && !next_is_lf) {
+                (line, column) = (line + 1, 1);
+            }
+        }
+        Self { byte: at, position: Position { line, column } }
+    }
 }
 
 #[cfg(test)]
@@ -217,6 +264,23 @@ mod tests {
         ];
         for (text, at, (line, column)) in cases {
             assert_eq!(position(text, at), Position { line, column }, "{text:?} at {at}");
+        }
+    }
+
+    #[test]
+    fn the_index_agrees_with_counting() {
+        let texts = [
+            String::new(),
+            "é".repeat(3000) + "\r" + &"x".repeat(5000),
+            "a\r\nb\rc\n".repeat(700),
+            "\u{1F680}".repeat(256) + "\r\n",
+            "x".repeat(1023) + "\r\n" + &"y".repeat(2048),
+        ];
+        for text in texts {
+            let source = Source::new(FileId(0), "a", &text);
+            for at in (0..=text.len() + 1).chain([usize::MAX]) {
+                assert_eq!(source.position(at), position(&text, at), "{at} of {}", text.len());
+            }
         }
     }
 }

@@ -57,6 +57,16 @@ impl Value {
             Self::Map(_) => "a map",
         }
     }
+
+    /// The whole number that `digits` spell, after an optional sign; `None` for other text and for
+    /// more digits than anyone means.
+    pub(crate) fn whole(digits: &str, radix: u32) -> Option<Self> {
+        if digits.len() > MOST_DIGITS {
+            return None;
+        }
+        let small = i64::from_str_radix(digits, radix).ok().map(Self::Int);
+        small.or_else(|| BigInt::parse_bytes(digits.as_bytes(), radix).map(Self::Big))
+    }
 }
 
 impl From<bool> for Value {
@@ -83,11 +93,16 @@ impl From<String> for Value {
     }
 }
 
+/// The most digits of a whole number; reading one takes time that grows with their square.
+const MOST_DIGITS: usize = 1000;
+
 /// Keys and values in source order. A key that was written twice is here twice; the last one counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Map {
     /// The entries, in source order.
     pub entries: Vec<Entry>,
+    /// Whether the keys are labels of ACL blocks: `providers "openai" { … }`.
+    pub labelled: bool,
 }
 
 /// One key with its value.
@@ -117,12 +132,13 @@ impl Key {
     }
 }
 
-impl Map {
-    /// A map of these entries.
-    pub fn new(entries: Vec<Entry>) -> Self {
-        Self { entries }
+impl From<Vec<Entry>> for Map {
+    fn from(entries: Vec<Entry>) -> Self {
+        Self { entries, labelled: false }
     }
+}
 
+impl Map {
     /// The value of `key`; of a key that was written twice, the last.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
@@ -166,7 +182,7 @@ impl Node {
                     key: Key::string(key, span),
                     value: Self::from_data(data, span),
                 };
-                Value::Map(Map::new(entries.iter().map(entry).collect()))
+                Value::Map(Map::from(entries.iter().map(entry).collect()))
             }
         };
         Self::new(value, span)

@@ -1,0 +1,29 @@
+use agentry_text::{Example, Findings, Rule, Severity};
+
+use crate::{Check, Subject};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9001",
+    name: "no-description",
+    severity: Severity::Warning,
+    why: "People and harnesses pick an agent by its description; without one it is never picked.",
+    bad: Example::File("helper.agent", "name: helper\nsoul: You answer questions.\n"),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let identity = &subject.agent.identity;
+    if identity.description.is_some() {
+        return;
+    }
+    if let Some(name) = &identity.name {
+        findings
+            .add(&RULE, name.span, format!("agent `{}` has no description", name.value))
+            .hint("say in one sentence when to use it");
+    }
+}

@@ -1,0 +1,189 @@
+//! `agentry.toml` at the root of a workspace: what the team shares about checking.
+//!
+//! It can turn findings down or up and exclude paths. It can never widen what an agent may do.
+
+use std::collections::BTreeMap;
+
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{
+    Diagnostic, Example, Field, Findings, Kind, Record, Rule, Severity, Sources, Span, Table, limits, toml,
+};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::files::join;
+use crate::registry::rule;
+use crate::world::{ReadError, World};
+
+/// Every rule about the configuration, in code order.
+pub(crate) const RULES: &[&Rule] = &[&UNKNOWN_RULE, &BAD_GLOB];
+
+/// The name of the file.
+pub const FILE: &str = "agentry.toml";
+
+pub(crate) static TABLE: Table = Table::new(
+    "`agentry.toml`",
+    &[Field::optional("check", Kind::Block(&CHECK), "How agents are checked.")],
+);
+
+static CHECK: Table = Table::new(
+    "`[check]`",
+    &[
+        Field::optional("exclude", Kind::List(&Kind::Str), "Paths that a search passes over, as globs relative to this file."),
+        Field::optional(
+            "severity",
+            Kind::Map(&Kind::Choice(&["off", "note", "warning", "error"])),
+            "How bad findings are, by rule name or code.",
+        ),
+        Field::optional("baseline", Kind::Str, "A file of known findings that do not count, relative to this file."),
+    ],
+);
+
+pub(crate) static UNKNOWN_RULE: Rule = Rule {
+    code: "AG0021",
+    name: "unknown-rule",
+    severity: Severity::Error,
+    why: "A severity for a rule that does not exist changes nothing; the one that was meant keeps its own.",
+    bad: Example::Files(&[
+        ("agentry.toml", "[check]\nseverity = { unknwon-field = \"error\" }\n"),
+        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+    ]),
+    good: Example::Files(&[
+        ("agentry.toml", "[check]\nseverity = { unknown-field = \"error\" }\n"),
+        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+    ]),
+};
+
+pub(crate) static BAD_GLOB: Rule = Rule {
+    code: "AG0022",
+    name: "bad-glob",
+    severity: Severity::Error,
+    why: "A pattern that cannot be read excludes nothing, so files that should be left alone are checked.",
+    bad: Example::Files(&[
+        ("agentry.toml", "[check]\nexclude = [\"vendor/[\"]\n"),
+        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+    ]),
+    good: Example::Files(&[
+        ("agentry.toml", "[check]\nexclude = [\"vendor/**\"]\n"),
+        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+    ]),
+};
+
+/// What a rule's severity is changed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeverityOverride {
+    /// Findings are not reported.
+    Off,
+    /// Findings are this bad.
+    As(Severity),
+}
+
+/// The configuration of one workspace.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// The directory of the file.
+    pub root: String,
+    /// Severities by rule code.
+    pub severity: BTreeMap<&'static str, SeverityOverride>,
+    /// The baseline, relative to the root.
+    pub baseline: Option<String>,
+    exclude: GlobSet,
+    /// What is wrong with the file itself.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that the findings are about.
+    pub sources: Sources,
+}
+
+impl Config {
+    /// Reads the configuration of the workspace that `path` belongs to.
+    pub fn read(world: &dyn World, path: &str) -> Self {
+        let mut config = Self { root: world.workspace(path), ..Self::default() };
+        let file = join(&config.root, FILE);
+        let mut findings = Findings::default();
+        match world.read(&config.root, &file, limits::FILE_BYTES) {
+            Ok(bytes) => config.parse(&file, &String::from_utf8_lossy(&bytes), &mut findings),
+            Err(ReadError::Missing) => {}
+            Err(error) => {
+                let source = config.sources.add(&file, "");
+                let message = format!("the configuration cannot be read: {error:?}");
+                findings.add(&crate::rules::UNREADABLE, Span::start_of(source.id), message);
+            }
+        }
+        config.diagnostics = findings.into_sorted();
+        config
+    }
+
+    fn parse(&mut self, file: &str, text: &str, findings: &mut Findings) {
+        let source = self.sources.add(file, text.trim_start_matches('\u{feff}'));
+        let node = toml::parse(&source, findings);
+        validate(&TABLE, &node, Coerce::Strict, findings);
+        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        let Some(check) = record.record("check", &CHECK) else { return };
+        self.baseline = check.str("baseline").map(|path| path.value);
+        self.excludes(&check, findings);
+        self.severities(&check, findings);
+    }
+
+    fn excludes(&mut self, check: &Record<'_>, findings: &mut Findings) {
+        let mut set = GlobSetBuilder::new();
+        for pattern in check.strings("exclude").unwrap_or_default() {
+            match globs(&pattern) {
+                Ok(globs) => globs.into_iter().for_each(|glob| drop(set.add(glob))),
+                Err(error) => {
+                    let message = format!("`{}` is no pattern: {}", pattern.value, error.kind());
+                    findings.add(&BAD_GLOB, pattern.span, message);
+                }
+            }
+        }
+        self.exclude = set.build().unwrap_or_default();
+    }
+
+    fn severities(&mut self, check: &Record<'_>, findings: &mut Findings) {
+        let Some(map) = check.map("severity") else { return };
+        for entry in &map.entries {
+            let Some(known) = rule(&entry.key.text) else {
+                let names = crate::registry::registry();
+                let near = agentry_text::near::did_you_mean(&entry.key.text, names.iter().map(|rule| rule.name));
+                findings.add(&UNKNOWN_RULE, entry.key.span, format!("there is no rule `{}`", entry.key.text))
+                    .hint(near.unwrap_or_else(|| "`agentry rules` lists them all".to_owned()));
+                continue;
+            };
+            let severity = match entry.value.as_str() {
+                Some("off") => SeverityOverride::Off,
+                Some("note") => SeverityOverride::As(Severity::Note),
+                Some("warning") => SeverityOverride::As(Severity::Warning),
+                Some("error") => SeverityOverride::As(Severity::Error),
+                _ => continue,
+            };
+            self.severity.insert(known.code, severity);
+        }
+    }
+
+    /// Whether a search passes over `path`.
+    pub fn excludes_path(&self, path: &str) -> bool {
+        if self.exclude.is_empty() {
+            return false;
+        }
+        let below = path.strip_prefix(&self.root).map_or(path, |rest| rest.trim_start_matches('/'));
+        self.exclude.is_match(below.trim_start_matches("./"))
+    }
+
+    /// Gives findings the severities of this workspace.
+    pub fn weigh(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let weigh = |mut found: Diagnostic| match self.severity.get(found.rule.code) {
+            Some(SeverityOverride::Off) => None,
+            Some(SeverityOverride::As(severity)) => {
+                found.severity = *severity;
+                Some(found)
+            }
+            None => Some(found),
+        };
+        if self.severity.is_empty() { diagnostics } else { diagnostics.into_iter().filter_map(weigh).collect() }
+    }
+}
+
+/// The globs that a pattern stands for: `vendor` excludes the file and everything below it.
+fn globs(pattern: &str) -> Result<Vec<Glob>, globset::Error> {
+    let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+    let build = |text: &str| GlobBuilder::new(text).literal_separator(true).build();
+    Ok(vec![build(pattern)?, build(&format!("{pattern}/**"))?])
+}

@@ -1,0 +1,243 @@
+//! Finds the agents under the paths that a user names.
+
+use std::collections::BTreeMap;
+
+use agentry_model::Format;
+use agentry_text::{Diagnostic, Sources, Span, limits};
+
+use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name};
+use crate::files::{join, split};
+use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
+use crate::world::{EntryKind, Walked, World};
+
+/// An agent that was found.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// What a person would call it: the file, or the directory.
+    pub path: String,
+    /// The agent's directory.
+    pub dir: String,
+    /// Its main file, relative to the directory.
+    pub main: String,
+    /// Its format.
+    pub format: Format,
+}
+
+/// What a search gave.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The agents, sorted by path.
+    pub agents: Vec<Found>,
+    /// What could not be decided or looked at.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The files that the diagnostics are about.
+    pub sources: Sources,
+    /// Named paths that do not exist.
+    pub missing: Vec<String>,
+    /// Named files that are no agents.
+    pub no_agents: Vec<String>,
+    /// Named directories that hold none.
+    pub empty: Vec<String>,
+}
+
+/// Finds the agents at and below `paths`. A file or directory that is named itself counts as an
+/// agent on weaker signs than one that is only met; `format` overrides both. `exclude` tells which
+/// paths a search passes over.
+pub fn discover(
+    world: &dyn World,
+    paths: &[String],
+    format: Option<Format>,
+    exclude: &dyn Fn(&str) -> bool,
+) -> Discovery {
+    let mut search = Search { world, format, exclude, out: Discovery::default() };
+    for path in paths {
+        match world.kind(path) {
+            EntryKind::Missing => search.out.missing.push(path.clone()),
+            EntryKind::File | EntryKind::Other => search.named_file(path),
+            EntryKind::Directory => search.directory(path),
+        }
+    }
+    search.out.agents.sort();
+    search.out.agents.dedup();
+    search.out
+}
+
+struct Search<'w> {
+    world: &'w dyn World,
+    format: Option<Format>,
+    exclude: &'w dyn Fn(&str) -> bool,
+    out: Discovery,
+}
+
+impl Search<'_> {
+    fn named_file(&mut self, path: &str) {
+        let Some(format) = self.format.or_else(|| by_name(path)) else {
+            self.out.no_agents.push(path.to_owned());
+            return;
+        };
+        let copilot = format == Format::AgentMd && self.format.is_none();
+        if copilot && !self.is_agent(path, format, Beside::default()) {
+            self.out.no_agents.push(path.to_owned());
+            return;
+        }
+        let (dir, name) = split(path);
+        self.add(path, dir, name, format);
+    }
+
+    fn directory(&mut self, path: &str) {
+        let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+        let before = self.out.agents.len() + self.out.diagnostics.len();
+        if !self.named_directory(path) {
+            self.search(path);
+        }
+        if before == self.out.agents.len() + self.out.diagnostics.len() {
+            self.out.empty.push(path.to_owned());
+        }
+    }
+
+    /// Takes the directory itself for an agent, if it has the main file of one.
+    fn named_directory(&mut self, path: &str) -> bool {
+        let names = self.names(path);
+        let mains = |(main, _): &&(&str, Format)| names.iter().any(|name| name == main);
+        let wanted = |(_, format): &&(&str, Format)| self.format.is_none_or(|only| only == *format);
+        let here: Vec<_> = MAIN_FILES.iter().filter(mains).filter(wanted).copied().collect();
+        let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
+        // A workspace may keep an `agent.json` or `agent.toml` of something else at its root.
+        let beside = Beside { agent_dir: true, ..beside(&names) };
+        if self.format.is_none() && !self.is_agent(&join(path, main), format, beside) {
+            return false;
+        }
+        self.add(path, path, main, format);
+        format != Format::AgentDir || names.iter().any(|name| AGENT_DIR_SIGNS.contains(&name.as_str()))
+    }
+
+    /// The one main file of a directory; two formats at once are reported.
+    fn only(&mut self, path: &str, here: &[(&'static str, Format)]) -> Option<(&'static str, Format)> {
+        let (first, format) = here.first().copied()?;
+        if here.iter().all(|(_, other)| *other == format) {
+            return Some((first, format));
+        }
+        let names: Vec<_> = here.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let source = self.out.sources.add(path, "");
+        let message = format!("this directory has {}: it could be any of them", names.join(" and "));
+        let mut found = Diagnostic::new(&AMBIGUOUS_DIRECTORY, Span::start_of(source.id), message);
+        found.hint("keep one, or say which with `--as`");
+        self.out.diagnostics.push(found);
+        None
+    }
+
+    fn search(&mut self, root: &str) {
+        let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut single = Vec::new();
+        let mut failed = Vec::new();
+        self.world.walk(root, &mut |walked| match walked {
+            Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
+            Walked::File(path) if (self.exclude)(path) => {}
+            Walked::File(path) => collect(path, &mut directories, &mut single),
+        });
+        for (path, why) in failed {
+            let source = self.out.sources.add(&path, "");
+            let message = format!("this cannot be looked into: {why}");
+            self.out.diagnostics.push(Diagnostic::new(&UNREADABLE, Span::start_of(source.id), message));
+        }
+        for (dir, names) in directories {
+            self.met_directory(&dir, &names);
+        }
+        for path in single {
+            self.met_file(&path);
+        }
+    }
+
+    fn met_file(&mut self, path: &str) {
+        let Some(format) = by_name(path).filter(|format| self.format.is_none_or(|only| only == *format))
+        else {
+            return;
+        };
+        if self.is_agent(path, format, Beside::default()) {
+            let (dir, name) = split(path);
+            self.add(path, dir, name, format);
+        }
+    }
+
+    fn met_directory(&mut self, dir: &str, names: &[String]) {
+        let beside = beside(names);
+        let here: Vec<_> = MAIN_FILES
+            .iter()
+            .filter(|(main, format)| {
+                names.iter().any(|name| name == main)
+                    && self.format.is_none_or(|only| only == *format)
+                    && self.is_agent(&join(dir, main), *format, beside)
+            })
+            .copied()
+            .collect();
+        if let Some((main, format)) = self.only(dir, &here) {
+            self.add(if dir.is_empty() { "." } else { dir }, dir, main, format);
+        }
+    }
+
+    /// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
+    /// so that the reader says what is wrong with it.
+    fn is_agent(&mut self, path: &str, format: Format, beside: Beside) -> bool {
+        if matches!(format, Format::AgentDir) || (format == Format::Manifest && path.ends_with(".agent")) {
+            return format == Format::Manifest || beside.agent_dir;
+        }
+        let (dir, _) = split(path);
+        let Ok(bytes) = self.world.read(dir, path, limits::FILE_BYTES) else { return true };
+        let Ok(text) = std::str::from_utf8(&bytes) else { return true };
+        let mut sources = Sources::default();
+        let source = sources.add(path, text.trim_start_matches('\u{feff}'));
+        by_content(path, format, &source, beside)
+    }
+
+    fn names(&self, dir: &str) -> Vec<String> {
+        let entries = self.world.list(dir, dir).unwrap_or_default();
+        entries.into_iter().map(|entry| entry.name).collect()
+    }
+
+    fn add(&mut self, path: &str, dir: &str, main: &str, format: Format) {
+        let (path, dir, main) = (path.to_owned(), dir.to_owned(), main.to_owned());
+        self.out.agents.push(Found { path, dir, main, format });
+    }
+}
+
+/// Sorts a file that was met into what it may be: an agent by itself, or a part of a directory.
+fn collect(path: &str, directories: &mut BTreeMap<String, Vec<String>>, single: &mut Vec<String>) {
+    let (dir, name) = split(path);
+    let is_main = MAIN_FILES.iter().any(|(main, _)| *main == name);
+    let is_sign = matches!(name, "system-prompt.md" | "persona.md" | "principles.md" | "agent.acl");
+    if is_main || is_sign {
+        directories.entry(dir.to_owned()).or_default().push(name.to_owned());
+    } else if by_name(path).is_some() {
+        single.push(path.to_owned());
+    }
+    if let Some((above, sign)) = sign_above(dir) {
+        let names = directories.entry(above.to_owned()).or_default();
+        if !names.iter().any(|name| name == sign) {
+            names.push(sign.to_owned());
+        }
+    }
+}
+
+/// The directory that a `tools/`, `schedules/` or `skills/` belongs to.
+fn sign_above(dir: &str) -> Option<(&str, &str)> {
+    let mut at = dir;
+    loop {
+        let (above, name) = split(at);
+        if AGENT_DIR_SIGNS.contains(&name) {
+            return Some((above, name));
+        }
+        if above.is_empty() || above == "/" || above == at {
+            return None;
+        }
+        at = above;
+    }
+}
+
+fn beside(names: &[String]) -> Beside {
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    Beside {
+        prompt: has("system-prompt.md"),
+        persona: has("persona.md") || has("principles.md"),
+        agent_dir: AGENT_DIR_SIGNS.iter().any(|sign| has(sign)),
+    }
+}

@@ -1,0 +1,160 @@
+//! The files of one agent in a [`World`]: limits, encodings and links are guarded here, once for
+//! every format.
+
+use agentry_formats::{Base, Files, Listed, Presence};
+use agentry_text::{Findings, Source, Sources, Span, hygiene, limits};
+
+use crate::rules::{LEAVES_ROOT, NOT_UTF8, TOO_LARGE, TOO_MANY_FILES, UNREADABLE};
+use crate::world::{EntryKind, ReadError, World};
+
+/// The files of one agent.
+pub(crate) struct AgentFiles<'w> {
+    world: &'w dyn World,
+    /// The agent's directory, as the user would write it.
+    dir: String,
+    /// The root of the workspace.
+    workspace: String,
+    /// How many files were asked for.
+    count: usize,
+    /// What was read so far.
+    pub(crate) sources: Sources,
+}
+
+impl<'w> AgentFiles<'w> {
+    pub(crate) fn new(world: &'w dyn World, dir: &str, workspace: String) -> Self {
+        let sources = Sources::default();
+        Self { world, dir: dir.to_owned(), workspace, count: 0, sources }
+    }
+
+    /// Reports a file that could not be read, at its own (empty) text.
+    fn refuse(&mut self, path: &str, error: &ReadError, findings: &mut Findings) {
+        let source = self.sources.add(path, "");
+        let at = Span::start_of(source.id);
+        match error {
+            ReadError::Missing => {}
+            ReadError::NotAFile => {
+                findings.add(&UNREADABLE, at, "this is not a file").hint("put a text file in its place");
+            }
+            ReadError::TooLarge(size) => {
+                let message = format!("the file has {size} bytes; at most {} are read", limits::FILE_BYTES);
+                findings.add(&TOO_LARGE, at, message).hint("move data out of the definition");
+            }
+            ReadError::Escapes => {
+                findings.add(&LEAVES_ROOT, at, "this link leads out of the agent's directory")
+                    .hint("copy the file to where the link is");
+            }
+            ReadError::Refused(why) => {
+                findings.add(&UNREADABLE, at, format!("the file cannot be read: {why}"));
+            }
+        }
+    }
+
+    /// Decodes the bytes of `path`; a byte order mark is taken off.
+    fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> Source {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let source = self.sources.add(path, text);
+                hygiene::check(&source, findings);
+                source
+            }
+            Err(error) => {
+                let source = self.sources.add(path, &String::from_utf8_lossy(bytes));
+                let at = error.valid_up_to();
+                let byte = bytes.get(at).copied().unwrap_or_default();
+                let span = Span::new(source.id, at, at + '\u{fffd}'.len_utf8());
+                findings.add(&NOT_UTF8, span, format!("the byte 0x{byte:02X} is not UTF-8"))
+                    .hint("save the file as UTF-8");
+                source
+            }
+        }
+    }
+}
+
+impl Files for AgentFiles<'_> {
+    fn read(&mut self, path: &str, findings: &mut Findings) -> Option<Source> {
+        self.count += 1;
+        let full = join(&self.dir, path);
+        if self.count > limits::FILES {
+            if self.count == limits::FILES + 1 {
+                let source = self.sources.add(&full, "");
+                let message = format!("more than {} files take part in this agent", limits::FILES);
+                findings.add(&TOO_MANY_FILES, Span::start_of(source.id), message)
+                    .hint("move what does not belong to it elsewhere");
+            }
+            return None;
+        }
+        match self.world.read(&self.dir, &full, limits::FILE_BYTES) {
+            Ok(bytes) => Some(self.decode(&full, &bytes, findings)),
+            Err(ReadError::Missing) => None,
+            Err(error) => {
+                self.refuse(&full, &error, findings);
+                None
+            }
+        }
+    }
+
+    fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<Listed> {
+        let full = join(&self.dir, path);
+        match self.world.list(&self.dir, &full) {
+            Ok(entries) => entries
+                .into_iter()
+                .map(|entry| Listed { name: entry.name, is_dir: entry.kind == EntryKind::Directory })
+                .collect(),
+            Err(ReadError::Missing | ReadError::NotAFile) => Vec::new(),
+            Err(error) => {
+                self.refuse(&full, &error, findings);
+                Vec::new()
+            }
+        }
+    }
+
+    fn probe(&mut self, base: Base, path: &str) -> Presence {
+        if path.starts_with('/') || path.starts_with('~') {
+            return Presence::Outside;
+        }
+        let full = match base {
+            Base::Agent => join(&self.dir, path),
+            Base::Workspace => join(&self.workspace, path),
+        };
+        match self.world.kind(&full) {
+            EntryKind::Missing if leaves(&self.workspace, &full) => Presence::Outside,
+            EntryKind::Missing => Presence::Missing,
+            _ if !self.world.inside(&self.workspace, &full) => Presence::Outside,
+            EntryKind::Directory => Presence::Directory,
+            EntryKind::File | EntryKind::Other => Presence::File,
+        }
+    }
+}
+
+/// Whether `path`, taken as text, climbs above `root`.
+fn leaves(root: &str, path: &str) -> bool {
+    let rest = path.strip_prefix(root).unwrap_or(path);
+    let mut depth = 0_i32;
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// `dir/path`, or `path` alone in the current directory.
+pub(crate) fn join(dir: &str, path: &str) -> String {
+    match (dir, path) {
+        ("" | ".", path) => path.to_owned(),
+        (dir, "") => dir.to_owned(),
+        (dir, path) if dir.ends_with('/') => format!("{dir}{path}"),
+        (dir, path) => format!("{dir}/{path}"),
+    }
+}
+
+/// The directory and the name of `path`.
+pub(crate) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
+}

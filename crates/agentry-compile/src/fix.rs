@@ -1,0 +1,126 @@
+//! Mends what can be mended: applies fixes, reads again, and goes on until nothing is left.
+
+use std::collections::BTreeMap;
+
+use agentry_text::edit::apply;
+use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity};
+
+use crate::config::Config;
+use crate::discover::Found;
+use crate::pipeline::{Compiled, check};
+use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+
+/// Which fixes are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixMode {
+    /// Only those that keep the meaning.
+    Safe,
+    /// All.
+    Unsafe,
+}
+
+/// What became of an agent.
+#[derive(Debug)]
+pub struct Fixed {
+    /// The files that changed, with their new bytes.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// How many fixes were made.
+    pub count: usize,
+    /// The agent after them.
+    pub compiled: Compiled,
+}
+
+/// A fix may uncover another; ten rounds are more than any file needs.
+const ROUNDS: usize = 10;
+
+/// Mends an agent without writing anything: the caller writes the files.
+pub fn fix(world: &dyn World, found: &Found, config: &Config, mode: FixMode) -> Fixed {
+    let mut overlay = Overlay { below: world, files: BTreeMap::new() };
+    let mut compiled = check(&overlay, found, config);
+    let mut count = 0;
+    for _ in 0..ROUNDS {
+        let (files, fixes) = round(&overlay, &compiled, mode);
+        if fixes == 0 {
+            break;
+        }
+        let before = overlay.files.clone();
+        overlay.files.extend(files);
+        let after = check(&overlay, found, config);
+        if errors(&after) > errors(&compiled) {
+            overlay.files = before;
+            break;
+        }
+        count += fixes;
+        compiled = after;
+    }
+    Fixed { files: overlay.files.into_iter().collect(), count, compiled }
+}
+
+/// The files as one round of fixes leaves them.
+fn round(world: &dyn World, compiled: &Compiled, mode: FixMode) -> (Vec<(String, Vec<u8>)>, usize) {
+    let mut by_file: BTreeMap<FileId, Vec<&Fix>> = BTreeMap::new();
+    for Diagnostic { fix, span, .. } in &compiled.diagnostics {
+        if let Some(fix) = fix.as_ref().filter(|fix| wanted(fix, span.file, mode)) {
+            by_file.entry(span.file).or_default().push(fix);
+        }
+    }
+    let mut files = Vec::new();
+    let mut count = 0;
+    for (file, fixes) in by_file {
+        let Some(source) = compiled.sources.get(file) else { continue };
+        let Ok(bytes) = world.read(&compiled.found.dir, &source.path, u64::MAX) else { continue };
+        let mark = if bytes.starts_with(b"\xef\xbb\xbf") { "\u{feff}" } else { "" };
+        // A file that is not UTF-8 is shown with replaced characters and must not be written back.
+        if bytes.strip_prefix(mark.as_bytes()) != Some(source.text.as_bytes()) {
+            continue;
+        }
+        let (text, applied) = apply(&source.text, fixes);
+        if applied > 0 && *text != *source.text {
+            files.push((source.path.to_string(), format!("{mark}{text}").into_bytes()));
+            count += applied;
+        }
+    }
+    (files, count)
+}
+
+/// Whether a fix is made: it is mild enough, and all its edits are in the one file.
+fn wanted(fix: &Fix, file: FileId, mode: FixMode) -> bool {
+    (mode == FixMode::Unsafe || fix.applicability == Applicability::Safe)
+        && fix.edits.iter().all(|edit| edit.span.file == file)
+}
+
+fn errors(compiled: &Compiled) -> usize {
+    compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
+}
+
+/// A world with some files replaced.
+struct Overlay<'w> {
+    below: &'w dyn World,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl World for Overlay<'_> {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.files.get(path).map_or_else(|| self.below.read(root, path, limit), |bytes| Ok(bytes.clone()))
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        self.below.list(root, path)
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        self.below.kind(path)
+    }
+
+    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>)) {
+        self.below.walk(path, visit);
+    }
+
+    fn workspace(&self, path: &str) -> String {
+        self.below.workspace(path)
+    }
+
+    fn inside(&self, root: &str, path: &str) -> bool {
+        self.below.inside(root, path)
+    }
+}

@@ -1,0 +1,102 @@
+//! A world made of text, for tests, examples and editors.
+
+use std::collections::BTreeMap;
+
+use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+
+/// A file whose bytes start so stands for a link that leaves the agent's directory.
+const LINK: &[u8] = b"-> /";
+
+/// Files by path; directories are implied.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryWorld {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl MemoryWorld {
+    /// A world of these files, all below the workspace root `""`.
+    pub fn new<T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (String, T)>) -> Self {
+        let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
+        Self { files }
+    }
+
+    /// Puts a file in, or replaces it.
+    pub fn write(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.files.insert(path.to_owned(), bytes.into());
+    }
+
+    /// The bytes of a file.
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+}
+
+/// `a/./b/../c` → `a/c`; `None` when it leaves the root.
+pub(crate) fn normal(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            other => parts.push(other),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+impl World for MemoryWorld {
+    fn read(&self, _: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let path = normal(path).ok_or(ReadError::Escapes)?;
+        match self.files.get(&path) {
+            Some(bytes) if bytes.starts_with(LINK) => Err(ReadError::Escapes),
+            Some(bytes) if bytes.len() as u64 > limit => Err(ReadError::TooLarge(bytes.len() as u64)),
+            Some(bytes) => Ok(bytes.clone()),
+            None if self.kind(&path) == EntryKind::Directory => Err(ReadError::NotAFile),
+            None => Err(ReadError::Missing),
+        }
+    }
+
+    fn list(&self, _: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        let path = normal(path).ok_or(ReadError::Escapes)?;
+        let prefix = if path.is_empty() { path } else { format!("{path}/") };
+        let entry = |name: &String| {
+            let rest = name.strip_prefix(&prefix)?;
+            Some(match rest.split_once('/') {
+                Some((dir, _)) => Entry { name: dir.to_owned(), kind: EntryKind::Directory },
+                None => Entry { name: rest.to_owned(), kind: EntryKind::File },
+            })
+        };
+        let mut entries: Vec<_> = self.files.keys().filter_map(entry).collect();
+        entries.sort();
+        entries.dedup();
+        if entries.is_empty() { Err(ReadError::Missing) } else { Ok(entries) }
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        let Some(path) = normal(path) else { return EntryKind::Missing };
+        let below = format!("{path}/");
+        if self.files.contains_key(&path) {
+            EntryKind::File
+        } else if path.is_empty() || self.files.keys().any(|name| name.starts_with(&below)) {
+            EntryKind::Directory
+        } else {
+            EntryKind::Missing
+        }
+    }
+
+    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>)) {
+        let path = normal(path).unwrap_or_default();
+        let prefix = if path.is_empty() { path } else { format!("{path}/") };
+        for name in self.files.keys().filter(|name| name.starts_with(&prefix)) {
+            visit(Walked::File(name));
+        }
+    }
+
+    fn workspace(&self, _: &str) -> String {
+        String::new()
+    }
+
+    fn inside(&self, _: &str, path: &str) -> bool {
+        normal(path).is_some()
+    }
+}

@@ -1,0 +1,129 @@
+//! One agent through the pipeline: read, check, weigh the findings.
+
+use std::collections::BTreeMap;
+
+use agentry_check::Subject;
+use agentry_formats::{Package, info};
+use agentry_model::{Agent, Format};
+use agentry_text::{Diagnostic, Findings, Severity, Sources, Span};
+
+use crate::config::Config;
+use crate::discover::Found;
+use crate::files::{AgentFiles, split};
+use crate::rules::{NAME_TAKEN, UNREADABLE};
+use crate::suppress::suppress;
+use crate::world::World;
+
+/// An agent that was read, with everything found on the way.
+#[derive(Debug)]
+pub struct Compiled {
+    /// Where it was found.
+    pub found: Found,
+    /// The root of its workspace.
+    pub workspace: String,
+    /// What it declares.
+    pub agent: Agent,
+    /// The files that took part.
+    pub sources: Sources,
+    /// The findings, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Compiled {
+    /// Whether it cannot be used.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.severity == Severity::Error)
+    }
+}
+
+/// Reads an agent. Only what its own files say is reported; [`check`] looks further.
+pub fn read(world: &dyn World, found: &Found) -> Compiled {
+    let (compiled, findings) = read_raw(world, found);
+    Compiled { diagnostics: findings.into_sorted(), ..compiled }
+}
+
+/// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
+pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
+    let (compiled, mut findings) = read_raw(world, found);
+    let subject = Subject { agent: &compiled.agent, format: found.format };
+    agentry_check::run(&subject, &mut findings);
+    let diagnostics = suppress(&compiled.sources, findings.into_sorted());
+    let diagnostics = config.weigh(diagnostics);
+    Compiled { diagnostics, ..compiled }
+}
+
+fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
+    let workspace = world.workspace(&found.dir);
+    let mut findings = Findings::default();
+    let mut files = AgentFiles::new(world, &found.dir, workspace.clone());
+    let mut package = Package {
+        main: found.main.clone(),
+        dir_name: dir_name(&found.dir),
+        dir: relative(&workspace, &found.dir),
+        files: &mut files,
+    };
+    let agent = (info(found.format).read)(&mut package, &mut findings);
+    let mut sources = std::mem::take(&mut files.sources);
+    if sources.iter().next().is_none() && findings.is_empty() {
+        let source = sources.add(&found.path, "");
+        let message = "the file disappeared while it was read";
+        findings.add(&UNREADABLE, Span::start_of(source.id), message);
+    }
+    let compiled =
+        Compiled { found: found.clone(), workspace, agent, sources, diagnostics: Vec::new() };
+    (compiled, findings)
+}
+
+/// The bare name of a directory; empty when only the file system knows it.
+fn dir_name(dir: &str) -> String {
+    let (_, name) = split(dir.trim_end_matches('/'));
+    if matches!(name, "." | "..") { String::new() } else { name.to_owned() }
+}
+
+/// `path` as seen from `root`, when it lies below it.
+fn relative(root: &str, path: &str) -> String {
+    let below = match root {
+        "" | "." => Some(path),
+        root => path.strip_prefix(root).map(|rest| rest.trim_start_matches('/')),
+    };
+    below.map_or(String::new(), |rest| if rest == "." { String::new() } else { rest.to_owned() })
+}
+
+/// Two agents of one name, by their places in the list that was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameTaken {
+    /// The agent that had the name first.
+    pub first: usize,
+    /// The one that has it too.
+    pub second: usize,
+}
+
+/// The agents whose name another agent of the same workspace and format has already. Each item is
+/// workspace, format and name.
+pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, Format, &'a str)>) -> Vec<NameTaken> {
+    let mut seen: BTreeMap<(&str, Format, &str), usize> = BTreeMap::new();
+    let mut taken = Vec::new();
+    for (second, agent) in agents.enumerate() {
+        match seen.get(&agent) {
+            Some(first) => taken.push(NameTaken { first: *first, second }),
+            None => drop(seen.insert(agent, second)),
+        }
+    }
+    taken
+}
+
+impl Compiled {
+    /// Adds the finding that `first` has this agent's name already.
+    pub fn name_taken(&mut self, first: &str, config: &Config) {
+        let Some(name) = &self.agent.identity.name else { return };
+        let message = format!("the name `{}` is taken by `{first}`", name.value);
+        let mut found = Diagnostic::new(&NAME_TAKEN, name.span, message);
+        if self.found.format != Format::AgentToml {
+            found.severity = Severity::Warning;
+        }
+        found.hint("give each agent of the workspace its own name");
+        let weighed = config.weigh(suppress(&self.sources, vec![found]));
+        self.diagnostics.extend(weighed.into_iter().filter(|found| *found.rule == NAME_TAKEN));
+        self.diagnostics.sort_by_key(|found| found.span);
+    }
+}

@@ -1,0 +1,29 @@
+//! Every rule of every room, in one list: behind the reference, `agentry rules`, suppressions and
+//! severities.
+
+use std::sync::OnceLock;
+
+use agentry_formats::{FORMATS, front};
+use agentry_text::{Rule, hygiene, table};
+
+/// Every rule, in code order.
+pub fn registry() -> &'static [&'static Rule] {
+    static REGISTRY: OnceLock<Vec<&'static Rule>> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let mut rules: Vec<&'static Rule> = Vec::new();
+        rules.extend(crate::rules::RULES);
+        rules.extend(crate::config::RULES);
+        rules.extend(hygiene::RULES);
+        rules.extend(table::rules::RULES);
+        rules.extend(front::RULES);
+        FORMATS.iter().for_each(|format| rules.extend(format.rules));
+        rules.extend(agentry_check::CHECKS.iter().map(|check| check.rule));
+        rules.sort_by_key(|rule| rule.code);
+        rules
+    })
+}
+
+/// The rule with this name or code.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    registry().iter().copied().find(|rule| rule.name == name || rule.code == name)
+}

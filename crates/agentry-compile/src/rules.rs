@@ -1,0 +1,139 @@
+//! What can be wrong with files, before any format looks at their text.
+
+use agentry_text::{Example, Rule, Severity};
+
+/// Every rule about files, in code order.
+pub(crate) const RULES: &[&Rule] = &[
+    &UNREADABLE, &TOO_LARGE, &NOT_UTF8, &LEAVES_ROOT, &TOO_MANY_FILES, &AMBIGUOUS_DIRECTORY,
+    &BAD_SUPPRESSION, &UNUSED_SUPPRESSION, &NAME_TAKEN,
+];
+
+const GOOD: Example = Example::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n");
+
+pub(crate) static UNREADABLE: Rule = Rule {
+    code: "AG0001",
+    name: "unreadable-file",
+    severity: Severity::Error,
+    why: "A file that cannot be read (no permission, a directory or a device in its place, an \
+          error of the disk) may say anything; the agent is not used without it.",
+    bad: Example::Made("a directory where the file should be", || {
+        vec![("helper.agent/x".to_owned(), b"x".to_vec())]
+    }),
+    good: GOOD,
+};
+
+pub(crate) static TOO_LARGE: Rule = Rule {
+    code: "AG0002",
+    name: "file-too-large",
+    severity: Severity::Error,
+    why: "No file of an agent may be larger than 1 MiB. What is larger is data, not a definition, \
+          and would fill the context of every model.",
+    bad: Example::Made("a manifest of more than 1 MiB", || {
+        vec![("helper.agent".to_owned(), vec![b'#'; 1024 * 1024 + 1])]
+    }),
+    good: GOOD,
+};
+
+pub(crate) static NOT_UTF8: Rule = Rule {
+    code: "AG0003",
+    name: "not-utf8",
+    severity: Severity::Error,
+    why: "Definitions are UTF-8 text. Bytes in another encoding would be read as other characters \
+          by other programs.",
+    bad: Example::Made("a manifest with the byte 0xE9, which is `é` in Latin-1", || {
+        vec![("helper.agent".to_owned(), b"name: helper\ndescription: caf\xe9\n".to_vec())]
+    }),
+    good: GOOD,
+};
+
+pub(crate) static LEAVES_ROOT: Rule = Rule {
+    code: "AG0004",
+    name: "link-leaves-agent",
+    severity: Severity::Error,
+    why: "A link that leads out of the agent's directory would pull any file of the machine into \
+          the agent, and its digest would not cover it.",
+    bad: Example::Made("`SOUL.md` is a link to `/etc/passwd`", || {
+        vec![
+            ("helper/agent.yaml".to_owned(), b"name: helper\ndescription: Answers questions\n".to_vec()),
+            ("helper/SOUL.md".to_owned(), b"-> /etc/passwd".to_vec()),
+        ]
+    }),
+    good: GOOD,
+};
+
+pub(crate) static TOO_MANY_FILES: Rule = Rule {
+    code: "AG0005",
+    name: "too-many-files",
+    severity: Severity::Error,
+    why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
+    bad: Example::Made("a directory with 10,001 skills", || {
+        let skill = |at| (format!("helper/skills/s{at}/SKILL.md"), b"---\nname: s\ndescription: s\n---\ns\n".to_vec());
+        let mut files: Vec<_> = (0..10_001).map(skill).collect();
+        files.push(("helper/instructions.md".to_owned(), b"You answer questions.\n".to_vec()));
+        files
+    }),
+    good: GOOD,
+};
+
+pub(crate) static AMBIGUOUS_DIRECTORY: Rule = Rule {
+    code: "AG0006",
+    name: "ambiguous-directory",
+    severity: Severity::Error,
+    why: "A directory with the main files of two formats could be either agent; which one runs \
+          must not depend on the program that looks.",
+    bad: Example::Files(&[
+        ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
+        ("helper/system-prompt.md", "You answer questions.\n"),
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+    ]),
+    good: Example::Files(&[
+        ("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
+        ("helper/system-prompt.md", "You answer questions.\n"),
+    ]),
+};
+
+pub(crate) static BAD_SUPPRESSION: Rule = Rule {
+    code: "AG0007",
+    name: "bad-suppression",
+    severity: Severity::Warning,
+    why: "A suppression names a rule that exists and says why: `# agentry: allow(unknown-field) read \
+          by our own tooling`. Without a reason nobody can tell later whether it still holds.",
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field)\nteam: support\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n# agentry: allow(unknown-field) read by our own tooling\nteam: support\n",
+    ),
+};
+
+pub(crate) static UNUSED_SUPPRESSION: Rule = Rule {
+    code: "AG0008",
+    name: "unused-suppression",
+    severity: Severity::Warning,
+    why: "The suppression hides nothing any more; left in place it would hide the next finding.",
+    bad: Example::File(
+        "helper.agent",
+        "# agentry: allow(unknown-field) read by our own tooling\nname: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+    ),
+    good: GOOD,
+};
+
+pub(crate) static NAME_TAKEN: Rule = Rule {
+    code: "AG0009",
+    name: "name-taken",
+    severity: Severity::Error,
+    why: "Agents are called by their names; two agents of one name in a workspace cannot both be \
+          meant.",
+    bad: Example::Files(&[
+        ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
+        ("agents/helper/system-prompt.md", "You answer questions.\n"),
+        ("more/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers other questions\"\n"),
+        ("more/helper/system-prompt.md", "You answer other questions.\n"),
+    ]),
+    good: Example::Files(&[
+        ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
+        ("agents/helper/system-prompt.md", "You answer questions.\n"),
+    ]),
+};

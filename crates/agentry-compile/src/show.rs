@@ -1,0 +1,73 @@
+//! The agent as a person looks at it: every value with the place it came from.
+
+use agentry_formats::info;
+use agentry_model::{Agent, tree};
+use agentry_text::{Data, FileId, Node, Sources, Span, Value};
+
+use crate::pipeline::Compiled;
+
+/// One value of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The field: `model.preferred[0]`.
+    pub field: String,
+    /// The value in one line.
+    pub value: String,
+    /// `path:line`, or `default`.
+    pub origin: String,
+}
+
+/// The agent with the defaults of its format filled in.
+pub fn resolved(compiled: &Compiled) -> Agent {
+    let mut agent = compiled.agent.clone();
+    (info(compiled.found.format).defaults)(&mut agent);
+    agent
+}
+
+/// The agent as plain data: with `defaults`, its canonical form.
+pub fn declared(agent: &Agent) -> Data {
+    tree::tree(agent).to_data()
+}
+
+/// Every value of `agent`, in the order of the model.
+pub fn rows(agent: &Agent, sources: &Sources) -> Vec<Row> {
+    let mut out = Vec::new();
+    walk(String::new(), &tree::tree(agent), sources, &mut out);
+    out
+}
+
+fn walk(field: String, node: &Node, sources: &Sources, out: &mut Vec<Row>) {
+    match &node.value {
+        Value::Map(map) if !map.is_empty() => {
+            for entry in &map.entries {
+                let key = &entry.key.text;
+                let name = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
+                walk(name, &entry.value, sources, out);
+            }
+        }
+        Value::List(items) if !items.is_empty() => {
+            for (at, item) in items.iter().enumerate() {
+                walk(format!("{field}[{at}]"), item, sources, out);
+            }
+        }
+        _ => out.push(Row { field, value: line(&node.to_data()), origin: origin(node.span, sources) }),
+    }
+}
+
+fn origin(span: Span, sources: &Sources) -> String {
+    if span.file == FileId::BUILT_IN {
+        return "default".to_owned();
+    }
+    format!("{}:{}", sources.path(span), sources.start(span).line)
+}
+
+/// A value in one line: text as it is (its first line, and how many follow), the rest as JSON.
+fn line(data: &Data) -> String {
+    let Some(text) = data.as_str() else { return data.to_json().to_string() };
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or("");
+    match lines.count() {
+        0 => first.to_owned(),
+        more => format!("{first} (+{more} lines)"),
+    }
+}

@@ -1,0 +1,69 @@
+//! The one door to files. Paths are text with `/` between their parts, relative to the current
+//! directory or absolute, as the user named them.
+
+/// Everything that the pipeline asks of the outside.
+pub trait World: Sync {
+    /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
+
+    /// What the directory `path` holds, sorted by name. A link that leaves `root` is refused.
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError>;
+
+    /// What is at `path`, links followed.
+    fn kind(&self, path: &str) -> EntryKind;
+
+    /// Every file below the directory `path` that is not ignored, in any order.
+    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>));
+
+    /// The nearest directory at or above `path` that is the root of a workspace.
+    fn workspace(&self, path: &str) -> String;
+
+    /// Whether `path`, links and `..` resolved, lies inside `root`.
+    fn inside(&self, root: &str, path: &str) -> bool;
+}
+
+/// Something met on a walk.
+#[derive(Debug)]
+pub enum Walked<'a> {
+    /// A file, or a link to one.
+    File(&'a str),
+    /// Something that could not be looked into: its path and why.
+    Failed(&'a str, String),
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The bare name.
+    pub name: String,
+    /// What it is, links followed.
+    pub kind: EntryKind,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// A socket, a device, a pipe.
+    Other,
+    /// Nothing, or a link to nothing.
+    Missing,
+}
+
+/// Why a file was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is none.
+    Missing,
+    /// It is a directory, a device, a pipe.
+    NotAFile,
+    /// It is larger than the limit; its size.
+    TooLarge(u64),
+    /// A link that leaves the agent's directory.
+    Escapes,
+    /// The system refused, in its words.
+    Refused(String),
+}

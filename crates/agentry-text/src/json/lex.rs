@@ -1,0 +1,291 @@
+//! Takes JSON apart into strings, numbers, words and marks; comments are reported and dropped.
+
+use super::JSON_SYNTAX;
+use crate::cursor::{Cursor, is_line_end};
+use crate::diagnostic::Diagnostic;
+use crate::edit::Fix;
+use crate::problems::{Problems, short};
+use crate::source::{Source, Span};
+use crate::tree::Value;
+
+/// A piece of JSON in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lexeme<'s> {
+    pub(super) token: Token<'s>,
+    pub(super) span: Span,
+}
+
+/// What a [`Lexeme`] is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token<'s> {
+    /// One of `{}[],:`.
+    Mark(char),
+    /// A string without its quotes.
+    Str(String),
+    /// A string that the end of the line cut off.
+    OpenStr(String),
+    /// A number.
+    Number(Value),
+    /// Bare letters: `true`, or a string that lacks its quotes.
+    Word(&'s str),
+}
+
+/// Takes the text of `source` apart.
+pub(super) fn lex<'s>(source: &'s Source, problems: &mut Problems) -> Vec<Lexeme<'s>> {
+    let mut lexer = Lexer { cursor: Cursor::new(&source.text), source, problems };
+    let mut lexemes = Vec::new();
+    while let Some(lexeme) = lexer.lexeme() {
+        lexemes.push(lexeme);
+    }
+    lexemes
+}
+
+struct Lexer<'s, 'p> {
+    cursor: Cursor<'s>,
+    source: &'s Source,
+    problems: &'p mut Problems,
+}
+
+impl<'s> Lexer<'s, '_> {
+    fn lexeme(&mut self) -> Option<Lexeme<'s>> {
+        loop {
+            self.cursor.take_while(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
+            let start = self.cursor.at;
+            if let Some(token) = self.token(self.cursor.peek()?) {
+                return Some(Lexeme { token, span: self.since(start) });
+            }
+        }
+    }
+
+    /// The next token; `None` for what was reported and dropped.
+    fn token(&mut self, next: char) -> Option<Token<'s>> {
+        match next {
+            '{' | '}' | '[' | ']' | ',' | ':' => {
+                self.cursor.next();
+                Some(Token::Mark(next))
+            }
+            '"' | '\'' => Some(self.string(next)),
+            '/' | '#' => self.comment(),
+            '0'..='9' | '-' | '+' | '.' => Some(self.number()),
+            c if is_word(c) => Some(Token::Word(self.cursor.take_while(is_word))),
+            _ => self.unknown(),
+        }
+    }
+
+    fn comment(&mut self) -> Option<Token<'s>> {
+        let start = self.cursor.at;
+        let block = self.cursor.rest().starts_with("/*");
+        if block {
+            let rest = self.cursor.rest();
+            self.cursor.at += rest.find("*/").map_or(rest.len(), |end| end + 2);
+        } else if self.cursor.rest().starts_with("//") || self.cursor.peek() == Some('#') {
+            self.cursor.take_line();
+        } else {
+            return self.unknown();
+        }
+        let span = self.since(start);
+        self.problem(span, "JSON has no comments")
+            .hint("move the remark to another file")
+            .fix(Fix::unsafe_("remove the comment", span, ""));
+        None
+    }
+
+    fn unknown(&mut self) -> Option<Token<'s>> {
+        let start = self.cursor.at;
+        self.cursor.next();
+        let known = |c: char| is_word(c) || c.is_ascii_whitespace() || "{}[],:\"'/#-+.".contains(c);
+        self.cursor.take_while(|c| !known(c));
+        let message = format!("{} has no meaning in JSON", short(self.cursor.since(start)));
+        let span = self.since(start);
+        self.problem(span, message).hint("put text in double quotes");
+        None
+    }
+
+    fn string(&mut self, quote: char) -> Token<'s> {
+        let start = self.cursor.at;
+        self.cursor.next();
+        let mut text = String::new();
+        loop {
+            match self.cursor.peek() {
+                Some(c) if c == quote => break,
+                Some('\\') => self.escape(&mut text),
+                Some(c) if !is_line_end(c) => {
+                    self.character(c);
+                    text.push(c);
+                }
+                _ => {
+                    let span = self.since(start);
+                    self.problem(span, "the string is not closed on its line")
+                        .hint("close it, and write a line break as `\\n`");
+                    return Token::OpenStr(text);
+                }
+            }
+        }
+        self.cursor.next();
+        if quote == '\'' {
+            let span = self.since(start);
+            self.problem(span, "JSON strings have double quotes").fix(Fix::safe(
+                "use double quotes",
+                span,
+                quoted(&text),
+            ));
+        }
+        Token::Str(text)
+    }
+
+    /// Takes a character of a string, which must not be a control character.
+    fn character(&mut self, c: char) {
+        let start = self.cursor.at;
+        self.cursor.next();
+        if c < ' ' {
+            let span = self.since(start);
+            let escaped = if c == '\t' { "\\t".to_owned() } else { format!("\\u{:04x}", c as u32) };
+            self.problem(span, "the string holds a raw control character")
+                .hint(format!("write `{escaped}`"))
+                .fix(Fix::safe("escape the character", span, escaped));
+        }
+    }
+
+    fn escape(&mut self, text: &mut String) {
+        let start = self.cursor.at;
+        self.cursor.next();
+        let simple = match self.cursor.peek() {
+            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => {
+                self.cursor.next();
+                text.push(self.code_point(start));
+                return;
+            }
+            Some(c) if !is_line_end(c) => {
+                self.cursor.next();
+                let message = format!("`\\{}` is no escape of JSON", c.escape_debug());
+                let span = self.since(start);
+                self.problem(span, message).hint("write `\\\\` for a backslash");
+                text.push(c);
+                return;
+            }
+            _ => return,
+        };
+        self.cursor.next();
+        text.push(simple);
+    }
+
+    /// The character of a `\u` escape that began at byte `start`.
+    fn code_point(&mut self, start: usize) -> char {
+        let unit = self.hex();
+        let found = match unit {
+            Some(high @ 0xD800..=0xDBFF) => self.low_surrogate(high),
+            Some(unit) => char::from_u32(unit),
+            None => None,
+        };
+        found.unwrap_or_else(|| {
+            let span = self.since(start);
+            let found = self.cursor.since(start);
+            let message = match unit {
+                Some(_) => format!("`{found}` is half of a surrogate pair"),
+                None => format!("`{found}` does not have four hexadecimal digits"),
+            };
+            self.problem(span, message).hint("write the character itself");
+            char::REPLACEMENT_CHARACTER
+        })
+    }
+
+    /// The character of `high` and the low surrogate that must follow; takes nothing if none does.
+    fn low_surrogate(&mut self, high: u32) -> Option<char> {
+        let before = self.cursor.at;
+        let low = self.cursor.eat("\\u").then(|| self.hex()).flatten();
+        if let Some(low @ 0xDC00..=0xDFFF) = low {
+            return char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+        }
+        self.cursor.at = before;
+        None
+    }
+
+    /// Four hexadecimal digits; takes those that are there.
+    fn hex(&mut self) -> Option<u32> {
+        let start = self.cursor.at;
+        for _ in 0..4 {
+            if !self.cursor.peek()?.is_ascii_hexdigit() {
+                return None;
+            }
+            self.cursor.next();
+        }
+        u32::from_str_radix(self.cursor.since(start), 16).ok()
+    }
+
+    fn number(&mut self) -> Token<'s> {
+        let start = self.cursor.at;
+        let written = self.cursor.take_while(|c| is_word(c) || matches!(c, '+' | '-' | '.'));
+        let strict = is_number(written).then(|| number(written)).flatten();
+        let value = strict.unwrap_or_else(|| {
+            let span = self.since(start);
+            let loose = loose_number(written);
+            let found = self.problem(span, format!("{} is no number of JSON", short(written)));
+            match &loose {
+                Some(Value::Int(value)) => {
+                    found.fix(Fix::safe("write it as JSON does", span, value.to_string()))
+                }
+                Some(Value::Float(value)) => {
+                    found.fix(Fix::safe("write it as JSON does", span, format!("{value:?}")))
+                }
+                _ => found.hint("put text in double quotes"),
+            };
+            loose.unwrap_or_else(|| Value::Str(written.to_owned()))
+        });
+        Token::Number(value)
+    }
+
+    fn problem(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.problems.add(&JSON_SYNTAX, span, message)
+    }
+
+    fn since(&self, start: usize) -> Span {
+        Span::new(self.source.id, start, self.cursor.at)
+    }
+}
+
+/// `text` as a JSON string.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
+
+/// Whether `text` is a number by the grammar: `-? int frac? exp?`.
+fn is_number(text: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (text, exponent) = match text.split_once(['e', 'E']) {
+        Some((text, exponent)) => (text, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        None => (text, "0"),
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let leading_zero = whole.len() > 1 && whole.starts_with('0');
+    digits(whole) && digits(fraction) && digits(exponent) && !leading_zero
+}
+
+/// The value of a number.
+fn number(text: &str) -> Option<Value> {
+    if text.contains(['.', 'e', 'E']) {
+        text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Float)
+    } else {
+        Value::whole(text, 10)
+    }
+}
+
+/// The value of what other dialects take for a number: `+1`, `.5`, `5.`, `007`, `0xff`.
+fn loose_number(text: &str) -> Option<Value> {
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return Value::whole(digits, 16);
+    }
+    let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
+    plain.then(|| number(text)).flatten()
+}

@@ -1,0 +1,64 @@
+//! JSON, as RFC 8259 has it: read into the one tree, and written from plain data.
+//!
+//! What other dialects allow (comments, trailing commas, single quotes, bare keys) is a problem here
+//! but is still understood, so that one such slip does not hide the rest of the file.
+
+mod lex;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use crate::data::Data;
+use crate::diagnostic::{Findings, Severity};
+use crate::problems::Problems;
+use crate::rule::{Example, Rule};
+use crate::source::Source;
+use crate::tree::Node;
+
+/// Every rule about how JSON is written.
+pub const RULES: &[&Rule] = &[&JSON_SYNTAX];
+
+/// Text that is not JSON.
+pub static JSON_SYNTAX: Rule = Rule {
+    code: "AG0062",
+    name: "json-syntax",
+    severity: Severity::Error,
+    why: "Other tools refuse a file that is not JSON, and those that take it anyway disagree about \
+          what it says. JSON has no comments, no comma after the last value, and only double quotes.",
+    bad: Example::Files(&[
+        (
+            "helper/agent.json",
+            "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
+             \"description\": \"Answers questions\",\n}\n",
+        ),
+        ("helper/persona.md", PERSONA),
+        ("helper/principles.md", PRINCIPLES),
+    ]),
+    good: Example::Files(&[
+        (
+            "helper/agent.json",
+            "{\n  \"name\": \"helper\",\n  \"version\": \"1.0.0\",\n  \"role\": \"assistant\",\n  \
+             \"description\": \"Answers questions\"\n}\n",
+        ),
+        ("helper/persona.md", PERSONA),
+        ("helper/principles.md", PRINCIPLES),
+    ]),
+};
+
+const PERSONA: &str = "# Helper\n\nYou answer questions.\n";
+const PRINCIPLES: &str = "# Principles\n\n## Must Do\n\n- Name your sources.\n\n## Never Do\n\n\
+                          - Invent an answer.\n\n## Escalation Path\n\n- Ask the person.\n";
+
+/// Reads the whole of `source`. An empty document is null.
+pub fn parse(source: &Source, findings: &mut Findings) -> Node {
+    let mut problems = Problems::default();
+    let lexemes = lex::lex(source, &mut problems);
+    let node = parse::Parser::new(source, &lexemes, &mut problems).document();
+    problems.hand_over(findings);
+    node
+}
+
+/// Writes `data`, indented by two spaces, with a line end at the end.
+pub fn emit(data: &Data) -> String {
+    format!("{:#}\n", data.to_json())
+}

@@ -1,0 +1,150 @@
+//! How the tests of the data languages look at a reader: what it saw, where, and what it said.
+
+use proptest::prelude::*;
+
+use crate::data::Data;
+use crate::diagnostic::Findings;
+use crate::source::{FileId, Source, position};
+use crate::tree::{Node, Value};
+
+/// Reads one document.
+pub(crate) type Parse = fn(&Source, &mut Findings) -> Node;
+
+/// What a reader made of a text.
+pub(crate) struct Probe {
+    pub(crate) source: Source,
+    pub(crate) node: Node,
+    pub(crate) findings: Findings,
+}
+
+/// Lets `parse` read `text`.
+pub(crate) fn probe(parse: Parse, text: &str) -> Probe {
+    let source = Source::new(FileId(0), "test", text);
+    let mut findings = Findings::default();
+    let node = parse(&source, &mut findings);
+    Probe { source, node, findings }
+}
+
+impl Probe {
+    /// The problems as `line:column message`, in the order of being reported.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let line = |found: &crate::Diagnostic| {
+            let at = position(&self.source.text, found.span.start as usize);
+            format!("{}:{} {}", at.line, at.column, found.message)
+        };
+        self.findings.iter().map(line).collect()
+    }
+
+    /// Keys and scalars as they stand in the text, one by one: `key: value`.
+    pub(crate) fn raw(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.walk(&self.node, "", &mut lines);
+        lines
+    }
+
+    fn walk(&self, node: &Node, path: &str, lines: &mut Vec<String>) {
+        match &node.value {
+            Value::Map(map) => {
+                for entry in &map.entries {
+                    let key = self.source.slice(entry.key.span);
+                    self.walk(&entry.value, &format!("{path}/{key}"), lines);
+                }
+            }
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.walk(item, &format!("{path}/{index}"), lines);
+                }
+            }
+            _ => lines.push(format!("{path}: {}", self.source.slice(node.span))),
+        }
+    }
+
+    /// The value as JSON text.
+    pub(crate) fn json(&self) -> String {
+        self.node.to_data().to_json().to_string()
+    }
+
+    /// The text with every safe fix made.
+    pub(crate) fn fixed(&self) -> String {
+        let fixes = self.findings.iter().filter_map(|found| found.fix.as_ref());
+        let safe = fixes.filter(|fix| fix.applicability == crate::Applicability::Safe);
+        crate::edit::apply(&self.source.text, safe).0
+    }
+}
+
+/// Any data whose scalars come from `leaf` and whose keys match `keys`, with a map at the top.
+pub(crate) fn maps(leaf: BoxedStrategy<Data>, keys: &'static str) -> impl Strategy<Value = Data> {
+    let map = move |inner: BoxedStrategy<Data>| {
+        prop::collection::btree_map(keys, inner, 0..5)
+            .prop_map(|entries| Data::Map(entries.into_iter().collect()))
+    };
+    let nested = leaf.prop_recursive(4, 40, 5, move |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..5).prop_map(Data::List);
+        prop_oneof![list, map(inner.boxed())]
+    });
+    map(nested.boxed())
+}
+
+/// Booleans, whole and finite numbers, and any text.
+pub(crate) fn scalars() -> BoxedStrategy<Data> {
+    let float = any::<f64>().prop_filter("finite", |value| value.is_finite());
+    prop_oneof![
+        any::<bool>().prop_map(Data::Bool),
+        any::<i64>().prop_map(Data::Int),
+        float.prop_map(Data::Float),
+        any::<String>().prop_map(Data::Str),
+        "[ -~\n\"'\\\\]{0,90}".prop_map(Data::Str),
+    ]
+    .boxed()
+}
+
+/// The same data with the keys of every map in order.
+pub(crate) fn sorted(data: &Data) -> Data {
+    match data {
+        Data::List(items) => Data::List(items.iter().map(sorted).collect()),
+        Data::Map(entries) => {
+            let pairs = entries.iter().map(|(key, value)| (key.clone(), sorted(value)));
+            let mut pairs: Vec<_> = pairs.collect();
+            pairs.sort_by(|a, b| a.0.cmp(&b.0));
+            Data::Map(pairs)
+        }
+        _ => data.clone(),
+    }
+}
+
+/// Text that looks like a data language, which is where readers go wrong.
+pub(crate) fn soup() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("{"),
+        Just("}"),
+        Just("["),
+        Just("]"),
+        Just("("),
+        Just(")"),
+        Just(","),
+        Just(":"),
+        Just("="),
+        Just("\n"),
+        Just("\r"),
+        Just(" "),
+        Just("\""),
+        Just("'"),
+        Just("\\"),
+        Just("/"),
+        Just("#"),
+        Just("."),
+        Just("-"),
+        Just("+"),
+        Just("a"),
+        Just("1"),
+        Just("true"),
+        Just("é"),
+        Just("\\u"),
+        Just("d800"),
+        Just("\"k\""),
+        Just("\u{0}"),
+        Just("[["),
+        Just("\"\"\""),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}

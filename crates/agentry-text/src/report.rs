@@ -1,1 +1,0 @@
-//! Findings as people and machines read them.

@@ -1,0 +1,349 @@
+//! Findings for people: the look that rustc made familiar.
+//!
+//! The lines are cut and cleaned here and drawn by `annotate-snippets`. The place is written by us:
+//! its line and column are those of the file, not of what is shown of it.
+
+use std::ops::Range;
+
+use annotate_snippets::renderer::{DEFAULT_LINE_NUM_STYLE, Style as Ansi};
+use annotate_snippets::{Annotation, AnnotationKind, Level, Message, Renderer, Snippet, Title};
+
+use super::excerpt::{self, Excerpt};
+use super::{Place, counted, visible};
+use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::edit::{Applicability, Fix};
+use crate::source::{Source, Sources, Span};
+
+/// The most characters of one message.
+const MESSAGE: usize = 1000;
+/// The least width that leaves room for anything.
+const NARROWEST: usize = 40;
+/// Columns that line numbers and cuts may take.
+const GUTTER: usize = 12;
+/// The most further places that are shown of one finding.
+const PLACES: usize = 8;
+
+/// How findings should look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to colour them with ANSI sequences.
+    pub color: bool,
+    /// How many columns there are; longer lines are cut.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// Without colours, for a hundred columns.
+    fn default() -> Self {
+        Self { color: false, width: 100 }
+    }
+}
+
+/// One finding with the lines it is about, ready to print; ends with a line end.
+pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> String {
+    let writer = Writer { sources, style };
+    let (near, far) = writer.split(diagnostic);
+    let message = shown(&diagnostic.message);
+    let mut out = writer.write(Block {
+        title: level(diagnostic.severity).primary_title(message).id(diagnostic.rule.code),
+        span: diagnostic.span,
+        labels: near,
+        notes: notes(diagnostic),
+    });
+    for Label { span, message } in far {
+        let title = Level::NOTE.secondary_title(shown(message));
+        out += &writer.write(Block { title, span: *span, labels: vec![], notes: vec![] });
+    }
+    out
+}
+
+/// One finding on one line: `agents/helper.agent:2:21: error[AG0104]: …`.
+pub fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
+    let Diagnostic { rule, severity, message, span, .. } = diagnostic;
+    let place = Place::of(*span, sources);
+    format!("{}: {severity}[{}]: {}", at(&place), rule.code, shown(message))
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
+}
+
+/// What follows the lines: the hint, and how to have the finding mended.
+fn notes(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
+    let hint = diagnostic.hint.as_deref().map(shown);
+    let fix = diagnostic.fix.as_ref().map(|Fix { title, applicability, .. }| {
+        let flag = match applicability {
+            Applicability::Safe => "--fix",
+            Applicability::Unsafe => "--fix-unsafe",
+        };
+        format!("fix: {} ({flag})", shown(title))
+    });
+    let mut notes: Vec<_> =
+        hint.into_iter().chain(fix).map(|text| Level::HELP.message(text)).collect();
+    let more = diagnostic.related.len().saturating_sub(PLACES);
+    if more > 0 {
+        notes.push(Level::NOTE.message(format!("{} not shown", counted(more, "further place"))));
+    }
+    notes
+}
+
+/// Lines of one file under a title.
+struct Block<'d> {
+    title: Title<'d>,
+    span: Span,
+    /// Further places, near enough to be shown among the same lines.
+    labels: Vec<&'d Label>,
+    notes: Vec<Message<'static>>,
+}
+
+struct Writer<'s> {
+    sources: &'s Sources,
+    style: Style,
+}
+
+impl Writer<'_> {
+    /// The further places that can be shown beside the main one, and those that need their own lines.
+    fn split<'d>(&self, diagnostic: &'d Diagnostic) -> (Vec<&'d Label>, Vec<&'d Label>) {
+        let main = diagnostic.span;
+        let is_near = |label: &&Label| {
+            let Some(source) = self.sources.get(main.file) else { return false };
+            let ranges = [range(source, main), range(source, label.span)];
+            label.span.file == main.file
+                && excerpt::fit_together(&source.text, &ranges, self.columns())
+        };
+        diagnostic.related.iter().take(PLACES).partition(is_near)
+    }
+
+    fn write(&self, block: Block<'_>) -> String {
+        let renderer = if self.style.color { Renderer::styled() } else { Renderer::plain() };
+        // The lines are cut to the width already; a second cut could only lose the mark.
+        let renderer = renderer.term_width(usize::MAX / 2);
+        let Some(source) = self.sources.get(block.span.file) else {
+            return renderer.render(&[block.title.elements(block.notes)]) + "\n";
+        };
+        let (snippet, last_line) = self.snippet(source, &block);
+        let drawn = renderer.render(&[block.title.element(snippet).elements(block.notes)]);
+        let mut lines = drawn.lines().map(str::trim_end);
+        let title = lines.next().unwrap_or("");
+        let mut out = format!("{title}\n{}\n", self.arrow(block.span, last_line));
+        lines.for_each(|line| out.extend([line, "\n"]));
+        out
+    }
+
+    /// The lines with their marks, and the number of the last one.
+    fn snippet<'d>(
+        &self,
+        source: &Source,
+        block: &Block<'d>,
+    ) -> (Snippet<'d, Annotation<'d>>, usize) {
+        let (main, more) = main_range(source, block.span);
+        let mut ranges = vec![main];
+        ranges.extend(block.labels.iter().map(|label| range(source, label.span)));
+        let first = ranges.iter().map(|range| range.start).min().unwrap_or(0);
+        let first_line = source.position(first).line;
+        let Excerpt { text, marks } = excerpt::excerpt(&source.text, &ranges, self.columns());
+        let last_line = first_line + text.matches('\n').count();
+        let mut marks = marks.into_iter();
+        let main = AnnotationKind::Primary.span(marks.next().unwrap_or(0..0)).label(more);
+        let labels = marks
+            .zip(&block.labels)
+            .map(|(mark, label)| AnnotationKind::Context.span(mark).label(shown(&label.message)));
+        let snippet = Snippet::source(text).line_start(first_line).annotation(main);
+        (snippet.annotations(labels), last_line)
+    }
+
+    /// The line that says where: ` --> agents/helper.agent:2:21`.
+    fn arrow(&self, span: Span, last_line: usize) -> String {
+        let color = if self.style.color { DEFAULT_LINE_NUM_STYLE } else { Ansi::new() };
+        let indent = " ".repeat(last_line.to_string().len());
+        format!("{indent}{color}--> {color:#}{}", at(&Place::of(span, self.sources)))
+    }
+
+    /// The columns that are left for a line of a file.
+    fn columns(&self) -> usize {
+        self.style.width.max(NARROWEST) - GUTTER
+    }
+}
+
+/// `path:line:column`.
+fn at(Place { path, start, .. }: &Place<'_>) -> String {
+    format!("{}:{}:{}", shown(path), start.line, start.column)
+}
+
+/// The part of `span` to underline, with a word about what is left out of it.
+fn main_range(source: &Source, span: Span) -> (Range<usize>, Option<String>) {
+    let range = range(source, span);
+    let lines = source.position(range.end).line - source.position(range.start).line;
+    if lines < excerpt::LINES {
+        return (range, None);
+    }
+    let text = source.text.get(range.clone()).unwrap_or("");
+    let first = text.find(['\n', '\r']).unwrap_or(text.len());
+    (range.start..range.start + first, Some(format!("and {lines} more lines")))
+}
+
+/// The bytes of `span`, made to fit the text, without line ends after the last word.
+fn range(source: &Source, span: Span) -> Range<usize> {
+    let text = &*source.text;
+    let settle = |at: usize| {
+        let at = text.floor_char_boundary(at);
+        let in_crlf = text.get(at.saturating_sub(1)..=at) == Some("\r\n");
+        if in_crlf { at - 1 } else { at }
+    };
+    let start = settle(span.range().start);
+    let end = settle(span.range().end).max(start);
+    let words = text.get(start..end).unwrap_or("").trim_end();
+    let space = text.get(start + words.len()..end).unwrap_or("");
+    let end = space.find(['\n', '\r']).map_or(end, |offset| start + words.len() + offset);
+    start..end
+}
+
+/// A text on one line, safe to show, and not too long.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(MESSAGE) {
+        Some((end, _)) => visible(text.get(..end).unwrap_or("")).into_owned() + "...",
+        None => visible(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn samples_in_full() {
+        let show = |sample: &samples::Sample| {
+            let text = render(&sample.diagnostic, &sample.sources, Style::default());
+            format!("# {}\n{text}", sample.name)
+        };
+        let text: Vec<_> = samples::all().iter().map(show).collect();
+        insta::assert_snapshot!(text.join("\n"), @r#"
+        # ordinary
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         --> agents/helper.agent:2:21
+          |
+        2 | trust: {filesystem: readwrite}
+          |                     ^^^^^^^^^
+          |
+          = help: did you mean `read-only`?
+          = help: fix: write `read-only` (--fix)
+
+        # several lines
+        warning[AG0104]: `filesystem` cannot be `readwrite`
+         --> a.yaml:1:4
+          |
+        1 |   a: [1,
+          |  ____^
+        2 | |   2,
+        3 | |   3]
+          | |____^
+
+        # end of file
+        note[AG0104]: `filesystem` cannot be `readwrite`
+         --> a.yaml:2:1
+          |
+        2 |
+          | ^
+
+        # tab and wide
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         --> 日本語.md:1:8
+          |
+        1 |     x    語語: 🚀値 end
+          |                ^^^^
+
+        # long line
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         --> a.json:1:600001
+          |
+        1 | ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxHEREyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+          |                                 ^^^^
+
+        # related
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         --> a.toml:3:1
+          |
+        1 | name = "a"
+          | ---- first written here
+        2 | type = "a"
+        3 | name = "b"
+          | ^^^^^^^^^^
+          |
+          = help: fix: remove it (--fix-unsafe)
+        note: the base has it too
+         --> base/b.toml:2:1
+          |
+        2 | name = "b"
+          | ^^^^
+
+        # hostile
+        error[AG0104]: `\u{1b}]0;x\u{7}` is no\r\nvalue, 100%: [a](b)
+         --> a\u{1b}[2J\n, b:c%.md:1:10
+          |
+        1 | ok \u{1b}[31m\u{202e}evil\u{200b}
+          |                      ^^^^
+          |
+          = help: line\u{9b}2J\nbreak
+        "#);
+    }
+
+    #[test]
+    fn samples_on_a_line() {
+        let show = |sample: &samples::Sample| line(&sample.diagnostic, &sample.sources);
+        let text: Vec<_> = samples::all().iter().map(show).collect();
+        insta::assert_snapshot!(text.join("\n"), @r#"
+        agents/helper.agent:2:21: error[AG0104]: `filesystem` cannot be `readwrite`
+        a.yaml:1:4: warning[AG0104]: `filesystem` cannot be `readwrite`
+        a.yaml:2:1: note[AG0104]: `filesystem` cannot be `readwrite`
+        日本語.md:1:8: error[AG0104]: `filesystem` cannot be `readwrite`
+        a.json:1:600001: error[AG0104]: `filesystem` cannot be `readwrite`
+        a.toml:3:1: error[AG0104]: `filesystem` cannot be `readwrite`
+        a\u{1b}[2J\n, b:c%.md:1:10: error[AG0104]: `\u{1b}]0;x\u{7}` is no\r\nvalue, 100%: [a](b)
+        "#);
+    }
+
+    #[test]
+    fn a_long_span_shows_its_first_line() {
+        let text = "start: |\n".to_owned() + &"  more\n".repeat(5000);
+        let sample = samples::sample("", "a.yaml", &text, &text);
+        let text = render(&sample.diagnostic, &sample.sources, Style::default());
+        insta::assert_snapshot!(text, @r#"
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         --> a.yaml:1:1
+          |
+        1 | start: |
+          | ^^^^^^^^ and 5000 more lines
+        "#);
+    }
+
+    #[test]
+    fn colours_are_ours_alone() {
+        let sample = samples::sample("", "a", "x\u{1b}[31my", "\u{1b}");
+        let text = render(&sample.diagnostic, &sample.sources, Style { color: true, width: 80 });
+        insta::assert_snapshot!(text.replace('\u{1b}', "ESC"), @r#"
+        ESC[1mESC[91merror[AG0104]ESC[0mESC[1m: `filesystem` cannot be `readwrite`ESC[0m
+         ESC[1mESC[94m--> ESC[0ma:1:2
+          ESC[1mESC[94m|ESC[0m
+        ESC[1mESC[94m1ESC[0m ESC[1mESC[94m|ESC[0m x\u{1b}[31my
+          ESC[1mESC[94m|ESC[0m  ESC[1mESC[91m^^^^^^ESC[0m
+        "#);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_no_reason_to_fail() {
+        let mut sample = samples::sample("", "a", "x", "x");
+        sample.sources = Sources::default();
+        sample.diagnostic.hint("look elsewhere");
+        let text = render(&sample.diagnostic, &sample.sources, Style::default());
+        insta::assert_snapshot!(text, @r#"
+        error[AG0104]: `filesystem` cannot be `readwrite`
+         |
+         = help: look elsewhere
+        "#);
+    }
+}

@@ -1,0 +1,174 @@
+//! Findings as people and machines read them.
+//!
+//! Every writer takes one finding at a time and gives text or JSON back; none prints, and none keeps
+//! more than it must, so that a check of ten thousand agents can forget each as it goes. Text that
+//! people will see in a terminal passes through [`visible`] first: a hostile file can neither move
+//! the cursor nor reorder what is read.
+
+mod excerpt;
+pub mod github;
+pub mod human;
+pub mod json;
+pub mod sarif;
+mod visible;
+
+#[cfg(test)]
+mod samples;
+
+use std::fmt;
+
+pub use visible::visible;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::{Position, Sources, Span};
+
+/// What a check came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// How many agents were checked.
+    pub agents: usize,
+    /// How many findings are errors.
+    pub errors: usize,
+    /// How many are warnings.
+    pub warnings: usize,
+    /// How many are notes.
+    pub notes: usize,
+}
+
+impl Summary {
+    /// Counts a finding.
+    pub fn count(&mut self, diagnostic: &Diagnostic) {
+        match diagnostic.severity {
+            Severity::Error => self.errors += 1,
+            Severity::Warning => self.warnings += 1,
+            Severity::Note => self.notes += 1,
+        }
+    }
+}
+
+/// The closing line: `checked 12 agents: 2 errors, 1 warning`.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let findings = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
+        let findings: Vec<_> = findings
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| counted(count, what))
+            .collect();
+        match (self.agents, findings.is_empty()) {
+            (0, true) => f.write_str("no agents found"),
+            (agents, true) => write!(f, "checked {}: all good", counted(agents, "agent")),
+            (agents, false) => {
+                write!(f, "checked {}: {}", counted(agents, "agent"), findings.join(", "))
+            }
+        }
+    }
+}
+
+/// A number of things: `1 error`, `2 errors`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Where a span is, in the words that all writers share.
+struct Place<'s> {
+    path: &'s str,
+    start: Position,
+    /// After the last character; never before `start`.
+    end: Position,
+}
+
+impl<'s> Place<'s> {
+    fn of(span: Span, sources: &'s Sources) -> Self {
+        let start = sources.start(span);
+        Self { path: sources.path(span), start, end: sources.end(span).max(start) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::edit::Fix;
+    use crate::source::FileId;
+
+    #[test]
+    fn closing_lines() {
+        let summary = |agents, errors, warnings, notes| Summary { agents, errors, warnings, notes };
+        let cases = [
+            (summary(12, 2, 1, 0), "checked 12 agents: 2 errors, 1 warning"),
+            (summary(5, 0, 0, 0), "checked 5 agents: all good"),
+            (summary(1, 0, 0, 3), "checked 1 agent: 3 notes"),
+            (summary(0, 1, 0, 0), "checked 0 agents: 1 error"),
+            (summary(0, 0, 0, 0), "no agents found"),
+        ];
+        for (summary, expected) in cases {
+            assert_eq!(summary.to_string(), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_shown(
+            texts in proptest::array::uniform2(hostile()),
+            path in hostile(),
+            ranges in vec((0_u32..2, 0_u32..80, 0_u32..80), 1..5),
+            width in 0_usize..160,
+        ) {
+            let mut sources = Sources::default();
+            for text in &texts {
+                sources.add(&path, text);
+            }
+            // Not `Span::new`, which would mend a range that ends before it starts.
+            let mut spans = ranges.into_iter().map(|(file, start, end)| Span { file: FileId(file), start, end });
+            let main = spans.next().unwrap_or(Span::start_of(FileId(9)));
+            let mut found = Diagnostic::new(&samples::RULE, main, &*texts[0]);
+            spans.for_each(|span| { found.related(span, &*texts[1]); });
+            found.hint(&*path).fix(Fix::safe(&*path, main, &*texts[1]));
+
+            let human = human::render(&found, &sources, human::Style { color: false, width });
+            let place = Place::of(main, &sources);
+            let at = format!(":{}:{}\n", place.start.line, place.start.column);
+            prop_assert!(human.lines().nth(1).is_some_and(|line| format!("{line}\n").ends_with(&at)), "{human}");
+            let mut log = sarif::Log::new("1.2.3");
+            log.add(&found, &sources);
+            for text in [
+                human,
+                human::line(&found, &sources),
+                json::text(&json::diagnostic(&found, &sources)),
+                json::text(&log.finish(&[])),
+                github::line(&found, &sources),
+            ] {
+                let bad = |char: char| char != '\n' && visible::is_hidden(char);
+                prop_assert!(!text.contains(bad), "{text:?}");
+            }
+        }
+    }
+
+    /// Short texts full of line ends, tabs, wide characters and what drives terminals.
+    fn hostile() -> impl Strategy<Value = String> {
+        const PIECES: &[&str] = &[
+            "\r\n",
+            "\r",
+            "\n",
+            "\t",
+            "\u{1b}[2J",
+            "\u{202e}",
+            "\u{200d}",
+            "\u{9b}",
+            "日",
+            "\u{1F680}",
+            "e\u{301}",
+            "a",
+            " ",
+            "long words ",
+        ];
+        let piece = prop_oneof![
+            4 => proptest::sample::select(PIECES).prop_map(str::to_owned),
+            1 => any::<char>().prop_map(String::from),
+        ];
+        vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+    }
+}

@@ -1,0 +1,113 @@
+//! How deep a TOML text goes, found before any tree is built: dotted keys and inline tables multiply,
+//! and a tree of many thousand levels could not even be dropped.
+
+use toml_parser::decoder::Encoding;
+use toml_parser::parser::EventReceiver;
+use toml_parser::{ErrorSink, Span};
+
+use crate::limits;
+
+/// The first place of a text that is nested too deeply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooDeep {
+    /// The key, `{` or `[` that goes too far.
+    pub(super) span: (usize, usize),
+    /// Where the line or header with it begins; all before can be read.
+    pub(super) statement: usize,
+}
+
+/// Finds the first place of `text` that is nested too deeply.
+pub(super) fn too_deep(text: &str) -> Option<TooDeep> {
+    let tokens = toml_parser::Source::new(text).lex().into_vec();
+    let mut gauge = Gauge { levels: vec![0, 0], dotted: false, statement: 0, found: None };
+    toml_parser::parser::parse_document(&tokens, &mut gauge, &mut ());
+    gauge.found
+}
+
+/// Follows the events of the parser.
+struct Gauge {
+    /// How many keys are in force: of the header, of the line, then of each `{` and `[` inside it.
+    levels: Vec<usize>,
+    /// Whether the key that comes next belongs to the one before.
+    dotted: bool,
+    statement: usize,
+    found: Option<TooDeep>,
+}
+
+impl Gauge {
+    fn header(&mut self, span: Span) {
+        self.levels.clear();
+        self.levels.push(0);
+        self.statement = span.start();
+    }
+
+    fn open(&mut self, span: Span) -> bool {
+        self.levels.push(0);
+        self.check(span)
+    }
+
+    fn close(&mut self) {
+        if self.levels.len() > 2 {
+            self.levels.pop();
+        }
+    }
+
+    fn check(&mut self, span: Span) -> bool {
+        let depth = self.levels.iter().sum::<usize>() + self.levels.len().saturating_sub(2);
+        let fits = depth <= limits::DEPTH;
+        if !fits && self.found.is_none() {
+            let statement = self.statement;
+            self.found = Some(TooDeep { span: (span.start(), span.end()), statement });
+        }
+        fits
+    }
+}
+
+impl EventReceiver for Gauge {
+    fn std_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
+        self.header(span);
+    }
+
+    fn array_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
+        self.header(span);
+    }
+
+    fn std_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.levels.push(0);
+    }
+
+    fn array_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.levels.push(0);
+    }
+
+    fn inline_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) -> bool {
+        self.open(span)
+    }
+
+    fn array_open(&mut self, span: Span, _: &mut dyn ErrorSink) -> bool {
+        self.open(span)
+    }
+
+    fn inline_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.close();
+    }
+
+    fn array_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.close();
+    }
+
+    fn simple_key(&mut self, span: Span, _: Option<Encoding>, _: &mut dyn ErrorSink) {
+        if self.levels.len() == 2 && !self.dotted {
+            self.statement = span.start();
+        }
+        if let Some(keys) = self.levels.last_mut() {
+            *keys = if self.dotted { *keys + 1 } else { 1 };
+        }
+        self.dotted = false;
+        self.check(span);
+    }
+
+    fn key_sep(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.dotted = true;
+    }
+}

@@ -1,0 +1,157 @@
+//! Reads TOML into the tree.
+
+use toml::de::{DeTable, DeValue};
+
+use super::TOML_SYNTAX;
+use super::depth::too_deep;
+use super::words::Fault;
+use crate::diagnostic::Findings;
+use crate::edit::Fix;
+use crate::limits;
+use crate::problems::{Problems, short};
+use crate::source::{Source, Span};
+use crate::tree::{Entry, Key, Map, Node, Value};
+
+/// Reads the whole of `source`. A table is where its header is; of a key that was written twice, the
+/// first counts.
+pub fn parse(source: &Source, findings: &mut Findings) -> Node {
+    let mut reader = Reader { source, problems: Problems::default() };
+    let text = reader.shallow_text();
+    let (mut table, errors) = DeTable::parse_recoverable(text);
+    let mut faults: Vec<_> = errors.iter().map(|error| Fault::new(error, text)).collect();
+    let mended = without_bare_keys(text, &faults);
+    if let Some(mended) = &mended {
+        faults.retain(Fault::ends_tree);
+        let errors;
+        (table, errors) = DeTable::parse_recoverable(mended);
+        faults.extend(errors.iter().map(|error| Fault::new(error, mended)));
+    }
+    reader.faults(faults);
+    let map = reader.table(table.get_ref(), 1);
+    reader.problems.hand_over(findings);
+    Node::new(Value::Map(map), source.whole())
+}
+
+/// The text with spaces in place of the lines after which the parser would give up.
+fn without_bare_keys(text: &str, faults: &[Fault]) -> Option<String> {
+    let mut mended = None;
+    for fault in faults.iter().filter(|fault| fault.ends_tree()) {
+        let bytes = mended.get_or_insert_with(|| text.as_bytes().to_vec());
+        let rest = bytes.get_mut(fault.range.start..).unwrap_or_default();
+        for byte in rest.iter_mut().take_while(|byte| !matches!(byte, b'\n' | b'\r')) {
+            *byte = b' ';
+        }
+    }
+    mended.and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+struct Reader<'s> {
+    source: &'s Source,
+    problems: Problems,
+}
+
+impl<'s> Reader<'s> {
+    /// The text up to the first statement that is nested too deeply, which is reported.
+    fn shallow_text(&mut self) -> &'s str {
+        let text = &*self.source.text;
+        let Some(found) = too_deep(text) else { return text };
+        self.problems.fits(limits::DEPTH + 1, self.span(found.span.0, found.span.1));
+        text.get(..found.statement).unwrap_or("")
+    }
+
+    /// Reports the faults. One of another kind than the first on its line is its echo.
+    fn faults(&mut self, mut faults: Vec<Fault>) {
+        faults.sort_by_key(|fault| fault.range.start);
+        faults.dedup();
+        let (mut line_end, mut kind) = (0, String::new());
+        for fault in faults {
+            let start = fault.range.start;
+            if start >= line_end || fault.kind == kind {
+                self.fault(&fault);
+                let rest = self.source.text.get(start..).unwrap_or("");
+                if start >= line_end {
+                    line_end = start + rest.find(['\n', '\r']).map_or(rest.len(), |end| end + 1);
+                }
+                kind = fault.kind;
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        let span = self.span(fault.range.start, fault.range.end);
+        let found = self.source.slice(span);
+        if fault.kind == "duplicate key" {
+            self.problems.duplicate(found.trim_matches(['"', '\'']), span);
+            return;
+        }
+        let (message, hint) = fault.words(found);
+        let problem = self.problems.add(&TOML_SYNTAX, span, message);
+        problem.hint_opt(hint);
+        let quotable = !found.is_empty() && !found.contains(|c: char| c == '\'' || c.is_control());
+        if fault.kind == "string values must be quoted" && quotable {
+            problem.fix(Fix::unsafe_("put it in quotes", span, format!("'{found}'")));
+        }
+    }
+
+    fn table(&mut self, table: &DeTable<'_>, depth: usize) -> Map {
+        let mut pairs: Vec<_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        let mut map = Map::default();
+        for (key, value) in pairs {
+            let span = self.span(key.span().start, key.span().end);
+            let missing = key.span().is_empty();
+            if let (Some(value), false) = (self.node(value, depth + 1), missing) {
+                map.entries.push(Entry { key: Key::string(key.get_ref().as_ref(), span), value });
+            }
+        }
+        map
+    }
+
+    /// A value; `None` for one that is missing (reported already) or beyond the limits.
+    fn node(&mut self, value: &toml::Spanned<DeValue<'_>>, depth: usize) -> Option<Node> {
+        let range = value.span();
+        let span = self.span(range.start, range.end);
+        if range.is_empty() || self.problems.full() || !self.problems.count(span) {
+            return None;
+        }
+        let value = match value.get_ref() {
+            DeValue::String(text) => Value::Str(text.as_ref().to_owned()),
+            DeValue::Boolean(value) => Value::Bool(*value),
+            DeValue::Integer(integer) => {
+                let value = Value::whole(integer.as_str(), integer.radix());
+                self.number(value, integer.as_str(), span)
+            }
+            DeValue::Float(float) => {
+                let value = float.as_str().parse::<f64>().ok();
+                let stated = float.as_str().contains("inf");
+                let value = value.filter(|value| stated || !value.is_infinite());
+                self.number(value.map(Value::Float), float.as_str(), span)
+            }
+            DeValue::Datetime(time) => match time.to_string() {
+                unreadable if unreadable.is_empty() => Value::Null,
+                time => Value::Date(time),
+            },
+            DeValue::Array(items) if self.problems.fits(depth, span) => {
+                Value::List(items.iter().filter_map(|item| self.node(item, depth + 1)).collect())
+            }
+            DeValue::Table(table) if self.problems.fits(depth, span) => {
+                Value::Map(self.table(table, depth))
+            }
+            DeValue::Array(_) | DeValue::Table(_) => return None,
+        };
+        Some(Node::new(value, span))
+    }
+
+    /// The number, or null: `written` is empty if the parser had something to say already.
+    fn number(&mut self, value: Option<Value>, written: &str, span: Span) -> Value {
+        if value.is_none() && !written.is_empty() {
+            let message = format!("{} is too large", short(self.source.slice(span)));
+            self.problems.add(&TOML_SYNTAX, span, message);
+        }
+        value.unwrap_or(Value::Null)
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(self.source.id, start, end)
+    }
+}

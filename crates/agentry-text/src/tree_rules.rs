@@ -1,0 +1,56 @@
+//! What can be wrong with a document of any data language: the rules that YAML, TOML, JSON and ACL
+//! share, because they are about the tree and not about its spelling.
+
+use crate::diagnostic::Severity::Error;
+use crate::limits;
+use crate::rule::{Example, Rule};
+
+/// Every rule about the shape of a tree, in code order.
+pub const RULES: &[&Rule] = &[&DUPLICATE_KEY, &TOO_DEEP, &TOO_MANY_VALUES];
+
+/// A key that a map has twice.
+pub static DUPLICATE_KEY: Rule = Rule {
+    code: "AG0053",
+    name: "duplicate-key",
+    severity: Error,
+    why: "Readers differ in which of two equal keys they take, so the file means different things \
+          to different tools. Reading goes on with the last one.",
+    bad: Example::File("helper.agent", "name: helper\nlicense: MIT\nlicense: Apache-2.0\n"),
+    good: Example::File("helper.agent", "name: helper\nlicense: Apache-2.0\n"),
+};
+
+/// A value inside too many others.
+pub static TOO_DEEP: Rule = Rule {
+    code: "AG0055",
+    name: "too-deep",
+    severity: Error,
+    why: "Lists and maps may be nested 64 deep. No agent needs more, and a file that goes deeper \
+          is usually made to bring a reader down.",
+    bad: Example::Made("a list in a list, and so on, 65 deep", nested_lists),
+    good: Example::File("helper.agent", "name: helper\nextensions: {x-grid: [[1, 2], [3, 4]]}\n"),
+};
+
+/// More values than a document may have.
+pub static TOO_MANY_VALUES: Rule = Rule {
+    code: "AG0056",
+    name: "too-many-values",
+    severity: Error,
+    why: "A document may hold 20,000 values, each use of an alias counted in full. A small file \
+          that grows beyond this is made to use up memory.",
+    bad: Example::Made("a list of 20,001 numbers", long_list),
+    good: Example::File("helper.agent", "name: helper\nextensions: {x-primes: [2, 3, 5, 7]}\n"),
+};
+
+fn nested_lists() -> Vec<(String, Vec<u8>)> {
+    let depth = limits::DEPTH + 1;
+    made(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)))
+}
+
+fn long_list() -> Vec<(String, Vec<u8>)> {
+    made(&format!("[{}0]", "0, ".repeat(limits::NODES)))
+}
+
+fn made(list: &str) -> Vec<(String, Vec<u8>)> {
+    let text = format!("name: helper\nextensions: {{x-list: {list}}}\n");
+    vec![("helper.agent".to_owned(), text.into_bytes())]
+}

@@ -1,0 +1,159 @@
+//! `cargo xtask ci`: every check, in the order in which a mistake is cheapest to find.
+//!
+//! The first step that fails ends the run. A step that cannot be done here is skipped aloud, and
+//! named again at the end.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::process::{self, cargo};
+use crate::step::{self, Outcome};
+use crate::{docs, install, tidy};
+
+/// How much is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Everything.
+    Full,
+    /// All but rustdoc.
+    Fast,
+}
+
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    work: fn() -> Result<Outcome, String>,
+    in_fast: bool,
+}
+
+const STEPS: &[Step] = &[
+    step("tools", "what the steps need beyond Rust itself", || done(install::ensure())),
+    step("format", "cargo fmt --all -- --check", || command("fmt --all -- --check")),
+    step("lint", "cargo clippy --workspace --all-targets -- -D warnings", || {
+        command("clippy --workspace --all-targets -- -D warnings")
+    }),
+    step("tidy", "arrows, sizes, words, code map, openings, purity", || done(tidy::run())),
+    step(
+        "tests",
+        "cargo test --workspace; no file of the repository may change",
+        tests_change_nothing,
+    ),
+    Step {
+        in_fast: false,
+        ..step("rustdoc", "cargo doc, with warnings as errors", || {
+            done(process::run(&mut docs::rustdoc()))
+        })
+    },
+    step("links", "links and anchors of the pages", || done(docs::check_links())),
+    step("deny", "cargo deny check licenses bans sources", deny),
+];
+
+const fn step(
+    name: &'static str,
+    what: &'static str,
+    work: fn() -> Result<Outcome, String>,
+) -> Step {
+    Step { name, what, work, in_fast: true }
+}
+
+/// Runs the steps, up to the first that fails.
+pub(crate) fn run(extent: Extent) -> Result<(), String> {
+    let start = Instant::now();
+    let mut skipped = Vec::new();
+    for Step { name, what, work, in_fast } in STEPS {
+        if extent == Extent::Fast && !in_fast {
+            println!("{}\n", step::line('!', name, "left out by --fast"));
+            skipped.push(*name);
+            continue;
+        }
+        let outcome = step::run(name, what, work)
+            .map_err(|message| format!("{message}\n\nci failed at `{name}`"))?;
+        if outcome != Outcome::Done {
+            skipped.push(name);
+        }
+    }
+    println!("{}", farewell(&step::seconds(start.elapsed()), &skipped));
+    Ok(())
+}
+
+fn farewell(time: &str, skipped: &[&str]) -> String {
+    match skipped {
+        [] => format!("ci passed in {time}"),
+        names => format!("ci passed in {time}; SKIPPED: {}", names.join(", ")),
+    }
+}
+
+/// The tests in an environment that nobody's shell can change.
+///
+/// All of the workspace, unless the arguments name a package. Snapshots are compared and never
+/// written, and nothing that steers `agentry` or its colours is handed down.
+pub(crate) fn tests(arguments: &[&str]) -> Command {
+    let is_narrowed = arguments.iter().any(|word| matches!(*word, "-p" | "--package"));
+    let mut command = cargo("test --no-fail-fast");
+    command.args((!is_narrowed).then_some("--workspace"));
+    command.args(arguments).env("INSTA_UPDATE", "no").env("TZ", "UTC");
+    for name in ["INSTA_FORCE_PASS", "CLICOLOR_FORCE", "FORCE_COLOR", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    let own = std::env::vars_os().map(|(name, _)| name);
+    for name in own.filter(|name| name.to_string_lossy().starts_with("AGENTRY_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Checks the dependencies, where the tool for it is installed.
+pub(crate) fn deny() -> Result<Outcome, String> {
+    if process::succeeds(&mut cargo("deny --version")) {
+        return command("deny check --hide-inclusion-graph licenses bans sources");
+    }
+    let why = "`cargo-deny` is not installed; `cargo install cargo-deny --locked` brings it";
+    Ok(Outcome::Skipped(why.to_owned()))
+}
+
+/// Runs the tests, and fails if one of them changed a file: a generated page was stale then.
+fn tests_change_nothing() -> Result<Outcome, String> {
+    let before = fingerprint();
+    process::run(&mut tests(&[]))?;
+    let Ok(before) = before else {
+        println!("SKIPPED: no Git checkout, so nobody can tell whether a test changed a file");
+        return Ok(Outcome::Done);
+    };
+    if fingerprint()? == before {
+        return Ok(Outcome::Done);
+    }
+    process::run(&mut process::program("git status --short"))?;
+    Err("the tests changed files; look at them, commit them and run again".to_owned())
+}
+
+/// How the files differ from the last commit: equal before and after when nothing was rewritten,
+/// whether or not the tree was clean.
+fn fingerprint() -> Result<String, String> {
+    let status = process::output(&mut process::program("git status --porcelain -uall"))?;
+    let changes = process::output(&mut process::program("git diff HEAD --binary --no-ext-diff"))?;
+    Ok(status + &changes)
+}
+
+fn command(arguments: &str) -> Result<Outcome, String> {
+    done(process::run(&mut cargo(arguments)))
+}
+
+fn done(result: Result<(), String>) -> Result<Outcome, String> {
+    result.map(|()| Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_names_what_was_skipped() {
+        let cases = [
+            (&[][..], "ci passed in 2.0 s"),
+            (&["rustdoc", "deny"][..], "ci passed in 2.0 s; SKIPPED: rustdoc, deny"),
+        ];
+        for (skipped, expected) in cases {
+            assert_eq!(farewell("2.0 s", skipped), expected, "{skipped:?}");
+        }
+    }
+}

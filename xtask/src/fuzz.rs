@@ -1,0 +1,98 @@
+//! `cargo xtask fuzz`: feeds the readers made-up bytes until the time is over or one breaks.
+
+use std::path::Path;
+
+use crate::process::{self, program, succeeds};
+
+const TARGETS: &str = "fuzz/fuzz_targets";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    target: Option<String>,
+    seconds: u32,
+}
+
+impl Request {
+    /// Reads `[TARGET] [--seconds N]`.
+    pub(crate) fn parse(arguments: &[&str]) -> Result<Self, String> {
+        let mut request = Self { target: None, seconds: 60 };
+        let mut rest = arguments;
+        loop {
+            rest = match rest {
+                [] => return Ok(request),
+                ["--seconds", count, tail @ ..] => {
+                    request.seconds =
+                        count.parse().map_err(|_| format!("`{count}` is no number of seconds"))?;
+                    tail
+                }
+                [name, tail @ ..] if request.target.is_none() && !name.starts_with('-') => {
+                    request.target = Some((*name).to_owned());
+                    tail
+                }
+                [other, ..] => return Err(format!("`fuzz` has no argument `{other}`")),
+            };
+        }
+    }
+}
+
+/// Looks for the tools and the targets, then fuzzes.
+pub(crate) fn run(request: &Request) -> Result<(), String> {
+    let known = targets()?;
+    if !succeeds(&mut program("cargo +nightly fuzz --version")) {
+        return Err("fuzzing needs a nightly toolchain and `cargo-fuzz`: \
+             `rustup toolchain install nightly` and `cargo install cargo-fuzz --locked`"
+            .to_owned());
+    }
+    match &request.target {
+        None => fuzz(request, &known),
+        Some(name) if known.contains(name) => fuzz(request, std::slice::from_ref(name)),
+        Some(name) => Err(format!("`{name}` is no fuzz target; there are {}", known.join(", "))),
+    }
+}
+
+/// Fuzzes the targets one after the other.
+fn fuzz(request: &Request, targets: &[String]) -> Result<(), String> {
+    for target in targets {
+        let time = request.seconds;
+        println!("fuzzing `{target}` for {time} seconds");
+        let line = format!("cargo +nightly fuzz run {target} -- -max_total_time={time}");
+        process::run(&mut program(&line))?;
+    }
+    Ok(())
+}
+
+/// The targets, by the names of their files.
+fn targets() -> Result<Vec<String>, String> {
+    let entries = Path::new(TARGETS).read_dir().map_err(|error| {
+        format!("there is nothing to fuzz: `{TARGETS}` cannot be read: {error}")
+    })?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests() {
+        let request =
+            |target: Option<&str>, seconds| Request { target: target.map(str::to_owned), seconds };
+        let cases: [(&[&str], _); 5] = [
+            (&[], Ok(request(None, 60))),
+            (&["yaml"], Ok(request(Some("yaml"), 60))),
+            (&["--seconds", "5", "yaml"], Ok(request(Some("yaml"), 5))),
+            (&["--seconds", "many"], Err("`many` is no number of seconds".to_owned())),
+            (&["yaml", "json"], Err("`fuzz` has no argument `json`".to_owned())),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(Request::parse(arguments), expected, "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! How a step of `ci` looks on the terminal: its name, what it runs, how it ended, how long it took.
+
+use std::time::{Duration, Instant};
+
+/// How a step ended that did not fail.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was done.
+    Done,
+    /// It could not be done here; says why, and what would help.
+    Skipped(String),
+}
+
+/// Runs one step between its opening and its closing line.
+pub(crate) fn run(
+    name: &str,
+    what: &str,
+    work: impl FnOnce() -> Result<Outcome, String>,
+) -> Result<Outcome, String> {
+    println!("{}", line('>', name, what));
+    let start = Instant::now();
+    let result = work();
+    println!("{}\n", closing(name, start.elapsed(), &result));
+    result
+}
+
+/// One aligned line: a mark, the name of the step, the rest.
+pub(crate) fn line(mark: char, name: &str, rest: &str) -> String {
+    format!("{mark} {name:<10} {rest}")
+}
+
+/// Seconds with one decimal.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn closing(name: &str, time: Duration, result: &Result<Outcome, String>) -> String {
+    let time = seconds(time);
+    match result {
+        Ok(Outcome::Done) => line('=', name, &format!("ok, {time}")),
+        Ok(Outcome::Skipped(why)) => line('!', name, &format!("SKIPPED: {why}")),
+        Err(_) => line('x', name, &format!("failed, {time}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_aligned() {
+        let cases = [
+            ("lint", Ok(Outcome::Done), "= lint       ok, 1.5 s"),
+            ("deny", Ok(Outcome::Skipped("no tool".into())), "! deny       SKIPPED: no tool"),
+            ("tests", Err("two failed".into()), "x tests      failed, 1.5 s"),
+        ];
+        for (name, result, expected) in cases {
+            assert_eq!(closing(name, Duration::from_millis(1500), &result), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! `cargo xtask tidy`: what no compiler looks at. A check takes files and gives lines to print.
+
+mod arrows;
+mod codemap;
+mod openings;
+mod purity;
+mod sizes;
+mod words;
+
+use crate::files;
+
+/// Runs every check and lists what they found.
+pub(crate) fn run() -> Result<(), String> {
+    let files = files::all()?;
+    for long in sizes::nearly_too_long(&files) {
+        println!("{long}");
+    }
+    let problems = [
+        arrows::check(&arrows::read()?),
+        sizes::check(&files, sizes::EXCEPTIONS, &sizes::today()),
+        words::check(&files),
+        codemap::check(&files),
+        openings::check(&files),
+        purity::check(&files),
+    ]
+    .concat();
+    match problems.len() {
+        0 => Ok(()),
+        count => Err(format!("{}\n\ntidy: {count} to mend", problems.join("\n"))),
+    }
+}

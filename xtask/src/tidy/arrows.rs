@@ -1,0 +1,149 @@
+//! The arrows between crates: each room may use the rooms in its row, and what those may use.
+//!
+//! Dependencies of tests are free; the layout is about what is shipped.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::process::{cargo, output};
+
+/// Every room and those it may use directly. A room may stand here before its first line is written.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("agentry-text", &[]),
+    ("agentry-policy", &["agentry-text"]),
+    ("agentry-model", &["agentry-policy"]),
+    ("agentry-formats", &["agentry-model"]),
+    ("agentry-targets", &["agentry-model"]),
+    ("agentry-check", &["agentry-model"]),
+    ("agentry-compile", &["agentry-formats", "agentry-targets", "agentry-check"]),
+    ("agentry-sandbox", &[]),
+    ("agentry-runtime", &["agentry-compile", "agentry-sandbox"]),
+    ("agentry-home", &["agentry-runtime"]),
+    ("agentry-registry", &["agentry-compile"]),
+    ("agentry-server", &["agentry-home", "agentry-registry"]),
+    ("agentry-lsp", &["agentry-compile"]),
+    ("agentry", &["agentry-server", "agentry-lsp"]),
+    ("xtask", &[]),
+];
+
+/// A crate of the workspace and the crates of the workspace that it is built with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Package {
+    name: String,
+    uses: Vec<String>,
+}
+
+/// The packages of this workspace.
+pub(super) fn read() -> Result<Vec<Package>, String> {
+    let text = output(&mut cargo("metadata --format-version 1 --no-deps --offline"))?;
+    let metadata =
+        serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    Ok(packages(&metadata))
+}
+
+/// Every arrow that the table does not have.
+pub(super) fn check(packages: &[Package]) -> Vec<String> {
+    packages.iter().flat_map(check_package).collect()
+}
+
+fn check_package(package: &Package) -> Vec<String> {
+    let Package { name, uses } = package;
+    let Some(allowed) = reachable(name) else {
+        return vec![format!(
+            "{name}: no row of `ROOMS` in xtask/src/tidy/arrows.rs has this crate"
+        )];
+    };
+    let wrong = uses.iter().filter(|used| !allowed.contains(used.as_str()));
+    wrong.map(|used| format!("{name}: must not use `{used}`; see `ROOMS`")).collect()
+}
+
+/// All that the room `name` may use, near and far.
+fn reachable(name: &str) -> Option<BTreeSet<&'static str>> {
+    let row = |name: &str| ROOMS.iter().find(|(room, _)| *room == name).map(|(_, uses)| *uses);
+    let mut found = BTreeSet::new();
+    let mut open = row(name)?.to_vec();
+    while let Some(room) = open.pop() {
+        if found.insert(room) {
+            open.extend(row(room).unwrap_or_default());
+        }
+    }
+    Some(found)
+}
+
+/// The crates of the workspace with their arrows, out of `cargo metadata --no-deps`.
+fn packages(metadata: &Value) -> Vec<Package> {
+    let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let packages = list(metadata, "packages");
+    let members: BTreeSet<String> = packages.iter().map(name).collect();
+    let uses = |package: &Value| {
+        let dependencies = list(package, "dependencies").into_iter();
+        let shipped = dependencies.filter(|dependency| dependency["kind"] != "dev");
+        shipped.map(|dependency| name(&dependency)).filter(|used| members.contains(used)).collect()
+    };
+    packages.iter().map(|package| Package { name: name(package), uses: uses(package) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, uses: &[&str]) -> Package {
+        Package { name: name.to_owned(), uses: uses.iter().map(|&used| used.to_owned()).collect() }
+    }
+
+    #[test]
+    fn arrows_are_those_of_the_table() {
+        let cases = [
+            ("agentry-model", &["agentry-policy", "agentry-text"][..], &[][..]),
+            ("agentry", &["agentry-text", "agentry-sandbox", "agentry-home"], &[]),
+            (
+                "agentry-text",
+                &["agentry-model"],
+                &["agentry-text: must not use `agentry-model`; see `ROOMS`"],
+            ),
+            (
+                "agentry-check",
+                &["agentry-formats"],
+                &["agentry-check: must not use `agentry-formats`; see `ROOMS`"],
+            ),
+            ("xtask", &["agentry-text"], &["xtask: must not use `agentry-text`; see `ROOMS`"]),
+            (
+                "utils",
+                &[],
+                &["utils: no row of `ROOMS` in xtask/src/tidy/arrows.rs has this crate"],
+            ),
+        ];
+        for (name, uses, expected) in cases {
+            assert_eq!(check(&[package(name, uses)]), expected, "{name} uses {uses:?}");
+        }
+    }
+
+    #[test]
+    fn test_dependencies_and_other_crates_are_free() {
+        let metadata = serde_json::json!({ "packages": [
+            { "name": "agentry-text", "dependencies": [
+                { "name": "serde_json", "kind": null },
+                { "name": "agentry-model", "kind": "dev" },
+            ] },
+            { "name": "agentry-model", "dependencies": [
+                { "name": "agentry-text", "kind": null },
+                { "name": "agentry-text", "kind": "build" },
+            ] },
+        ] });
+        let expected = [
+            package("agentry-text", &[]),
+            package("agentry-model", &["agentry-text", "agentry-text"]),
+        ];
+        assert_eq!(packages(&metadata), expected);
+    }
+
+    #[test]
+    fn no_room_uses_itself() {
+        for (room, _) in ROOMS {
+            let reached = reachable(room).expect("a row of the table");
+            assert!(!reached.contains(room), "{room}");
+        }
+    }
+}
