@@ -171,3 +171,148 @@ fn whole(value: f64) -> Option<i64> {
     let in_range = value.fract() == 0.0 && value.abs() < 9.0e18;
     in_range.then_some(value as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::FileId;
+    use crate::table::{ANY_FLOAT, ANY_INT, Field, Keys, Kind};
+    use crate::tree::Key;
+
+    static INNER: Table = Table::new("the inner block", &[Field::optional("a", Kind::Str, "a")]);
+    static TABLE: Table = Table::new(
+        "the block",
+        &[
+            Field::optional("text", Kind::Str, "a text").or(&["words"]),
+            Field::optional("flag", Kind::Bool, "a flag"),
+            Field::optional("int", ANY_INT, "a whole number"),
+            Field::optional("float", ANY_FLOAT, "a number"),
+            Field::optional("list", Kind::Strings, "texts"),
+            Field::optional("inner", Kind::Block(&INNER), "more"),
+            Field::optional("absent", Kind::Any, "never there"),
+        ],
+    )
+    .keys(Keys::AnyCase);
+
+    fn span(at: usize) -> Span {
+        Span::new(FileId(0), at, at + 1)
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Str(text.to_owned())
+    }
+
+    /// A map whose values stand at 0, 1, 2, ….
+    fn tree(entries: Vec<(&str, Value)>) -> Node {
+        let entry = |(at, (key, value))| Entry {
+            key: Key::string(key, span(at)),
+            value: Node::new(value, span(at)),
+        };
+        let entries = entries.into_iter().enumerate().map(entry).collect();
+        Node::new(Value::Map(Map::from(entries)), span(99))
+    }
+
+    #[test]
+    fn values_come_with_their_place() {
+        let inner = tree(vec![("a", text("b"))]).value;
+        let items = vec![Node::new(text("x"), span(50)), Node::new(Value::Int(1), span(51))];
+        let node = tree(vec![
+            ("TEXT", text("Hello")),
+            ("flag", Value::Bool(true)),
+            ("int", Value::Int(3)),
+            ("float", Value::Float(1.5)),
+            ("list", Value::List(items)),
+            ("inner", inner),
+        ]);
+        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        assert_eq!(record.span(), span(99));
+        assert_eq!(record.str("text"), Some(Spanned::new("Hello".to_owned(), span(0))));
+        assert_eq!(record.bool("flag"), Some(Spanned::new(true, span(1))));
+        assert_eq!(record.int("int"), Some(Spanned::new(3, span(2))));
+        assert_eq!(record.float("float"), Some(Spanned::new(1.5, span(3))));
+        assert_eq!(record.strings("list"), Some(vec![Spanned::new("x".to_owned(), span(50))]));
+        assert_eq!(record.list("list").map(<[Node]>::len), Some(2));
+        let inner = record.record("inner", &INNER).expect("a block");
+        assert_eq!(inner.str("a"), Some(Spanned::new("b".to_owned(), span(0))));
+        assert_eq!(record.map("inner").map(|map| map.entries.len()), Some(1));
+        assert_eq!(record.data("int"), Some(Spanned::new(Data::Int(3), span(2))));
+        assert_eq!(record.strings("text"), Some(vec![Spanned::new("Hello".to_owned(), span(0))]));
+    }
+
+    #[test]
+    fn what_is_absent_or_wrong_is_none() {
+        let null = tree(vec![("text", Value::Null)]);
+        let wrong = tree(vec![("text", Value::Int(1)), ("flag", text("yes"))]);
+        let no_map = Node::new(text("x"), span(0));
+        for (case, node) in [("null", &null), ("wrong", &wrong), ("no map", &no_map)] {
+            let record = Record::new(&TABLE, node, Coerce::Strict);
+            assert_eq!(record.str("text"), None, "{case}");
+            assert_eq!(record.strings("text"), None, "{case}");
+            assert_eq!(record.bool("flag"), None, "{case}");
+            assert_eq!(record.int("int"), None, "{case}");
+            assert_eq!(record.float("float"), None, "{case}");
+            assert_eq!(record.data("absent"), None, "{case}");
+            assert!(record.record("text", &INNER).is_none(), "{case}");
+            assert!(record.list("text").is_none() && record.map("text").is_none(), "{case}");
+        }
+        let record = Record::new(&TABLE, &null, Coerce::Strict);
+        assert!(record.has("text") && record.node("text").is_none() && !record.has("flag"));
+    }
+
+    #[test]
+    fn of_several_spellings_the_last_counts() {
+        let node = tree(vec![("text", text("a")), ("Words", text("b")), ("flag", Value::Null)]);
+        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        assert_eq!(record.str("text"), Some(Spanned::new("b".to_owned(), span(1))));
+    }
+
+    #[test]
+    fn unknown_fields_are_kept() {
+        let node = tree(vec![("text", text("a")), ("other", Value::Null), ("x-y", Value::Null)]);
+        let record = Record::new(&TABLE, &node, Coerce::Strict);
+        let unknown: Vec<_> = record.unknown().map(|entry| entry.key.text.as_str()).collect();
+        assert_eq!(unknown, ["other", "x-y"]);
+    }
+
+    #[test]
+    fn words_are_parsed_in_any_case() {
+        for (written, expected) in [(" TRUE ", Some(true)), ("false", Some(false)), ("no", None)] {
+            let node = tree(vec![("text", text(written))]);
+            let record = Record::new(&TABLE, &node, Coerce::Strict);
+            assert_eq!(record.word("text").map(|word| word.value), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn scalars_stand_for_others_only_when_lax() {
+        let value = |value: Value| Node::new(value, span(0));
+        let cases = [
+            (text("yes"), Some(true), None, None),
+            (text("OFF"), Some(false), None, None),
+            (text("1"), Some(true), Some(1), Some(1.0)),
+            (text(" 12.0 "), None, Some(12), Some(12.0)),
+            (text("1.5"), None, None, Some(1.5)),
+            (text(""), None, None, None),
+            (Value::Bool(true), Some(true), Some(1), Some(1.0)),
+            (Value::Int(0), Some(false), Some(0), Some(0.0)),
+            (Value::Int(2), None, Some(2), Some(2.0)),
+            (Value::Float(1.0), Some(true), Some(1), Some(1.0)),
+            (Value::Float(0.5), None, None, Some(0.5)),
+            (Value::Float(1e300), None, None, Some(1e300)),
+            (Value::Float(f64::INFINITY), None, None, Some(f64::INFINITY)),
+            (Value::Null, None, None, None),
+            (Value::List(Vec::new()), None, None, None),
+        ];
+        for (written, flag, int, float) in cases {
+            let node = value(written);
+            assert_eq!(as_bool(&node, Coerce::Lax), flag, "{node:?}");
+            assert_eq!(as_int(&node, Coerce::Lax), int, "{node:?}");
+            assert_eq!(as_float(&node, Coerce::Lax), float, "{node:?}");
+            if matches!(node.value, Value::Str(_)) {
+                assert_eq!(as_bool(&node, Coerce::Strict), None, "{node:?}");
+                assert_eq!(as_int(&node, Coerce::Strict), None, "{node:?}");
+                assert_eq!(as_float(&node, Coerce::Strict), None, "{node:?}");
+            }
+        }
+    }
+}

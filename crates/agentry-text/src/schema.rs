@@ -1,1 +1,382 @@
 //! A field table as JSON Schema 2020-12, for editors.
+//!
+//! The schema is as strict as a strict reading ([`crate::table::Coerce::Strict`]), with three
+//! differences. Keys that a table compares without regard to case are known by their documented
+//! spelling alone. A field that was left empty (`tags:`), which a reader takes for absent, is a
+//! mistake to the editor. And where unknown keys are warnings to a reader, the schema allows them.
+
+use serde_json::{Map, Value, json};
+
+use crate::table::{Field, Keys, Kind, Need, Table, Unknown};
+
+/// The schema of a document that holds the fields of `table`; `id` is its address.
+pub fn json_schema(table: &'static Table, id: &str, title: &str) -> Value {
+    let writer = Writer { root: table, shared: shared(table) };
+    let mut schema = Map::new();
+    schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("$id".into(), id.into());
+    schema.insert("title".into(), title.into());
+    schema.extend(writer.object(table));
+    let named = writer.shared.iter();
+    let definitions: Map<_, _> =
+        named.map(|(name, table)| (name.clone(), writer.object(table).into())).collect();
+    if !definitions.is_empty() {
+        schema.insert("$defs".into(), definitions.into());
+    }
+    schema.into()
+}
+
+struct Writer {
+    root: &'static Table,
+    /// The tables that stand in `$defs`, by name.
+    shared: Vec<(String, &'static Table)>,
+}
+
+impl Writer {
+    fn object(&self, table: &'static Table) -> Map<String, Value> {
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        if table.keys == Keys::AnyCase {
+            schema.insert("$comment".into(), "upper and lower case of keys do not matter".into());
+        }
+        schema.insert("properties".into(), self.properties(table).into());
+        let required = table.fields.iter().filter(|field| field.need == Need::Required);
+        let (plain, spelt): (Vec<_>, Vec<_>) =
+            required.partition(|field| spellings(table, field).is_empty());
+        if !plain.is_empty() {
+            let names: Vec<_> = plain.iter().map(|field| field.name).collect();
+            schema.insert("required".into(), names.into());
+        }
+        if !spelt.is_empty() {
+            let one_of_them = spelt.iter().map(|field| any_spelling(table, field)).collect();
+            schema.insert("allOf".into(), Value::Array(one_of_them));
+        }
+        schema.insert("patternProperties".into(), json!({ "^(x-|x_|X-)": {} }));
+        let open = table.unknown != Unknown::Error;
+        schema.insert("additionalProperties".into(), open.into());
+        schema
+    }
+
+    fn properties(&self, table: &'static Table) -> Map<String, Value> {
+        let mut properties = Map::new();
+        for field in table.fields {
+            let schema = self.field(field);
+            properties.insert(field.name.to_owned(), schema.clone().into());
+            for other in spellings(table, field) {
+                let mut schema = schema.clone();
+                let description = format!("Another spelling of `{}`: {}", field.name, field.doc);
+                schema.insert("description".into(), description.into());
+                properties.insert(other, schema.into());
+            }
+        }
+        properties
+    }
+
+    fn field(&self, field: &'static Field) -> Map<String, Value> {
+        if let Need::Excluded(why) = field.need {
+            return object(json!({ "not": {}, "description": format!("Not allowed: {why}") }));
+        }
+        let mut schema = self.kind(&field.kind);
+        schema.insert("description".into(), field.doc.into());
+        if let Need::Default(default) = field.need
+            && let Ok(default) = serde_json::from_str(default)
+        {
+            schema.insert("default".into(), default);
+        }
+        schema
+    }
+
+    fn kind(&self, kind: &'static Kind) -> Map<String, Value> {
+        object(match kind {
+            Kind::Str => json!({ "type": "string" }),
+            Kind::Line => json!({ "type": "string", "pattern": "^[^\\r\\n]*[\\r\\n]*$" }),
+            Kind::Bool => json!({ "type": "boolean" }),
+            Kind::Int(least, most) => return whole_number(*least, *most),
+            Kind::Float(least, most) => return number(*least, *most),
+            Kind::Semver => json!({ "type": "string", "pattern": semver(), "examples": ["1.0.0"] }),
+            Kind::Choice(words) => json!({ "enum": words }),
+            Kind::ChoiceAnyCase(words) => {
+                json!({ "type": "string", "pattern": any_case(words), "examples": words })
+            }
+            Kind::Known(words) => json!({ "type": "string", "examples": words }),
+            Kind::List(item) => json!({ "type": "array", "items": self.kind(item) }),
+            Kind::Strings => json!({ "anyOf": [
+                { "type": "string" },
+                { "type": "array", "items": { "type": "string" } },
+            ] }),
+            Kind::Map(value) => {
+                json!({ "type": "object", "additionalProperties": self.kind(value) })
+            }
+            Kind::Block(table) => return self.block(table),
+            Kind::Either(kinds) => {
+                let kinds: Vec<_> = kinds.iter().map(|kind| self.kind(kind)).collect();
+                json!({ "anyOf": kinds })
+            }
+            Kind::Any => json!({}),
+        })
+    }
+
+    fn block(&self, table: &'static Table) -> Map<String, Value> {
+        if std::ptr::eq(table, self.root) {
+            return object(json!({ "$ref": "#" }));
+        }
+        match self.shared.iter().find(|(_, shared)| std::ptr::eq(*shared, table)) {
+            Some((name, _)) => object(json!({ "$ref": format!("#/$defs/{name}") })),
+            None => self.object(table),
+        }
+    }
+}
+
+/// The fields of a JSON object.
+fn object(value: Value) -> Map<String, Value> {
+    if let Value::Object(map) = value { map } else { Map::new() }
+}
+
+/// A required field that may be written in several ways.
+fn any_spelling(table: &'static Table, field: &Field) -> Value {
+    let others = spellings(table, field);
+    let names = std::iter::once(field.name.to_owned()).chain(others);
+    let required: Vec<_> = names.map(|name| json!({ "required": [name] })).collect();
+    json!({ "anyOf": required })
+}
+
+fn whole_number(least: i64, most: i64) -> Map<String, Value> {
+    let mut schema = object(json!({ "type": "integer" }));
+    if least > i64::MIN {
+        schema.insert("minimum".into(), least.into());
+    }
+    if most < i64::MAX {
+        schema.insert("maximum".into(), most.into());
+    }
+    schema
+}
+
+fn number(least: f64, most: f64) -> Map<String, Value> {
+    let mut schema = object(json!({ "type": "number" }));
+    for (name, bound) in [("minimum", least), ("maximum", most)] {
+        if bound.is_finite() {
+            schema.insert(name.into(), bound.into());
+        }
+    }
+    schema
+}
+
+/// What a semantic version looks like.
+fn semver() -> String {
+    let number = "(0|[1-9][0-9]*)";
+    let before = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
+    let build = "[0-9A-Za-z-]+";
+    format!("^{number}\\.{number}\\.{number}(-{before}(\\.{before})*)?(\\+{build}(\\.{build})*)?$")
+}
+
+/// One of the words in any case, with white space around it.
+fn any_case(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| word.chars().map(letter).collect()).collect();
+    format!("^\\s*({})\\s*$", words.join("|"))
+}
+
+/// A character of a pattern that takes it in either case.
+fn letter(c: char) -> String {
+    match c {
+        'a'..='z' | 'A'..='Z' => format!("[{}{}]", c.to_ascii_uppercase(), c.to_ascii_lowercase()),
+        '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' => {
+            format!("\\{c}")
+        }
+        c => c.to_string(),
+    }
+}
+
+/// The other spellings of a field that the table takes and that can be listed.
+fn spellings(table: &Table, field: &Field) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in std::iter::once(&field.name).chain(field.aliases) {
+        let styled = match table.keys {
+            Keys::SnakeOrCamel => styles(name),
+            Keys::Exact | Keys::AnyCase => Vec::new(),
+        };
+        for spelling in std::iter::once((*name).to_owned()).chain(styled) {
+            if spelling != field.name && !names.contains(&spelling) {
+                names.push(spelling);
+            }
+        }
+    }
+    names
+}
+
+/// A name in `snake_case`, `kebab-case` and `camelCase`.
+fn styles(name: &str) -> Vec<String> {
+    let mut snake = String::new();
+    for c in name.chars() {
+        match c {
+            '-' => snake.push('_'),
+            c if c.is_uppercase() && !snake.is_empty() && !snake.ends_with('_') => {
+                snake.push('_');
+                snake.extend(c.to_lowercase());
+            }
+            c => snake.extend(c.to_lowercase()),
+        }
+    }
+    let mut camel = String::new();
+    let mut up = false;
+    for c in snake.chars() {
+        match c {
+            '_' => up = !camel.is_empty(),
+            c if std::mem::take(&mut up) => camel.extend(c.to_uppercase()),
+            c => camel.push(c),
+        }
+    }
+    vec![snake.clone(), snake.replace('_', "-"), camel]
+}
+
+/// The tables below `root` that are used more than once, each with a name of its own.
+fn shared(root: &'static Table) -> Vec<(String, &'static Table)> {
+    let mut uses = Vec::new();
+    count(root, &mut uses);
+    let mut named: Vec<(String, &'static Table)> = Vec::new();
+    let again = uses.iter().filter(|(table, times)| *times > 1 && !std::ptr::eq(*table, root));
+    for (table, _) in again {
+        let plain = table.title.to_lowercase();
+        let words: Vec<_> = plain.split(|c: char| !c.is_alphanumeric()).collect();
+        let base = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+        let numbered = (2..).map(|number| format!("{base}-{number}"));
+        let free = |name: &String| named.iter().all(|(other, _)| other != name);
+        if let Some(name) = std::iter::once(base.clone()).chain(numbered).find(free) {
+            named.push((name, table));
+        }
+    }
+    named
+}
+
+/// Counts how often each table is used. A table is entered once, so a recursive one ends.
+fn count(table: &'static Table, uses: &mut Vec<(&'static Table, usize)>) {
+    if let Some((_, times)) = uses.iter_mut().find(|(other, _)| std::ptr::eq(*other, table)) {
+        *times += 1;
+        return;
+    }
+    uses.push((table, 1));
+    for field in table.fields {
+        count_in(&field.kind, uses);
+    }
+}
+
+fn count_in(kind: &'static Kind, uses: &mut Vec<(&'static Table, usize)>) {
+    match kind {
+        Kind::Block(table) => count(table, uses),
+        Kind::List(inner) | Kind::Map(inner) => count_in(inner, uses),
+        Kind::Either(kinds) => kinds.iter().for_each(|kind| count_in(kind, uses)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ANY_FLOAT, ANY_INT};
+
+    static INNER: Table =
+        Table::new("an inner block", &[Field::optional("a", Kind::Str, "A text")]);
+
+    static STRICT: Table = Table::new(
+        "limits",
+        &[Field::required("max_calls", Kind::Int(1, 9), "How many calls").or(&["calls"])],
+    )
+    .keys(Keys::SnakeOrCamel)
+    .unknown(Unknown::Error);
+
+    static TABLE: Table = Table::new(
+        "the example",
+        &[
+            Field::required("name", Kind::Line, "What others call it"),
+            Field::default("mode", Kind::Choice(&["slow", "fast"]), "\"slow\"", "How fast it is"),
+            Field::optional("level", Kind::ChoiceAnyCase(&["low", "a.b"]), "How loud it is"),
+            Field::optional("version", Kind::Semver, "Which one it is"),
+            Field::optional("size", Kind::Known(&["4k", "8k"]), "How large it is"),
+            Field::optional("on", Kind::Bool, "Whether it runs"),
+            Field::optional("share", Kind::Float(0.0, 1.0), "How much of it"),
+            Field::optional("count", ANY_INT, "How many"),
+            Field::optional("weight", ANY_FLOAT, "How heavy"),
+            Field::optional("words", Kind::Strings, "What it says").or(&["word"]),
+            Field::optional("env", Kind::Map(&Kind::Str), "What it is told"),
+            Field::optional("either", Kind::Either(&[Kind::Bool, Kind::Block(&INNER)]), "Or both"),
+            Field::optional("inner", Kind::List(&Kind::Block(&INNER)), "More of it"),
+            Field::optional("children", Kind::List(&Kind::Block(&TABLE)), "Others below it"),
+            Field::optional("limits", Kind::Block(&STRICT), "How far it goes"),
+            Field::optional("extra", Kind::Any, "Whatever else"),
+            Field::excluded("secret", "keep it elsewhere"),
+        ],
+    );
+
+    fn schema() -> Value {
+        json_schema(&TABLE, "https://example.org/example.json", "Example")
+    }
+
+    #[test]
+    fn the_schema_is_a_schema() {
+        let schema = schema();
+        if let Err(error) = jsonschema::meta::validate(&schema) {
+            panic!("{error}");
+        }
+        insta::assert_snapshot!(serde_json::to_string_pretty(&schema).unwrap());
+    }
+
+    #[test]
+    fn documents_are_judged() {
+        let validator = jsonschema::draft202012::new(&schema()).expect("a schema");
+        let cases = [
+            (json!({}), false),
+            (json!({ "name": "a" }), true),
+            (json!({ "name": "a\nb" }), false),
+            (json!({ "name": "a\n" }), true),
+            (json!({ "name": "a", "other": 1, "x-y": [] }), true),
+            (json!({ "name": "a", "mode": "fast" }), true),
+            (json!({ "name": "a", "mode": "Fast" }), false),
+            (json!({ "name": "a", "level": " LoW" }), true),
+            (json!({ "name": "a", "level": "a.B" }), true),
+            (json!({ "name": "a", "level": "axb" }), false),
+            (json!({ "name": "a", "version": "1.2.3-rc.1+b.01" }), true),
+            (json!({ "name": "a", "version": "1.2" }), false),
+            (json!({ "name": "a", "version": "01.2.3" }), false),
+            (json!({ "name": "a", "version": 1.2 }), false),
+            (json!({ "name": "a", "size": "5k" }), true),
+            (json!({ "name": "a", "size": 5 }), false),
+            (json!({ "name": "a", "share": 0.5 }), true),
+            (json!({ "name": "a", "share": 1.5 }), false),
+            (json!({ "name": "a", "count": 1.5 }), false),
+            (json!({ "name": "a", "words": "b", "word": ["c"] }), true),
+            (json!({ "name": "a", "words": [1] }), false),
+            (json!({ "name": "a", "env": { "b": "c" } }), true),
+            (json!({ "name": "a", "env": { "b": 1 } }), false),
+            (json!({ "name": "a", "either": { "a": "b" } }), true),
+            (json!({ "name": "a", "either": 1 }), false),
+            (json!({ "name": "a", "inner": [{ "a": 1 }] }), false),
+            (json!({ "name": "a", "children": [{ "name": "b" }] }), true),
+            (json!({ "name": "a", "children": [{}] }), false),
+            (json!({ "name": "a", "limits": { "max_calls": 1 } }), true),
+            (json!({ "name": "a", "limits": { "maxCalls": 9 } }), true),
+            (json!({ "name": "a", "limits": { "max-calls": 10 } }), false),
+            (json!({ "name": "a", "limits": { "calls": 1 } }), true),
+            (json!({ "name": "a", "limits": {} }), false),
+            (json!({ "name": "a", "limits": { "calls": 1, "more": 2 } }), false),
+            (json!({ "name": "a", "limits": { "calls": 1, "x-more": 2 } }), true),
+            (json!({ "name": "a", "secret": null }), false),
+        ];
+        for (document, expected) in cases {
+            assert_eq!(validator.is_valid(&document), expected, "{document}");
+        }
+    }
+
+    #[test]
+    fn versions_look_as_they_are_read() {
+        let schema = json!({ "pattern": semver() });
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        let cases =
+            ["1.0.0", "1.0", "v1.0.0", "1.0.0-", "1.0.0-01", "1.0.0-0a.b", "1.0.0+", "1.0.0+0"];
+        for text in cases {
+            assert_eq!(
+                validator.is_valid(&json!(text)),
+                semver::Version::parse(text).is_ok(),
+                "{text}"
+            );
+        }
+    }
+}

@@ -182,7 +182,7 @@ impl Node {
                     key: Key::string(key, span),
                     value: Self::from_data(data, span),
                 };
-                Value::Map(Map::from(entries.iter().map(entry).collect()))
+                Value::Map(Map::from(entries.iter().map(entry).collect::<Vec<_>>()))
             }
         };
         Self::new(value, span)

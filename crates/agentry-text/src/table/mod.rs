@@ -1,13 +1,18 @@
 //! Field tables: one description of what a document may hold, which feeds the reader
-//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the reference page.
+//! ([`validate`](fn@validate)), the editor's JSON Schema ([`crate::schema`]) and the page of the
+//! reference ([`reference`](fn@reference)).
 //!
 //! A table is data. A reader validates a tree against its table first, which reports everything that
 //! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
 //! silent about what was reported already.
 
+mod reference;
 pub mod rules;
+#[cfg(test)]
+mod tests;
 mod validate;
 
+pub use reference::reference;
 pub use validate::validate;
 
 /// What a map may hold.
@@ -196,10 +201,15 @@ impl Keys {
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,
-            Self::AnyCase => a == b || a.to_lowercase() == b.to_lowercase(),
+            Self::AnyCase => a == b || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }
     }
+}
+
+/// The letters of a key in lower case.
+fn lower(key: &str) -> impl Iterator<Item = char> {
+    key.chars().flat_map(char::to_lowercase)
 }
 
 /// The letters of a key in lower case, without `_` and `-`.

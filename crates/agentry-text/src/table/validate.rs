@@ -32,23 +32,24 @@ struct Walk<'f> {
 
 impl Walk<'_> {
     fn table(&mut self, table: &'static Table, map: &Map, span: Span) {
-        for (at, entry) in map.entries.iter().enumerate() {
-            match table.field(&entry.key.text) {
-                Some(field) => {
-                    self.repeated(table, map, at);
-                    self.field(field, entry);
-                }
-                None => self.unknown(table, entry),
+        let mut first_of: Vec<(&str, &Entry)> = Vec::new();
+        let mut written: Vec<&str> = Vec::new();
+        for entry in &map.entries {
+            let Some(field) = table.field(&entry.key.text) else {
+                self.unknown(table, entry);
+                continue;
+            };
+            match first_of.iter().find(|(name, _)| *name == field.name) {
+                Some((_, first)) => self.repeated(first, entry),
+                None => first_of.push((field.name, entry)),
             }
+            if entry.value.value != Value::Null && !written.contains(&field.name) {
+                written.push(field.name);
+            }
+            self.field(field, entry);
         }
         for field in table.fields {
-            let written = || {
-                map.entries.iter().any(|entry| {
-                    table.field(&entry.key.text).is_some_and(|found| found.name == field.name)
-                        && entry.value.value != Value::Null
-                })
-            };
-            if field.need == Need::Required && !written() {
+            if field.need == Need::Required && !written.contains(&field.name) {
                 let message = format!("{} has no `{}`", table.title, field.name);
                 self.findings
                     .add(&MISSING_FIELD, head(map, span), message)
@@ -57,19 +58,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Another spelling of the same field before this one. The same spelling twice is the parser's finding.
-    fn repeated(&mut self, table: &'static Table, map: &Map, at: usize) {
-        let Some(entry) = map.entries.get(at) else { return };
-        let same = |other: &&Entry| {
-            other.key.text != entry.key.text
-                && table.field(&other.key.text).map(|field| field.name)
-                    == table.field(&entry.key.text).map(|field| field.name)
-        };
-        if let Some(first) = map.entries.iter().take(at).find(same) {
+    /// Another spelling of the same field. The same spelling twice is the parser's finding.
+    fn repeated(&mut self, first: &Entry, again: &Entry) {
+        if first.key.text != again.key.text {
             let message =
-                format!("`{}` and `{}` are the same field", first.key.text, entry.key.text);
+                format!("`{}` and `{}` are the same field", first.key.text, again.key.text);
             self.findings
-                .add(&SAME_FIELD_TWICE, entry.key.span, message)
+                .add(&SAME_FIELD_TWICE, again.key.span, message)
                 .related(first.key.span, "first written here")
                 .hint("keep one of them");
         }
@@ -153,7 +148,10 @@ impl Walk<'_> {
             (Value::Null, _) => {
                 found.hint(format!("write a value, or remove `{name}`"));
             }
-            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_), "a string") => {
+            (
+                Value::Int(_) | Value::Big(_) | Value::Float(_) | Value::Bool(_) | Value::Date(_),
+                "a string",
+            ) => {
                 found.hint("put it in quotes");
             }
             _ => {}

@@ -1,0 +1,145 @@
+//! What every function on Markdown starts from: the bytes of a range as a document of their own,
+//! and the way back from its offsets to the file.
+
+use std::iter::once;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::source::{FileId, Source, Span};
+
+/// The column from which `-`, `*`, `+` and `1.` open no list. The parser walks through every open list
+/// at each line, so unbounded nesting would make a small file slow; a list takes at least two columns.
+const DEEPEST_LIST: usize = 200;
+
+/// A part of a file, ready to parse.
+pub(super) struct Document {
+    file: FileId,
+    start: usize,
+    /// As long as the part, byte by byte, and equal to it wherever the words of the text matter.
+    text: String,
+}
+
+impl Document {
+    pub(super) fn new(source: &Source, range: Range<usize>) -> Self {
+        let start = range.start;
+        Self { file: source.id, start, text: tame(source.text.get(range).unwrap_or("")) }
+    }
+
+    /// What the parser sees. Its offsets are those of [`Self::span`].
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The events of the parser, each with its range in [`Self::text`].
+    pub(super) fn events(&self) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
+        Parser::new_ext(&self.text, Options::empty()).into_offset_iter()
+    }
+
+    /// The text at a range.
+    pub(super) fn slice(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or("")
+    }
+
+    /// A range of the document as a span of the file.
+    pub(super) fn span(&self, range: Range<usize>) -> Span {
+        Span::new(self.file, self.start + range.start, self.start + range.end)
+    }
+
+    /// The range without white space at its ends.
+    pub(super) fn trimmed(&self, range: Range<usize>) -> Range<usize> {
+        trimmed(&self.text, range)
+    }
+}
+
+/// A range of `text` without white space at its ends.
+pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let text = text.get(range.clone()).unwrap_or("");
+    let start = range.start + (text.len() - text.trim_start().len());
+    start..start + text.trim().len()
+}
+
+/// Hands every event of the block that was just opened to `each`, its end excepted.
+pub(super) fn inside<'d>(
+    events: &mut impl Iterator<Item = (Event<'d>, Range<usize>)>,
+    mut each: impl FnMut(Event<'d>, Range<usize>),
+) {
+    let mut depth = 1_usize;
+    for (event, range) in events {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) if depth == 1 => return,
+            Event::End(_) => depth -= 1,
+            _ => {}
+        }
+        each(event, range);
+    }
+}
+
+/// Gathers the text that a reader of the page sees: no markup, no image.
+#[derive(Default)]
+pub(super) struct Visible {
+    pub(super) text: String,
+    images: usize,
+}
+
+impl Visible {
+    pub(super) fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(Tag::Image { .. }) => self.images += 1,
+            Event::End(TagEnd::Image) => self.images = self.images.saturating_sub(1),
+            _ if self.images > 0 => {}
+            Event::Text(text) | Event::Code(text) => self.text.push_str(text),
+            Event::SoftBreak | Event::HardBreak => self.text.push(' '),
+            _ => {}
+        }
+    }
+}
+
+/// The text with what the parser stumbles over put into its own terms, byte for byte: a lone CR
+/// becomes LF, a tab at the end of a line a space, and a list marker that stands too deep a letter.
+fn tame(text: &str) -> String {
+    let following = text.bytes().skip(1).chain(once(b' '));
+    let lone = |(byte, next)| if byte == b'\r' && next != b'\n' { b'\n' } else { byte };
+    let mut bytes: Vec<u8> = text.bytes().zip(following).map(lone).collect();
+    for line in bytes.split_mut(|byte| *byte == b'\n') {
+        let blank = |byte: &&mut u8| matches!(**byte, b' ' | b'\t' | b'\r');
+        line.iter_mut().rev().take_while(blank).filter(|byte| **byte == b'\t').for_each(space);
+        if let Some(marker) = deep_marker(line).and_then(|at| line.get_mut(at)) {
+            *marker = b'x';
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+fn space(byte: &mut u8) {
+    *byte = b' ';
+}
+
+/// Where the first list marker of a line stands that is beyond [`DEEPEST_LIST`].
+fn deep_marker(line: &[u8]) -> Option<usize> {
+    let (mut at, mut column) = (0, 0);
+    loop {
+        let gap = line.get(at..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>'));
+        let (bytes, columns) = gap.fold((0, 0), |(bytes, columns), byte| {
+            (bytes + 1, columns + if *byte == b'\t' { 4 } else { 1 })
+        });
+        (at, column) = (at + bytes, column + columns);
+        let mut words = line.get(at..)?.split(u8::is_ascii_whitespace);
+        let word = words.next().filter(|word| is_list_marker(word))?;
+        if column > DEEPEST_LIST {
+            return Some(at);
+        }
+        (at, column) = (at + word.len(), column + word.len());
+    }
+}
+
+fn is_list_marker(word: &[u8]) -> bool {
+    match word {
+        [b'-' | b'*' | b'+'] => true,
+        [digits @ .., b'.' | b')'] => {
+            (1..=9).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,69 @@
+//! Front matter: the lines between two `---` at the head of a file.
+
+use std::ops::Range;
+
+use crate::source::{Source, Span};
+
+/// A Markdown file taken apart at its metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The bytes between the fences, if the file opens with `---`.
+    pub metadata: Option<Range<usize>>,
+    /// The bytes after the closing fence; the whole file without metadata.
+    pub body: Range<usize>,
+    /// The opening fence, when no closing one follows.
+    pub unclosed: Option<Span>,
+}
+
+/// Takes a file apart. Blank lines may stand before the opening fence; a fence is a line of exactly
+/// `---`, spaces after it aside.
+pub fn parts(source: &Source) -> Parts {
+    let text = &*source.text;
+    let mut parts = Parts { metadata: None, body: 0..text.len(), unclosed: None };
+    let mut lines = lines(text).skip_while(|line| content(text, line).is_empty());
+    let Some(opening) = lines.next().filter(|line| is_fence(text, line)) else { return parts };
+    match lines.find(|line| is_fence(text, line)) {
+        Some(closing) => {
+            parts.metadata = Some(opening.next..closing.start);
+            parts.body = closing.next..text.len();
+        }
+        None => parts.unclosed = Some(Span::new(source.id, opening.start, opening.start + 3)),
+    }
+    parts
+}
+
+/// One line of a text.
+struct Line {
+    start: usize,
+    /// Before the line ending.
+    end: usize,
+    /// After the line ending.
+    next: usize,
+}
+
+/// The lines of `text`, ended by LF, CRLF or a lone CR.
+fn lines(text: &str) -> impl Iterator<Item = Line> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let ending = match rest.as_bytes().get(length..) {
+            Some([b'\r', b'\n', ..]) => 2,
+            Some([_, ..]) => 1,
+            _ => 0,
+        };
+        let end = start + length;
+        let line = Line { start, end, next: end + ending };
+        start = line.next;
+        Some(line)
+    })
+}
+
+/// A line without the spaces after it.
+fn content<'t>(text: &'t str, line: &Line) -> &'t str {
+    text.get(line.start..line.end).unwrap_or("").trim_end_matches([' ', '\t'])
+}
+
+fn is_fence(text: &str, line: &Line) -> bool {
+    content(text, line) == "---"
+}

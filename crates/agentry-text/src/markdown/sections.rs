@@ -1,0 +1,95 @@
+//! Headings, and what stands under each.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Tag};
+
+use super::document::{Document, Visible, inside};
+use crate::source::{Source, Span, Spanned};
+
+/// A heading with what stands under it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// 1 for `#`.
+    pub level: u8,
+    /// The text of the heading, trimmed and without markup; its span holds the markup.
+    pub title: Spanned<String>,
+    /// The whole heading line(s), without the line ending.
+    pub heading: Span,
+    /// From after the heading to the next heading of this level or above (outside code).
+    pub content: Span,
+    /// From after the heading to the next heading of any level.
+    pub own: Span,
+}
+
+/// Every section of the bytes `body`, in source order.
+pub fn sections(source: &Source, body: Range<usize>) -> Vec<Section> {
+    let document = Document::new(source, body);
+    let headings = headings(&document);
+    let end = document.text().len();
+    let line = |heading: Option<&Heading>| heading.map_or(end, |heading| heading.line);
+    let section = |(at, heading): (usize, &Heading)| {
+        let below = headings.get(at + 1..).unwrap_or_default();
+        let next = below.iter().find(|other| other.level <= heading.level);
+        Section {
+            level: heading.level,
+            title: Spanned::new(heading.title.clone(), document.span(heading.text.clone())),
+            heading: document.span(document.trimmed(heading.range.clone())),
+            content: document.span(heading.range.end..line(next)),
+            own: document.span(heading.range.end..line(below.first())),
+        }
+    };
+    headings.iter().enumerate().map(section).collect()
+}
+
+struct Heading {
+    level: u8,
+    title: String,
+    /// The text with its markup.
+    text: Range<usize>,
+    /// From the first `#` or letter to the next line.
+    range: Range<usize>,
+    /// Where its first line starts.
+    line: usize,
+}
+
+/// The headings of the document itself: those in quotes and lists are content.
+fn headings(document: &Document) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut events = document.events();
+    while let Some((event, range)) = events.next() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                found.push(heading(document, level as u8, range, &mut events));
+            }
+            Event::Start(_) => inside(&mut events, |_, _| {}),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn heading<'d>(
+    document: &Document,
+    level: u8,
+    range: Range<usize>,
+    events: &mut impl Iterator<Item = (Event<'d>, Range<usize>)>,
+) -> Heading {
+    let mut visible = Visible::default();
+    let mut text: Option<Range<usize>> = None;
+    inside(events, |event, part| {
+        visible.take(&event);
+        text = Some(match text.take() {
+            Some(all) => all.start.min(part.start)..all.end.max(part.end),
+            None => part,
+        });
+    });
+    let before = document.slice(0..range.start).trim_end_matches([' ', '\t']);
+    Heading {
+        level,
+        title: visible.text.trim().to_owned(),
+        text: document.trimmed(text.unwrap_or_else(|| range.clone())),
+        line: before.len(),
+        range,
+    }
+}

@@ -1,0 +1,125 @@
+//! A field table as a page of the reference: one Markdown table, nested blocks by dotted names.
+
+use super::{Field, Kind, Need, Table};
+
+/// One row a field; `model.capability` is a field of a block, `skills[]` an item of a list.
+pub fn reference(table: &'static Table) -> String {
+    let mut page = Page { text: String::new(), open: Vec::new() };
+    page.line(&["field", "type", "default", "meaning"]);
+    page.line(&["---"; 4]);
+    page.table(table, "");
+    page.text
+}
+
+struct Page {
+    text: String,
+    /// The tables around the row that is being written: one inside itself is not written again.
+    open: Vec<&'static Table>,
+}
+
+impl Page {
+    fn table(&mut self, table: &'static Table, prefix: &str) {
+        if self.open.iter().any(|other| std::ptr::eq(*other, table)) {
+            return;
+        }
+        self.open.push(table);
+        for field in table.fields {
+            let name = format!("{prefix}{}", field.name);
+            self.field(field, &name);
+            self.nested(&field.kind, &name);
+        }
+        self.open.pop();
+    }
+
+    fn field(&mut self, field: &'static Field, name: &str) {
+        let (kind, default) = match field.need {
+            Need::Required => (one(&field.kind), "required".to_owned()),
+            Need::Optional => (one(&field.kind), "–".to_owned()),
+            Need::Default(value) => (one(&field.kind), format!("`{value}`")),
+            Need::Excluded(_) => ("–".to_owned(), "not allowed".to_owned()),
+        };
+        let aliases: Vec<_> = field.aliases.iter().map(|alias| format!("`{alias}`")).collect();
+        let meaning = match aliases.as_slice() {
+            [] => field.doc.to_owned(),
+            aliases => format!("{} (also {})", field.doc, aliases.join(", ")),
+        };
+        self.line(&[&format!("`{name}`"), &kind, &default, &meaning]);
+    }
+
+    fn nested(&mut self, kind: &'static Kind, name: &str) {
+        match kind {
+            Kind::Block(table) => self.table(table, &format!("{name}.")),
+            Kind::List(item) => self.nested(item, &format!("{name}[]")),
+            Kind::Map(value) => self.nested(value, &format!("{name}.<name>")),
+            Kind::Either(kinds) => kinds.iter().for_each(|kind| self.nested(kind, name)),
+            _ => {}
+        }
+    }
+
+    fn line(&mut self, cells: &[&str]) {
+        for cell in cells {
+            self.text.push_str("| ");
+            self.text.push_str(&cell.replace('|', "\\|").replace('\n', " "));
+            self.text.push(' ');
+        }
+        self.text.push_str("|\n");
+    }
+}
+
+/// What one value is.
+fn one(kind: &Kind) -> String {
+    match kind {
+        Kind::Str => "string".to_owned(),
+        Kind::Line => "one line".to_owned(),
+        Kind::Bool => "`true` or `false`".to_owned(),
+        Kind::Int(least, most) => {
+            let least = (*least > i64::MIN).then(|| least.to_string());
+            let most = (*most < i64::MAX).then(|| most.to_string());
+            format!("whole number{}", bounds(least, most))
+        }
+        Kind::Float(least, most) => {
+            let bound = |bound: &f64| bound.is_finite().then(|| bound.to_string());
+            format!("number{}", bounds(bound(least), bound(most)))
+        }
+        Kind::Semver => "version".to_owned(),
+        Kind::Choice(words) => words_of(words, " or "),
+        Kind::ChoiceAnyCase(words) => format!("{}, in any case", words_of(words, " or ")),
+        Kind::Known(words) => format!("string such as {}", words_of(words, ", ")),
+        Kind::List(item) => format!("list of {}", many(item)),
+        Kind::Strings => "string or list of strings".to_owned(),
+        Kind::Map(value) => format!("map to {}", many(value)),
+        Kind::Block(_) => "map".to_owned(),
+        Kind::Either(kinds) => kinds.iter().map(one).collect::<Vec<_>>().join(" or "),
+        Kind::Any => "anything".to_owned(),
+    }
+}
+
+/// What several values are.
+fn many(kind: &Kind) -> String {
+    match kind {
+        Kind::Str => "strings".to_owned(),
+        Kind::Line => "lines".to_owned(),
+        Kind::Int(..) | Kind::Float(..) => one(kind).replacen("number", "numbers", 1),
+        Kind::Semver => "versions".to_owned(),
+        Kind::Known(_) => one(kind).replacen("string", "strings", 1),
+        Kind::List(_) => one(kind).replacen("list", "lists", 1),
+        Kind::Map(_) => one(kind).replacen("map", "maps", 1),
+        Kind::Strings => "strings or lists of strings".to_owned(),
+        Kind::Block(_) => "maps".to_owned(),
+        Kind::Either(kinds) => kinds.iter().map(many).collect::<Vec<_>>().join(" or "),
+        Kind::Bool | Kind::Choice(_) | Kind::ChoiceAnyCase(_) | Kind::Any => one(kind),
+    }
+}
+
+fn bounds(least: Option<String>, most: Option<String>) -> String {
+    match (least, most) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(", at least {least}"),
+        (None, Some(most)) => format!(", at most {most}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn words_of(words: &[&str], between: &str) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(between)
+}

@@ -1,0 +1,422 @@
+//! Makes the tree of the parser's events, without recursion and within the limits: what is too deep
+//! becomes null, and reading stops at the first value too many.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
+
+use super::Version;
+use super::maps::MapFrame;
+use super::places::Places;
+use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
+use super::{scalar, syntax};
+use crate::diagnostic::Findings;
+use crate::limits;
+use crate::source::FileId;
+use crate::tree::{Node, Value};
+use crate::tree_rules::{TOO_DEEP, TOO_MANY_VALUES};
+
+/// What is to be read: a part of a file, without characters that YAML forbids.
+pub(super) struct Input<'t> {
+    pub(super) text: &'t str,
+    pub(super) file: FileId,
+    pub(super) base: usize,
+    pub(super) version: Version,
+}
+
+/// What came of reading.
+pub(super) struct Outcome {
+    pub(super) node: Node,
+    pub(super) findings: Findings,
+    /// Why reading stopped early, if a mistake of syntax stopped it.
+    pub(super) error: Option<ScanError>,
+}
+
+/// Reads `input`. The parser sees `scanned`, which has as many characters as the text.
+pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
+    let mut builder = Builder::new(input);
+    let mut parser = Parser::new_from_str(scanned);
+    let mut error = None;
+    while let Some(event) = parser.next_event() {
+        match event {
+            Err(found) => {
+                error = Some(found);
+                break;
+            }
+            Ok((event, span)) => {
+                let range = builder.places.byte(span.start)..builder.places.byte(span.end);
+                if builder.event(event, range).is_break() {
+                    break;
+                }
+            }
+        }
+    }
+    if let Some(error) = &error {
+        builder.report_error(error);
+    } else if !builder.stopped {
+        builder.pass(input.text.len()..input.text.len());
+    }
+    let node = builder.finish();
+    Outcome { node, findings: builder.findings, error }
+}
+
+/// What a finished value costs when an alias repeats it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cost {
+    values: usize,
+    bytes: usize,
+    height: usize,
+}
+
+impl Cost {
+    fn add(&mut self, other: Self) {
+        self.values += other.values;
+        self.bytes += other.bytes;
+        self.height = self.height.max(other.height);
+    }
+
+    fn is_over_limit(self) -> bool {
+        self.values > limits::NODES || self.bytes as u64 > limits::FILE_BYTES
+    }
+}
+
+/// A list or a map whose end has not come yet.
+struct Frame {
+    start: usize,
+    /// Whether it is written with brackets.
+    bracketed: bool,
+    /// Whether its tag was refused, so that nothing in it is used.
+    dropped: bool,
+    anchor: usize,
+    cost: Cost,
+    kind: Kind,
+}
+
+enum Kind {
+    List(Vec<Node>),
+    Map(MapFrame),
+}
+
+pub(super) struct Builder<'t> {
+    pub(super) places: Places<'t>,
+    pub(super) version: Version,
+    pub(super) findings: Findings,
+    /// The end of what was read so far.
+    pub(super) cursor: usize,
+    stack: Vec<Frame>,
+    root: Option<Node>,
+    documents: usize,
+    /// Finished values by the number of their anchor; kept only if there are aliases.
+    anchors: HashMap<usize, (Node, Cost)>,
+    has_aliases: bool,
+    spent: Cost,
+    kept: Cost,
+    /// How many lists and maps are open inside one that is too deep.
+    skipped: usize,
+    /// Whether tabs outside of text are to be reported, as YAML 1.1 has it.
+    watch_tabs: bool,
+    stopped: bool,
+}
+
+impl<'t> Builder<'t> {
+    fn new(input: &Input<'t>) -> Self {
+        let Input { text, file, base, version } = *input;
+        Self {
+            places: Places::new(text, file, base),
+            version,
+            findings: Findings::default(),
+            cursor: 0,
+            stack: Vec::new(),
+            root: None,
+            documents: 0,
+            anchors: HashMap::new(),
+            has_aliases: text.contains('*'),
+            spent: Cost::default(),
+            kept: Cost::default(),
+            skipped: 0,
+            watch_tabs: version == Version::V1_1 && text.contains('\t'),
+            stopped: false,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) -> ControlFlow<()> {
+        match event {
+            Event::Nothing | Event::StreamStart | Event::DocumentEnd => ControlFlow::Continue(()),
+            Event::StreamEnd => ControlFlow::Break(()),
+            Event::DocumentStart(explicit) => self.document(explicit, range),
+            _ if self.skipped > 0 => self.skip(&event, range),
+            Event::Scalar(text, style, anchor, tag) => {
+                let (node, cost) = self.scalar(text, style, tag.as_deref(), range);
+                self.attach(node, cost, anchor)
+            }
+            Event::Alias(id) => self.alias(id, range),
+            Event::SequenceStart(anchor, tag) => {
+                self.open(Kind::List(Vec::new()), anchor, tag.as_deref(), range)
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.open(Kind::Map(MapFrame::default()), anchor, tag.as_deref(), range)
+            }
+            Event::SequenceEnd | Event::MappingEnd => match self.stack.pop() {
+                Some(frame) => self.close(frame, range.start),
+                None => ControlFlow::Continue(()),
+            },
+        }
+    }
+
+    fn document(&mut self, explicit: bool, range: Range<usize>) -> ControlFlow<()> {
+        self.documents += 1;
+        if self.documents > 1 {
+            let end = self.places.word_end(range.start).max(range.start);
+            let span = self.places.span(range.start..end);
+            self.findings
+                .add(&YAML_DOCUMENTS, span, "a second document starts here")
+                .hint("put it into a file of its own");
+            self.stopped = true;
+            return ControlFlow::Break(());
+        }
+        if explicit {
+            self.pass(range);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Follows the events inside a value that is too deep, until it ends.
+    fn skip(&mut self, event: &Event<'_>, range: Range<usize>) -> ControlFlow<()> {
+        match event {
+            Event::SequenceStart(..) | Event::MappingStart(..) => self.skipped += 1,
+            Event::SequenceEnd | Event::MappingEnd => self.skipped -= 1,
+            _ => {}
+        }
+        self.cursor = self.cursor.max(range.end);
+        if self.skipped > 0 {
+            return ControlFlow::Continue(());
+        }
+        let node = Node::new(Value::Null, self.places.span(range.start..range.start));
+        self.attach(node, Cost::default(), 0)
+    }
+
+    /// Moves on to the end of `range`; what lies before it may not hold a tab in YAML 1.1.
+    pub(super) fn pass(&mut self, range: Range<usize>) {
+        if self.watch_tabs
+            && let Some(tab) = self.places.tab(self.cursor..range.start)
+        {
+            self.report_tab(tab);
+        }
+        self.cursor = self.cursor.max(range.end);
+    }
+
+    fn report_tab(&mut self, at: usize) {
+        self.watch_tabs = false;
+        let span = self.places.span(at..at + 1);
+        self.findings
+            .add(&YAML_SYNTAX, span, "a tab cannot stand between values")
+            .hint("use spaces");
+    }
+
+    fn scalar(
+        &mut self,
+        text: Cow<'_, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        range: Range<usize>,
+    ) -> (Node, Cost) {
+        let before = self.cursor;
+        let missing = style == ScalarStyle::Plain
+            && (text.is_empty() || text == "~" && self.places.slice(range.clone()) != "~");
+        let text = if missing { Cow::Borrowed("") } else { text };
+        let range = self.scalar_range(style, missing, range);
+        self.pass(range.clone());
+        let plain = style == ScalarStyle::Plain && tag.is_none();
+        if self.watch_tabs
+            && style == ScalarStyle::Plain
+            && let Some(tab) = self.places.slice(range.clone()).find('\t')
+        {
+            self.report_tab(range.start + tab);
+        }
+        let cost = Cost { values: 1, bytes: text.len(), height: 0 };
+        self.spent.values += usize::from(!self.expects_key());
+        let value = match tag {
+            Some(tag) => self.tagged(tag, &text, before, &range),
+            None if plain => self.plain(text, &range),
+            None => Value::Str(text.into_owned()),
+        };
+        (Node { span: self.places.span(range), value, plain }, cost)
+    }
+
+    fn plain(&mut self, text: Cow<'_, str>, range: &Range<usize>) -> Value {
+        if self.expects_key() && matches!(&*text, "<<" | "=") {
+            return Value::Str(text.into_owned());
+        }
+        scalar::plain(&text, self.version).unwrap_or_else(|message| {
+            let span = self.places.span(range.clone());
+            self.findings.add(&YAML_SYNTAX, span, message).hint("quote it if it is text");
+            Value::Str(text.into_owned())
+        })
+    }
+
+    /// The raw text of a scalar, which the parser places only roughly.
+    fn scalar_range(&self, style: ScalarStyle, missing: bool, range: Range<usize>) -> Range<usize> {
+        match style {
+            ScalarStyle::Plain if missing => self.missing_range(),
+            ScalarStyle::Plain => range,
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                range.start..self.places.closing_quote(range.start)
+            }
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let start = self.places.seek(self.cursor, b"|>", b":-?,").unwrap_or(range.start);
+                start..self.places.without_blank_lines(start..range.end)
+            }
+        }
+    }
+
+    /// Where a value stands that is not written: after its indicator, or at its tag or anchor.
+    fn missing_range(&self) -> Range<usize> {
+        let indicator: &[u8] = match self.stack.last().map(|frame| &frame.kind) {
+            Some(Kind::List(_)) => b"-",
+            Some(Kind::Map(map)) if map.expects_value() => b":",
+            _ => b"",
+        };
+        let after = self.places.seek(self.cursor, indicator, b"").map(|at| at + 1);
+        let from = after.unwrap_or(self.cursor);
+        let line = self.places.line_end(from);
+        match self.places.seek(from, b"!&", b"?") {
+            Some(at) if at < line => self.places.properties(at),
+            _ => from..from,
+        }
+    }
+
+    fn alias(&mut self, id: usize, range: Range<usize>) -> ControlFlow<()> {
+        self.pass(range.clone());
+        let span = self.places.span(range);
+        let Some((node, cost)) = self.anchors.get(&id) else {
+            self.findings.add(&YAML_SYNTAX, span, "the alias stands inside of its own anchor");
+            return self.attach(Node::new(Value::Null, span), Cost::default(), 0);
+        };
+        let mut total = self.spent;
+        total.add(*cost);
+        if total.is_over_limit() {
+            return self.stop_at_limit(span);
+        }
+        if self.stack.len() + cost.height > limits::DEPTH {
+            self.findings.add(&TOO_DEEP, span, too_deep());
+            return self.attach(Node::new(Value::Null, span), Cost::default(), 0);
+        }
+        self.spent = total;
+        let (node, cost) = (Node { span, value: node.value.clone(), plain: false }, *cost);
+        self.attach(node, cost, 0)
+    }
+
+    fn stop_at_limit(&mut self, span: crate::source::Span) -> ControlFlow<()> {
+        let message = format!("the document holds more than {} values", limits::NODES);
+        self.findings.add(&TOO_MANY_VALUES, span, message);
+        self.stopped = true;
+        ControlFlow::Break(())
+    }
+
+    fn open(
+        &mut self,
+        kind: Kind,
+        anchor: usize,
+        tag: Option<&Tag>,
+        range: Range<usize>,
+    ) -> ControlFlow<()> {
+        let bracketed =
+            !range.is_empty() && matches!(self.places.at(range.start), Some(b'[' | b'{'));
+        let start = match (&kind, self.stack.last()) {
+            (Kind::List(_), Some(Frame { kind: Kind::Map(_), .. })) if !bracketed => {
+                self.places.seek(self.cursor, b"-", b":?").unwrap_or(range.start)
+            }
+            _ => range.start,
+        };
+        let dropped =
+            tag.is_some_and(|tag| self.refuses(tag, matches!(kind, Kind::List(_)), start));
+        self.pass(start..start + usize::from(bracketed));
+        if self.stack.len() >= limits::DEPTH {
+            let span = self.places.span(start..start + 1);
+            self.findings.add(&TOO_DEEP, span, too_deep());
+            self.skipped = 1;
+            return ControlFlow::Continue(());
+        }
+        self.stack.push(Frame { start, bracketed, dropped, anchor, cost: Cost::default(), kind });
+        ControlFlow::Continue(())
+    }
+
+    /// Closes a list or a map; a bracket that closes it stands at `bracket`.
+    fn close(&mut self, frame: Frame, bracket: usize) -> ControlFlow<()> {
+        if frame.bracketed {
+            self.pass(bracket..(bracket + 1).min(self.places.text.len()));
+        }
+        let span = self.places.span(frame.start..self.cursor.max(frame.start));
+        let value = match frame.kind {
+            _ if frame.dropped => Value::Null,
+            Kind::List(items) => Value::List(items),
+            Kind::Map(map) => Value::Map(map.finish(&mut self.findings)),
+        };
+        let mut cost = frame.cost;
+        cost.values += 1;
+        cost.height += 1;
+        self.spent.values += 1;
+        self.attach(Node::new(value, span), cost, frame.anchor)
+    }
+
+    fn attach(&mut self, node: Node, cost: Cost, anchor: usize) -> ControlFlow<()> {
+        let span = node.span;
+        if anchor > 0 && self.has_aliases {
+            self.kept.add(cost);
+            if self.kept.is_over_limit() {
+                return self.stop_at_limit(span);
+            }
+            self.anchors.insert(anchor, (node.clone(), cost));
+        }
+        match self.stack.last_mut() {
+            None => {
+                self.root.get_or_insert(node);
+            }
+            Some(frame) => {
+                frame.cost.add(cost);
+                match &mut frame.kind {
+                    Kind::List(items) => items.push(node),
+                    Kind::Map(map) => map.take(node, &self.places, &mut self.findings),
+                }
+            }
+        }
+        if self.spent.is_over_limit() {
+            self.stop_at_limit(span)
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(self.stack.last(), Some(Frame { kind: Kind::Map(map), .. }) if !map.expects_value())
+    }
+
+    /// Where the innermost open bracket stands.
+    fn open_bracket(&self) -> Option<usize> {
+        self.stack.iter().rev().find(|frame| frame.bracketed).map(|frame| frame.start)
+    }
+
+    fn report_error(&mut self, error: &ScanError) {
+        self.stopped = true;
+        let at = self.places.byte(*error.marker());
+        let place = syntax::Place { places: &self.places, at, bracket: self.open_bracket() };
+        syntax::report(error, &place, self.cursor, &mut self.findings);
+    }
+
+    /// Closes what is open and gives the tree.
+    fn finish(&mut self) -> Node {
+        while let Some(frame) = self.stack.pop() {
+            let end = self.cursor;
+            let frame = Frame { bracketed: false, anchor: 0, ..frame };
+            let _ = self.close(frame, end);
+        }
+        let nothing = || Node::new(Value::Null, self.places.span(0..0));
+        self.root.take().unwrap_or_else(nothing)
+    }
+}
+
+fn too_deep() -> String {
+    format!("the value is nested more than {} deep", limits::DEPTH)
+}

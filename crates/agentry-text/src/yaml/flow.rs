@@ -1,0 +1,192 @@
+//! Brackets and quotes that people close at the start of a line. YAML wants them indented, most
+//! readers do not care; so, when the parser complains, it gets a text in which the lines between
+//! brackets are joined, character for character as long as the one that was written.
+
+use saphyr_parser::ScanError;
+
+/// Whether joining lines may help against `error`.
+pub(super) fn may_mend(error: &ScanError) -> bool {
+    error.info().contains("invalid indentation")
+}
+
+/// The text with lines joined that YAML does not need apart. Characters keep their count.
+pub(super) fn joined(text: &str) -> String {
+    let mut joiner = Joiner { rest: text, out: String::with_capacity(text.len()) };
+    while !joiner.rest.is_empty() {
+        joiner.line();
+    }
+    joiner.out
+}
+
+struct Joiner<'t> {
+    rest: &'t str,
+    out: String,
+}
+
+impl<'t> Joiner<'t> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn keep(&mut self, bytes: usize) {
+        let (done, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.out.push_str(done);
+        self.rest = rest;
+    }
+
+    fn keep_while(&mut self, wanted: impl Fn(char) -> bool) {
+        let end = self.rest.find(|found| !wanted(found)).unwrap_or(self.rest.len());
+        self.keep(end);
+    }
+
+    fn keep_line(&mut self) {
+        self.keep_while(|found| found != '\n' && found != '\r');
+    }
+
+    /// One line of block style, with whatever its values bring along.
+    fn line(&mut self) {
+        let start = self.out.len();
+        self.keep_while(|found| matches!(found, ' ' | '\t' | '\n' | '\r'));
+        let line =
+            self.out.rfind(['\n', '\r']).map_or(0, |at| at + 1).max(start.min(self.out.len()));
+        let mut parent = self.out.len() - line;
+        while self.rest.starts_with("- ") || self.rest.starts_with("? ") {
+            parent = self.out.len() - line;
+            self.keep(1);
+            self.keep_while(|found| found == ' ');
+        }
+        let column = self.out.len() - line;
+        self.value(parent);
+        self.keep_while(|found| found == ' ');
+        if self.rest.starts_with(": ") {
+            self.keep(2);
+            self.value(column);
+        }
+        self.keep_line();
+    }
+
+    /// A value or a key, up to its end or to the end of the line.
+    fn value(&mut self, parent: usize) {
+        self.keep_while(|found| found == ' ');
+        while matches!(self.peek(), Some('!' | '&')) {
+            self.keep_while(|found| !found.is_whitespace());
+            self.keep_while(|found| found == ' ');
+        }
+        match self.peek() {
+            Some('[' | '{') => self.brackets(),
+            Some('"' | '\'') => self.quotes(),
+            Some('|' | '>') => self.block(parent),
+            Some('#') => self.keep_line(),
+            _ => {
+                let end = self.rest.find(['\n', '\r']).unwrap_or(self.rest.len());
+                let line = self.rest.get(..end).unwrap_or("");
+                self.keep(line.find(": ").unwrap_or(end));
+            }
+        }
+    }
+
+    /// The lines of a block scalar: all that are indented more than `parent`.
+    fn block(&mut self, parent: usize) {
+        self.keep_line();
+        while !self.rest.is_empty() {
+            let after = self.rest.trim_start_matches(['\n', '\r']);
+            let indent = after.len() - after.trim_start_matches(' ').len();
+            let blank = after.get(indent..).is_none_or(|rest| rest.starts_with(['\n', '\r']));
+            if indent <= parent && !blank {
+                return;
+            }
+            self.keep(self.rest.len() - after.len() + indent);
+            self.keep_line();
+        }
+    }
+
+    /// A quoted text; a break before a line that is not indented becomes the space it stands for.
+    fn quotes(&mut self) {
+        let Some(quote) = self.peek() else { return };
+        self.keep(1);
+        while let Some(found) = self.peek() {
+            let next = self.rest.chars().nth(1);
+            let last = self.out.ends_with([' ', '\t', '\\', '\n', '\r']);
+            match found {
+                '\\' if quote == '"' => self.keep(1 + next.map_or(0, char::len_utf8)),
+                _ if found == quote => return self.keep(1),
+                '\n' if !last && next.is_some_and(|next| !next.is_whitespace()) => self.blank(1),
+                _ => self.keep(found.len_utf8()),
+            }
+        }
+    }
+
+    /// Replaces so many bytes by spaces, one for a character.
+    fn blank(&mut self, bytes: usize) {
+        let (done, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.out.extend(done.chars().map(|_| ' '));
+        self.rest = rest;
+    }
+
+    /// All between a bracket and the one that closes it.
+    fn brackets(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(found) = self.peek() {
+            match found {
+                '[' | '{' => depth += 1,
+                ']' | '}' => depth = depth.saturating_sub(1),
+                '"' | '\'' if self.out.trim_end_matches(' ').ends_with(['[', '{', ',', ':']) => {
+                    self.quotes();
+                    continue;
+                }
+                ' ' | '\t' | '\n' | '\r' => {
+                    self.gap();
+                    continue;
+                }
+                _ => {}
+            }
+            self.keep(found.len_utf8());
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Blanks, breaks and comments between brackets. They are one gap, unless they stand within a
+    /// plain text of several lines.
+    fn gap(&mut self) {
+        let mut end = 0;
+        while let Some(rest) = self.rest.get(end..) {
+            let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+            end = self.rest.len() - trimmed.len();
+            if !trimmed.starts_with('#') {
+                break;
+            }
+            end += trimmed.find(['\n', '\r']).unwrap_or(trimmed.len());
+        }
+        let after = self.rest.get(end..).and_then(|rest| rest.chars().next());
+        let opens = self.out.ends_with(['[', '{', ',', ':']);
+        if opens || matches!(after, Some(']' | '}' | ',')) {
+            self.blank(end);
+        } else {
+            self.keep(end.max(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_between_brackets_are_joined() {
+        let cases = [
+            ("a: [\n  b,\n  c\n]\nd: e\n", "a: [   b,   c ]\nd: e\n"),
+            ("a: [b # é\n]\n", "a: [b     ]\n"),
+            ("a: b [\nc: d\n", "a: b [\nc: d\n"),
+            ("a: |\n  [\n  x\nb: {\n}\n", "a: |\n  [\n  x\nb: { }\n"),
+            ("- [\n]\n- 'x\ny'\n", "- [ ]\n- 'x y'\n"),
+            ("- a: {\n  b: c\n}\n", "- a: {   b: c }\n"),
+            ("a: [b\n  c]", "a: [b\n  c]"),
+            ("a: ['[', \"]\n\"\n]", "a: ['[', \"] \" ]"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(joined(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! YAML: read into the one tree, and written from plain data.
+//!
+//! The parser gives events; [`build`] makes the tree of them, [`scalar`] says what a plain word is,
+//! [`syntax`] says in our own words what the parser did not like, and [`flow`] lets brackets close
+//! where people write them. [`emit`](emit()) goes the other way.
+
+mod build;
+mod characters;
+mod date;
+mod emit;
+mod flow;
+mod maps;
+mod places;
+mod rules;
+mod scalar;
+mod syntax;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use crate::diagnostic::Findings;
+use crate::source::Source;
+use crate::tree::Node;
+
+pub use emit::emit;
+pub use rules::{RULES, YAML_DOCUMENTS, YAML_SYNTAX, YAML_TAG};
+pub use scalar::{ambiguous, resolve};
+
+/// Which words of a plain scalar are more than text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// `yes`, `on`, `017` and `12:30` are no strings: what the manifest's reference reads.
+    V1_1,
+    /// The core schema, which everything else reads.
+    V1_2,
+}
+
+/// Reads the part `range` of `source` (a whole file, or its front matter). What follows a mistake of
+/// syntax is left out; a text that holds nothing is null.
+pub fn parse(
+    source: &Source,
+    range: Range<usize>,
+    version: Version,
+    findings: &mut Findings,
+) -> Node {
+    let part = source.text.get(range.clone()).unwrap_or("");
+    let forbidden = characters::first_forbidden(part, version);
+    let text = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
+    let input = build::Input { text, file: source.id, base: range.start, version };
+    let mut outcome = build::read(&input, text);
+    if outcome.error.as_ref().is_some_and(flow::may_mend) {
+        outcome = build::read(&input, &flow::joined(text));
+    }
+    findings.extend(outcome.findings);
+    if let Some(at) = forbidden {
+        characters::report(source, range.start + at, findings);
+    }
+    outcome.node
+}

@@ -1,0 +1,41 @@
+//! What can be wrong with YAML as such, before anyone asks what it means.
+
+use crate::diagnostic::Severity::Error;
+use crate::rule::{Example, Rule};
+
+/// Every rule about YAML, in code order.
+pub const RULES: &[&Rule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG];
+
+/// Text that is no YAML.
+pub static YAML_SYNTAX: Rule = Rule {
+    code: "AG0051",
+    name: "yaml-syntax",
+    severity: Error,
+    why: "Nothing after the first mistake of syntax can be read for sure, so fields that stand \
+          there count for nothing. The usual cause is a value with `: ` in it: it needs quotes.",
+    bad: Example::File("helper.agent", "name: helper\ndescription: Helper: answers questions\n"),
+    good: Example::File("helper.agent", "name: helper\ndescription: 'Helper: answers questions'\n"),
+};
+
+/// More than one document in a file.
+pub static YAML_DOCUMENTS: Rule = Rule {
+    code: "AG0052",
+    name: "yaml-documents",
+    severity: Error,
+    why: "A file defines one agent. Of several documents, divided by `---`, most readers take the \
+          first without a word, and others refuse the file.",
+    bad: Example::File("helper.agent", "name: helper\n---\nname: other\n"),
+    good: Example::File("helper.agent", "name: helper\n"),
+};
+
+/// A tag that asks for a type which plain data does not have.
+pub static YAML_TAG: Rule = Rule {
+    code: "AG0054",
+    name: "yaml-tag",
+    severity: Error,
+    why: "Tags such as `!!python/object` make some readers run code while they read. Only the \
+          tags of plain data are known; a value with another tag, or with a tag that does not \
+          fit it, is never used.",
+    bad: Example::File("helper.agent", "name: helper\ndescription: !!python/name:os.system x\n"),
+    good: Example::File("helper.agent", "name: helper\ndescription: !!str 42\n"),
+};

@@ -1,0 +1,432 @@
+//! What a plain scalar is: the core schema of YAML 1.2, and YAML 1.1 exactly as PyYAML's safe
+//! loader reads it, because hashes of manifests depend on its every corner.
+
+use num_bigint::BigInt;
+
+use super::Version;
+use super::date::{self, Form};
+use crate::tree::Value;
+
+/// The most characters of a number; Python refuses longer ones too.
+const NUMBER_LENGTH: usize = 4300;
+
+/// The value of the plain scalar `text`; text, where the version refuses it.
+pub fn resolve(text: &str, version: Version) -> Value {
+    plain(text, version).unwrap_or_else(|_| Value::Str(text.to_owned()))
+}
+
+/// Whether YAML 1.1 and 1.2 read the plain scalar `text` differently.
+pub fn ambiguous(text: &str) -> bool {
+    match (plain(text, Version::V1_1), plain(text, Version::V1_2)) {
+        (Ok(Value::Float(old)), Ok(Value::Float(new))) => old.to_bits() != new.to_bits(),
+        (old, new) => old != new,
+    }
+}
+
+/// The value of the plain scalar `text`, or why the version refuses it.
+pub(super) fn plain(text: &str, version: Version) -> Result<Value, String> {
+    let special = match text.as_bytes().first() {
+        None => return Ok(Value::Null),
+        Some(byte) => matches!(
+            byte,
+            b'0'..=b'9'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'~'
+                | b'<'
+                | b'='
+                | b'y'
+                | b'Y'
+                | b'n'
+                | b'N'
+                | b't'
+                | b'T'
+                | b'f'
+                | b'F'
+                | b'o'
+                | b'O'
+        ),
+    };
+    let value = match version {
+        _ if !special => None,
+        Version::V1_1 => old(text)?,
+        Version::V1_2 => core(text)?,
+    };
+    Ok(value.unwrap_or_else(|| Value::Str(text.to_owned())))
+}
+
+/// The words that both versions read alike.
+fn common(text: &str) -> Option<Value> {
+    Some(match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Value::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => Value::Float(f64::NAN),
+        _ => return None,
+    })
+}
+
+/// YAML 1.1; `None` if it is text.
+fn old(text: &str) -> Result<Option<Value>, String> {
+    if let Some(value) = common(text).or_else(|| switch(text).map(Value::Bool)) {
+        return Ok(Some(value));
+    }
+    if matches!(text, "=" | "<<") {
+        return Err(format!("`{text}` has a meaning of its own and is no value"));
+    }
+    if let Some(value) = old_float(text) {
+        return Ok(Some(Value::Float(value)));
+    }
+    if let Some(value) = old_int(text) {
+        return value.map(Some);
+    }
+    match date::read(text, Form::Implicit) {
+        Some(Ok(date)) => Ok(Some(Value::Date(date))),
+        Some(Err(())) => Err(format!("`{text}` is no date that exists")),
+        None => Ok(None),
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number of YAML 1.1: binary, octal, decimal, hexadecimal or sexagesimal, with underscores.
+fn old_int(text: &str) -> Option<Result<Value, String>> {
+    let (negative, body) = sign(text);
+    let all = |part: &str, wanted: fn(u8) -> bool| {
+        !part.is_empty() && part.bytes().all(|byte| byte == b'_' || wanted(byte))
+    };
+    let (digits, radix) = if let Some(part) = body.strip_prefix("0b") {
+        (all(part, |byte| matches!(byte, b'0' | b'1')).then_some(part)?, 2)
+    } else if let Some(part) = body.strip_prefix("0x") {
+        (all(part, |byte| byte.is_ascii_hexdigit()).then_some(part)?, 16)
+    } else if body.starts_with('0') {
+        (all(body, |byte| matches!(byte, b'0'..=b'7')).then_some(body)?, 8)
+    } else if !body.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    } else if all(body, |byte| byte.is_ascii_digit()) {
+        (body, 10)
+    } else {
+        let (first, rest) = sexagesimal(body)?;
+        let wanted = |part: &str| all(part, |byte| byte.is_ascii_digit());
+        return (wanted(first) && rest.clone().all(is_sixty))
+            .then(|| sum_of_sixties(negative, first, rest));
+    };
+    Some(whole(negative, digits, radix))
+}
+
+/// The number that `digits` are in `radix`, underscores aside.
+fn whole(negative: bool, digits: &str, radix: u32) -> Result<Value, String> {
+    let digits: std::borrow::Cow<'_, str> =
+        if digits.contains('_') { digits.replace('_', "").into() } else { digits.into() };
+    if digits.is_empty() {
+        return Err("the number has no digits".to_owned());
+    }
+    if digits.len() > NUMBER_LENGTH {
+        return Err(format!("the number has more than {NUMBER_LENGTH} digits"));
+    }
+    if let Ok(value) = i128::from_str_radix(&digits, radix) {
+        let value = if negative { -value } else { value };
+        return Ok(i64::try_from(value).map_or_else(|_| Value::Big(value.into()), Value::Int));
+    }
+    let value = BigInt::parse_bytes(digits.as_bytes(), radix);
+    value
+        .map(|value| Value::Big(if negative { -value } else { value }))
+        .ok_or_else(|| "the number has characters that are no digits".to_owned())
+}
+
+/// Splits `12:30:45` into its first part and the others.
+fn sexagesimal(body: &str) -> Option<(&str, std::str::Split<'_, char>)> {
+    let (first, rest) = body.split_once(':')?;
+    Some((first, rest.split(':')))
+}
+
+/// Whether `part` is a digit of a sexagesimal number: `0` to `59`.
+fn is_sixty(part: &str) -> bool {
+    match part.as_bytes() {
+        [only] => only.is_ascii_digit(),
+        [first, second] => matches!(first, b'0'..=b'5') && second.is_ascii_digit(),
+        _ => false,
+    }
+}
+
+fn sum_of_sixties<'t>(
+    negative: bool,
+    first: &str,
+    rest: impl Iterator<Item = &'t str>,
+) -> Result<Value, String> {
+    let mut sum = match whole(false, first, 10)? {
+        Value::Int(value) => BigInt::from(value),
+        Value::Big(value) => value,
+        _ => BigInt::default(),
+    };
+    for (index, part) in rest.enumerate() {
+        if index > NUMBER_LENGTH {
+            return Err("the number has too many parts".to_owned());
+        }
+        sum = sum * 60 + part.parse::<u32>().unwrap_or(0);
+    }
+    let sum = if negative { -sum } else { sum };
+    Ok(i64::try_from(&sum).map_or(Value::Big(sum), Value::Int))
+}
+
+/// A float of YAML 1.1: it needs a dot, and its exponent needs a sign.
+fn old_float(text: &str) -> Option<f64> {
+    let (negative, body) = sign(text);
+    let signed = body.len() < text.len();
+    let (before, after) = body.split_once('.')?;
+    let (fraction, exponent) = match after.find(['e', 'E']) {
+        Some(at) => (after.get(..at)?, after.get(at..)?),
+        None => (after, ""),
+    };
+    let digits = |part: &str| part.bytes().all(|byte| byte == b'_' || byte.is_ascii_digit());
+    if !digits(fraction) || !(exponent.is_empty() || is_signed_exponent(exponent)) {
+        return None;
+    }
+    let leads = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
+    let value = match sexagesimal(before) {
+        _ if before.is_empty() => (!signed && leads(fraction)).then(|| number(body))?,
+        None => (leads(before) && digits(before)).then(|| number(body))?,
+        Some((first, mut parts)) => {
+            let fits = leads(first) && digits(first) && parts.all(is_sixty) && exponent.is_empty();
+            fits.then(|| float_of_sixties(body))?
+        }
+    };
+    Some(if negative { -value } else { value })
+}
+
+fn is_signed_exponent(text: &str) -> bool {
+    let digits = text.get(1..).and_then(|rest| rest.strip_prefix(['+', '-']));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The float that `text` is, underscores aside.
+fn number(text: &str) -> f64 {
+    text.replace('_', "").parse().unwrap_or(f64::NAN)
+}
+
+/// Adds up in the order of the reference, so that the last bit is the same.
+fn float_of_sixties(body: &str) -> f64 {
+    let (mut sum, mut base) = (0.0, 1.0);
+    for part in body.rsplit(':') {
+        sum += number(part) * base;
+        base *= 60.0;
+    }
+    sum
+}
+
+/// Splits off a sign: whether it is a minus, and the rest.
+fn sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// The core schema of YAML 1.2; `None` if it is text.
+fn core(text: &str) -> Result<Option<Value>, String> {
+    if let Some(value) = common(text) {
+        return Ok(Some(value));
+    }
+    let all = |part: &str, wanted: fn(&u8) -> bool| {
+        !part.is_empty() && part.as_bytes().iter().all(wanted)
+    };
+    if let Some(digits) = text.strip_prefix("0o") {
+        let octal = all(digits, |byte| matches!(byte, b'0'..=b'7'));
+        return octal.then(|| whole(false, digits, 8)).transpose();
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return all(digits, u8::is_ascii_hexdigit).then(|| whole(false, digits, 16)).transpose();
+    }
+    let (negative, body) = sign(text);
+    if all(body, u8::is_ascii_digit) {
+        return whole(negative, body, 10).map(Some);
+    }
+    let numeric =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    let leads = body.starts_with(|first: char| first == '.' || first.is_ascii_digit());
+    let float = (leads && all(body, numeric)).then(|| text.parse().ok()).flatten();
+    Ok(float.map(Value::Float))
+}
+
+/// The value of `text` under the tag `!!int`, `!!float`, `!!bool`, `!!null` or `!!timestamp`,
+/// whatever its quotes; `None` if the tag does not fit the text.
+pub(super) fn tagged(name: &str, text: &str, version: Version) -> Option<Value> {
+    let natural = || plain(text, version).ok();
+    match (name, version) {
+        ("str", _) => Some(Value::Str(text.to_owned())),
+        ("null", Version::V1_1) => Some(Value::Null),
+        ("null", Version::V1_2) => natural().filter(|value| *value == Value::Null),
+        ("bool", Version::V1_1) => {
+            let text = text.to_lowercase();
+            switch(&text).or_else(|| text.parse().ok()).map(Value::Bool)
+        }
+        ("bool", Version::V1_2) => natural().filter(|value| matches!(value, Value::Bool(_))),
+        ("int", _) => natural().filter(|value| matches!(value, Value::Int(_) | Value::Big(_))),
+        ("float", _) => match natural() {
+            Some(Value::Float(value)) => Some(Value::Float(value)),
+            _ => float_tag(text).map(Value::Float),
+        },
+        ("timestamp", _) => date::read(text, Form::Tagged)?.ok().map(Value::Date),
+        _ => None,
+    }
+}
+
+/// Any number as a float: a tag lifts the rule that YAML 1.1 floats need a dot.
+fn float_tag(text: &str) -> Option<f64> {
+    let text = text.replace('_', "");
+    let numeric =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    text.bytes().all(numeric).then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Version::{V1_1, V1_2};
+    use super::*;
+
+    fn show(text: &str, version: Version) -> String {
+        match plain(text, version) {
+            Ok(Value::Null) => "null".to_owned(),
+            Ok(Value::Bool(value)) => format!("bool {value}"),
+            Ok(Value::Int(value)) => format!("int {value}"),
+            Ok(Value::Big(value)) => format!("big {value}"),
+            Ok(Value::Float(value)) => format!("float {value:?}"),
+            Ok(Value::Date(date)) => format!("date {date}"),
+            Ok(_) => "str".to_owned(),
+            Err(_) => "error".to_owned(),
+        }
+    }
+
+    /// The first column was read by PyYAML 6.0.3.
+    const TABLE: &[(&str, &str, &str)] = &[
+        ("", "null", "null"),
+        ("~", "null", "null"),
+        ("null", "null", "null"),
+        ("nULL", "str", "str"),
+        ("true", "bool true", "bool true"),
+        ("tRue", "str", "str"),
+        ("yes", "bool true", "str"),
+        ("Off", "bool false", "str"),
+        ("oN", "str", "str"),
+        ("y", "str", "str"),
+        ("n", "str", "str"),
+        ("0", "int 0", "int 0"),
+        ("-0", "int 0", "int 0"),
+        ("00", "int 0", "int 0"),
+        ("0_", "int 0", "str"),
+        ("017", "int 15", "int 17"),
+        ("-017", "int -15", "int -17"),
+        ("018", "str", "int 18"),
+        ("0o17", "str", "int 15"),
+        ("0x1F", "int 31", "int 31"),
+        ("+0x1_F", "int 31", "str"),
+        ("-0x1F", "int -31", "str"),
+        ("0X1F", "str", "str"),
+        ("0x_", "error", "str"),
+        ("0b1010_0111", "int 167", "str"),
+        ("0b_", "error", "str"),
+        ("0b2", "str", "str"),
+        ("1_000", "int 1000", "str"),
+        ("1__", "int 1", "str"),
+        ("_1", "str", "str"),
+        ("+12", "int 12", "int 12"),
+        ("12:30", "int 750", "str"),
+        ("-12:30", "int -750", "str"),
+        ("190:20:30", "int 685230", "str"),
+        ("12:60", "str", "str"),
+        ("12:300", "str", "str"),
+        ("012:30", "str", "str"),
+        ("0:30", "str", "str"),
+        ("1_:30", "int 90", "str"),
+        ("1:30.5", "float 90.5", "str"),
+        ("0:30.5", "float 30.5", "str"),
+        ("1:30.", "float 90.0", "str"),
+        ("1:30.5e+1", "str", "str"),
+        ("9223372036854775807", "int 9223372036854775807", "int 9223372036854775807"),
+        ("9223372036854775808", "big 9223372036854775808", "big 9223372036854775808"),
+        ("-9223372036854775808", "int -9223372036854775808", "int -9223372036854775808"),
+        ("0x8000000000000000", "big 9223372036854775808", "big 9223372036854775808"),
+        ("1.5", "float 1.5", "float 1.5"),
+        ("1.", "float 1.0", "float 1.0"),
+        (".5", "float 0.5", "float 0.5"),
+        ("-.5", "str", "float -0.5"),
+        ("+.5", "str", "float 0.5"),
+        ("-0.0", "float -0.0", "float -0.0"),
+        ("1e3", "str", "float 1000.0"),
+        ("1.0e3", "str", "float 1000.0"),
+        ("1e+3", "str", "float 1000.0"),
+        ("1.0e+3", "float 1000.0", "float 1000.0"),
+        ("1.e+3", "float 1000.0", "float 1000.0"),
+        (".5E-1", "float 0.05", "float 0.05"),
+        ("1_0.5_0", "float 10.5", "str"),
+        ("1.5e+", "str", "str"),
+        ("1.5.2", "str", "str"),
+        (".", "str", "str"),
+        ("-", "str", "str"),
+        ("+", "str", "str"),
+        ("1+1", "str", "str"),
+        ("1.0e+999", "float inf", "float inf"),
+        (".inf", "float inf", "float inf"),
+        ("-.INF", "float -inf", "float -inf"),
+        (".nan", "float NaN", "float NaN"),
+        ("+.nan", "str", "str"),
+        (".iNf", "str", "str"),
+        ("inf", "str", "str"),
+        ("nan", "str", "str"),
+        ("infinity", "str", "str"),
+        ("2024-02-29", "date 2024-02-29", "str"),
+        ("2023-02-29", "error", "str"),
+        ("2024-2-29", "str", "str"),
+        ("2024-02-29T12:30:45Z", "date 2024-02-29T12:30:45Z", "str"),
+        ("=", "error", "str"),
+        ("<<", "error", "str"),
+        ("٣", "str", "str"),
+        ("name", "str", "str"),
+    ];
+
+    #[test]
+    fn both_versions_read_a_plain_scalar_by_their_own_rules() {
+        for (text, old, new) in TABLE {
+            assert_eq!(show(text, V1_1), *old, "1.1 {text:?}");
+            assert_eq!(show(text, V1_2), *new, "1.2 {text:?}");
+            assert_eq!(ambiguous(text), old != new, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_has_a_longest_length() {
+        for text in ["9".repeat(5000), format!("0x{}", "f".repeat(5000)), "1:1".repeat(9000)] {
+            let shown = show(&text, V1_1);
+            assert!(shown == "error" || shown == "str", "{shown:.40}");
+        }
+    }
+
+    #[test]
+    fn a_tag_reads_the_text_its_own_way() {
+        let cases = [
+            ("str", "12", Some(Value::Str("12".to_owned()))),
+            ("int", "1_2", Some(Value::Int(12))),
+            ("int", "x", None),
+            ("float", "1", Some(Value::Float(1.0))),
+            ("float", "1e3", Some(Value::Float(1000.0))),
+            ("float", "nan", None),
+            ("bool", "YeS", Some(Value::Bool(true))),
+            ("bool", "maybe", None),
+            ("null", "anything", Some(Value::Null)),
+            ("timestamp", "2024-2-9", Some(Value::Date("2024-02-09".to_owned()))),
+            ("binary", "aGk=", None),
+        ];
+        for (name, text, expected) in cases {
+            assert_eq!(tagged(name, text, V1_1), expected, "!!{name} {text}");
+        }
+    }
+}
