@@ -39,8 +39,10 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
     match agents.len() {
         1 => Ok(agents.remove(0)),
         count => {
-            let names: Vec<_> = agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
-            Err(Failure::new(format!("`{path}` holds {count} agents")).hint(format!("name one: {}", names.join(", "))))
+            let names: Vec<_> =
+                agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
+            Err(Failure::new(format!("`{path}` holds {count} agents"))
+                .hint(format!("name one: {}", names.join(", "))))
         }
     }
 }
@@ -49,8 +51,9 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
 fn failures(found: &Discovery) -> Vec<Failure> {
     let missing = found.missing.iter().map(|path| Failure::new(format!("`{path}` does not exist")));
     let others = found.no_agents.iter().map(|path| {
-        Failure::new(format!("`{path}` is no agent definition that agentry knows"))
-            .hint("say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`")
+        Failure::new(format!("`{path}` is no agent definition that agentry knows")).hint(
+            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`",
+        )
     });
     missing.chain(others).collect()
 }
@@ -62,10 +65,12 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
     if !compiled.has_errors() {
         return Ok(compiled);
     }
-    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error) {
+    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
+    {
         eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
     }
-    Err(Failure::new(format!("`{}` has errors", found.path)).hint("`agentry check` shows all findings"))
+    Err(Failure::new(format!("`{}` has errors", found.path))
+        .hint("`agentry check` shows all findings"))
 }
 
 /// Prints text that was made safe for a terminal already.

@@ -9,8 +9,21 @@ const DEEPEST: usize = 250;
 
 /// Words after which an expression or a statement of the same level begins.
 const OPENERS: &[&str] = &[
-    "await", "delete", "do", "else", "for", "if", "in", "instanceof", "new", "of", "typeof", "void",
-    "while", "with", "yield",
+    "await",
+    "delete",
+    "do",
+    "else",
+    "for",
+    "if",
+    "in",
+    "instanceof",
+    "new",
+    "of",
+    "typeof",
+    "void",
+    "while",
+    "with",
+    "yield",
 ];
 /// Words that only start a statement.
 const STARTERS: &[&str] = &["const", "let", "var", "return", "throw", "import", "export", "switch"];
@@ -155,9 +168,31 @@ mod tests {
     #[test]
     fn nesting_of_every_kind_is_found() {
         for text in [
-            "[", "(", "{", "!", "~", "- ", "a=>", "a=", "a?", "a:", "if(a)", "if(a){}else ",
-            "new ", "typeof ", "await ", "`${", "a?b:", "for(;;)", "f(function(){", "a**", "x=\n",
-            "if(a)\n", "await\n", "do ", "while(a)",
+            "[",
+            "(",
+            "{",
+            "!",
+            "~",
+            "- ",
+            "a=>",
+            "a=",
+            "a?",
+            "a:",
+            "if(a)",
+            "if(a){}else ",
+            "new ",
+            "typeof ",
+            "await ",
+            "`${",
+            "a?b:",
+            "for(;;)",
+            "f(function(){",
+            "a**",
+            "x=\n",
+            "if(a)\n",
+            "await\n",
+            "do ",
+            "while(a)",
         ] {
             assert!(too_deep(&text.repeat(2000)).is_some(), "{text}");
             assert_eq!(too_deep(&text.repeat(20)), None, "{text}");

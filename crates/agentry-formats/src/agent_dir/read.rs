@@ -128,12 +128,17 @@ fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) 
     agent.identity.name = Some(Spanned::new(dir_name.to_owned(), home));
 }
 
+/// A relative path without its empty parts and `.`.
+pub(super) fn plain_path(path: &str) -> String {
+    let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    parts.join("/")
+}
+
 /// The first paragraph, wherever it stands, on one line.
 fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
     let sections = markdown::sections(source, parts.body.clone());
-    let own = sections.iter().find_map(|section| {
-        markdown::first_paragraph(source, section.own.range())
-    });
+    let own =
+        sections.iter().find_map(|section| markdown::first_paragraph(source, section.own.range()));
     let first = markdown::first_paragraph(source, parts.body.clone()).or(own)?;
     Some(first.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")))
 }

@@ -2,7 +2,7 @@
 
 use agentry_text::{Findings, Source, Span};
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Program, Statement};
+use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Function, Program, Statement};
 use oxc_parser::Parser;
 use oxc_span::{GetSpan as _, SourceType};
 
@@ -39,11 +39,12 @@ pub(super) fn check(source: &Source, findings: &mut Findings) {
 
 fn imports(source: &Source, program: &Program<'_>, findings: &mut Findings) {
     for statement in &program.body {
-        let from = match statement {
-            Statement::ImportDeclaration(_) | Statement::ExportAllDeclaration(_) => true,
-            Statement::ExportFromDeclaration(_) => true,
-            _ => false,
-        };
+        let from = matches!(
+            statement,
+            Statement::ImportDeclaration(_)
+                | Statement::ExportAllDeclaration(_)
+                | Statement::ExportFromDeclaration(_)
+        );
         if from {
             let range = statement.span();
             let place = Span::new(source.id, range.start as usize, range.end as usize);
@@ -64,12 +65,11 @@ fn entry(source: &Source, program: &Program<'_>, findings: &mut Findings) {
 
 /// Whether a statement defines `run`: as a function, exported or not, or as the default export.
 fn is_entry(statement: &Statement<'_>) -> bool {
+    let is_run = |function: &Function<'_>| function.name().is_some_and(|name| name == "run");
     match statement {
-        Statement::FunctionDeclaration(function) => function.name().is_some_and(|name| name == "run"),
-        Statement::ExportNamedDeclaration(export) => match &export.declaration {
-            Some(Declaration::FunctionDeclaration(function)) => {
-                function.name().is_some_and(|name| name == "run")
-            }
+        Statement::FunctionDeclaration(function) => is_run(function),
+        Statement::ExportDeclaration(export) => match &export.declaration {
+            Declaration::FunctionDeclaration(function) => is_run(function),
             _ => false,
         },
         Statement::ExportDefaultDeclaration(export) => matches!(

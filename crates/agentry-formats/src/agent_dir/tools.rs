@@ -6,7 +6,7 @@ use agentry_text::table::{Coerce, validate};
 use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned};
 
 use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
-use super::read::Reader;
+use super::read::{Reader, plain_path};
 use super::rules::{
     BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
 };
@@ -17,11 +17,42 @@ use crate::{Base, Presence, mcp};
 
 /// The names of built-in tools, here and in the reference.
 const BUILT_IN: &[&str] = &[
-    "agent", "ask_user", "bash", "batch", "bm25", "code_diagnostics", "code_navigation",
-    "code_symbols", "delegate", "download", "dynamic_workflow", "edit", "generate_object", "git",
-    "glob", "grep", "ls", "parallel_task", "patch", "program", "question", "read", "search",
-    "search_skills", "skill", "task", "todo", "todoread", "todowrite", "update_plan", "verify",
-    "web_fetch", "web_search", "webfetch", "websearch", "write",
+    "agent",
+    "ask_user",
+    "bash",
+    "batch",
+    "bm25",
+    "code_diagnostics",
+    "code_navigation",
+    "code_symbols",
+    "delegate",
+    "download",
+    "dynamic_workflow",
+    "edit",
+    "generate_object",
+    "git",
+    "glob",
+    "grep",
+    "ls",
+    "parallel_task",
+    "patch",
+    "program",
+    "question",
+    "read",
+    "search",
+    "search_skills",
+    "skill",
+    "task",
+    "todo",
+    "todoread",
+    "todowrite",
+    "update_plan",
+    "verify",
+    "web_fetch",
+    "web_search",
+    "webfetch",
+    "websearch",
+    "write",
 ];
 
 /// Reads every tool of the directory.
@@ -48,7 +79,9 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
     };
     let Some(node) = map.get("kind") else {
         let place = map.entries.first().map_or(place, |entry| entry.key.span);
-        findings.add(&TOOL_KIND, place, "the tool has no `kind`").hint("add `kind: mcp` or `kind: script`");
+        findings
+            .add(&TOOL_KIND, place, "the tool has no `kind`")
+            .hint("add `kind: mcp` or `kind: script`");
         return None;
     };
     let written = node.as_str().unwrap_or("");
@@ -148,7 +181,9 @@ fn limits(record: Record<'_>) -> ScriptLimits {
             Kind::Int(least, most) => (least..=most).contains(&value),
             _ => true,
         };
-        limits.int(name).filter(|value| LIMITS.field(name).is_some_and(|field| fits(field, value.value)))
+        limits
+            .int(name)
+            .filter(|value| LIMITS.field(name).is_some_and(|field| fits(field, value.value)))
     };
     ScriptLimits {
         timeout_ms: limit("timeoutMs"),
@@ -163,17 +198,17 @@ fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source>
         reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
         return None;
     }
-    let files = &mut reader.package.files;
-    match files.probe(Base::Agent, path) {
+    let plain = plain_path(path);
+    match reader.package.files.probe(Base::Agent, &plain) {
         Presence::File => {
-            let source = reader.package.read(path, reader.findings)?;
+            let source = reader.package.read(&plain, reader.findings)?;
             script::check(&source, reader.findings);
             return Some(source);
         }
         Presence::Outside => return outside(path, reader.findings),
         Presence::Missing | Presence::Directory => {}
     }
-    match files.probe(Base::Workspace, path) {
+    match reader.package.files.probe(Base::Workspace, &plain) {
         Presence::File => {}
         Presence::Outside => return outside(path, reader.findings),
         presence @ (Presence::Missing | Presence::Directory) => {
