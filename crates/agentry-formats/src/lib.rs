@@ -19,6 +19,7 @@ mod files;
 pub mod front;
 pub mod manifest;
 pub mod mcp;
+pub mod skill;
 mod written;
 
 pub use convert::{Converted, convert};

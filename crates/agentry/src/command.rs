@@ -16,7 +16,7 @@ use agentry_compile::text::report::human;
 use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, discover};
 
 use crate::disk::Disk;
-use crate::output::{Failure, remark, style};
+use crate::output::{Failure, style};
 
 /// Finds the agents at `paths`; a path that is none is an error.
 fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
@@ -77,9 +77,4 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
 fn eprint_raw(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Prints a blank remark between two blocks.
-fn gap() {
-    remark("");
 }
