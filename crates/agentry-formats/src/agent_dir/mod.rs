@@ -22,7 +22,6 @@ mod acl;
 pub mod acl_fields;
 pub mod cron;
 pub mod fields;
-mod nesting;
 mod read;
 pub mod rules;
 mod schedules;

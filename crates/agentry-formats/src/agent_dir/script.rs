@@ -89,3 +89,133 @@ fn lower(message: &str) -> String {
     let first = chars.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     first + chars.as_str()
 }
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::FileId;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PIECES: &[&str] = &[
+        "[",
+        "(",
+        "{",
+        "!",
+        "~",
+        "- ",
+        "+ ",
+        "a=>",
+        "a=",
+        "a?",
+        "a:",
+        "if(a)",
+        "if(a){}else ",
+        "new ",
+        "typeof ",
+        "await ",
+        "`${",
+        "a?b:",
+        "for(;;)",
+        "f(function(){",
+        "a**",
+        "x=\n",
+        "if(a)\n",
+        "do ",
+        "while(a)",
+        "a,",
+        "a.",
+        "a\n",
+        "async ",
+        "class{",
+        "...",
+        "get ",
+        "case a:",
+        "<",
+        "/",
+        "1+",
+        "a??",
+        "yield ",
+        "import(",
+        "super.",
+        "x`",
+        "a&&",
+        "a||",
+        "({a:",
+        "[a=",
+        "return ",
+        "throw ",
+        "switch(a){",
+        "try{",
+        "label:",
+        "else ",
+        "async x=>",
+        "function*f(){",
+        "a?.",
+        "a[",
+        "delete ",
+        "void ",
+        "in ",
+        "=",
+        ";",
+        "}",
+        ")",
+        "]",
+        "let ",
+        "var ",
+        "a",
+        "'",
+        "\"",
+        "\\",
+        "//",
+        "/*",
+        "`",
+        "}",
+        ")",
+        "]",
+        "export ",
+        "default ",
+        "import ",
+        "from ",
+        "with(a)",
+        "a instanceof ",
+        "&&=",
+        "0x",
+        "#a",
+        "@a ",
+    ];
+
+    fn survives(text: &str) {
+        let mut findings = Findings::default();
+        check(&Source::new(FileId(0), "run.js", text), &mut findings);
+    }
+
+    /// What the guard lets through must not exhaust the stack of a thread.
+    #[test]
+    fn the_guard_is_tight_enough() {
+        for piece in PIECES {
+            for times in [10, 100, 200, 400, 1000, 10_000, 60_000] {
+                survives(&piece.repeat(times));
+            }
+            for other in PIECES {
+                survives(&format!("{piece}{other}").repeat(5_000));
+                survives(&format!("{piece}{other}").repeat(120));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_code_is_survived(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..2000)) {
+            survives(&pieces.concat());
+        }
+
+        #[test]
+        fn repeated_code_is_survived(
+            pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 1..5),
+            times in 1..20_000_usize,
+        ) {
+            survives(&pieces.concat().repeat(times));
+        }
+    }
+}

@@ -97,7 +97,7 @@ fn allowed_tools(record: Record<'_>) -> Option<Vec<Spanned<String>>> {
 fn split_tools(text: &str) -> Vec<&str> {
     let parts = |separates: fn(char) -> bool| {
         let mut depth = 0_usize;
-        let mut split = move |c: char| {
+        let split = move |c: char| {
             match c {
                 '(' => depth += 1,
                 ')' => depth = depth.saturating_sub(1),
@@ -105,7 +105,7 @@ fn split_tools(text: &str) -> Vec<&str> {
             }
             depth == 0 && separates(c)
         };
-        text.split(move |c| split(c)).map(str::trim).filter(|part| !part.is_empty()).collect()
+        text.split(split).map(str::trim).filter(|part| !part.is_empty()).collect()
     };
     let by_comma: Vec<&str> = parts(|c| c == ',');
     if by_comma.len() > 1 { by_comma } else { parts(char::is_whitespace) }

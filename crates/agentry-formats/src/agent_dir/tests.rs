@@ -2,6 +2,7 @@
 
 use agentry_model::{Agent, Format, Loss, tree};
 use agentry_text::{Example, Findings, Rule, Sources};
+use proptest::strategy::Strategy as _;
 
 use super::{INFO, rules};
 use crate::{MemoryFiles, Package, Shape, Target, convert, mcp};
@@ -407,6 +408,174 @@ fn the_whole_directory_is_written_as_it_was_read() {
     let text = |(path, text): &(String, String)| format!("==> {path}\n{text}");
     insta::assert_snapshot!("full_written", converted.files.iter().map(text).collect::<String>());
     assert_eq!(losses(&converted.losses), ["permissions changed"]);
-    assert_eq!(tree::tree(&converted.agent).to_data(), tree::tree(&seen.agent).to_data());
+    let gained = agentry_model::losses(
+        &tree::tree(&converted.agent).to_data(),
+        &tree::tree(&seen.agent).to_data(),
+    );
+    assert_eq!(gained, []);
     assert_eq!(findings.iter().filter(|line| !line.contains("AG5013")).count(), 0, "{findings:?}");
+}
+
+fn spanned<T>(value: T) -> Option<agentry_text::Spanned<T>> {
+    Some(agentry_text::Spanned::new(
+        value,
+        agentry_text::Span::start_of(agentry_text::FileId::BUILT_IN),
+    ))
+}
+
+fn file<'c>(converted: &'c crate::Converted, path: &str) -> &'c str {
+    converted.files.iter().find(|(name, _)| name == path).map_or("", |(_, text)| text.as_str())
+}
+
+#[test]
+fn a_role_is_made_up_where_there_is_none() {
+    let named = |agent: &mut Agent| agent.identity.name = spanned("helper".to_owned());
+    let described = |agent: &mut Agent| agent.identity.description = spanned("Helps.".to_owned());
+    let raw =
+        |agent: &mut Agent| agent.instructions.system_override = spanned("Be raw.".to_owned());
+    type Case = (fn(&mut Agent), &'static str, &'static [&'static str]);
+    let cases: [Case; 4] = [
+        (|_| {}, "You are a helpful agent.\n", &["system changed"]),
+        (named, "You are helper.\n", &["system changed"]),
+        (described, "Helps.\n", &["system changed"]),
+        (raw, "Be raw.\n", &["system_override changed"]),
+    ];
+    for (change, text, expected) in cases {
+        let mut agent = Agent::default();
+        change(&mut agent);
+        let (converted, findings) = again(&agent);
+        assert_eq!(file(&converted, "instructions.md"), text);
+        assert_eq!(losses(&converted.losses), expected, "{text}");
+        assert_eq!(findings, [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn rules_stay_visible_and_are_found_again() {
+    let mut agent = Agent::default();
+    agent.instructions.system = spanned("You help.".to_owned());
+    agent.instructions.rules = spanned("- Never lie".to_owned());
+    let (converted, findings) = again(&agent);
+    let text = "You help.\n\n## Rules <!-- agentry:rules -->\n\n- Never lie\n";
+    assert_eq!(file(&converted, "instructions.md"), text);
+    assert_eq!((losses(&converted.losses), findings), (vec![], vec![]));
+}
+
+#[test]
+fn what_may_be_done_is_never_widened() {
+    let mut agent = Agent::default();
+    agent.instructions.system = spanned("You help.".to_owned());
+    agent.policy.trust = Some(agentry_policy::Trust::default());
+    let (converted, findings) = again(&agent);
+    assert_eq!(losses(&converted.losses), ["trust changed"]);
+    assert_eq!(findings, [""; 0]);
+    let rules = converted.agent.policy.permissions.expect("rules");
+    assert_eq!(rules.strictest(agentry_policy::Section::Bash), agentry_policy::Action::Deny);
+}
+
+#[test]
+fn names_become_files_of_their_own() {
+    let mut agent = Agent::default();
+    agent.instructions.system = spanned("You help.".to_owned());
+    for name in ["Report!", "report", "REPORT", "readme", "../x", "日本"] {
+        agent.schedules.push(agentry_model::Schedule {
+            name: spanned(name.to_owned()),
+            cron: spanned("@daily".to_owned()),
+            prompt: spanned("Go.".to_owned()),
+            ..agentry_model::Schedule::default()
+        });
+    }
+    let (converted, findings) = again(&agent);
+    let paths: Vec<_> = converted.files.iter().skip(1).map(|(path, _)| path.as_str()).collect();
+    let names = ["report", "report-2", "REPORT-3", "schedule", "x", "schedule-2"];
+    assert_eq!(paths, names.map(|name| format!("schedules/{name}.md")));
+    assert_eq!((losses(&converted.losses), findings), (vec![], vec![]));
+}
+
+#[test]
+fn what_has_no_words_is_lost_and_said() {
+    let mut agent = Agent::default();
+    agent.instructions.system = spanned("You help.".to_owned());
+    let server = agentry_model::McpServer { name: "github".to_owned(), ..Default::default() };
+    agent.tools.mcp = Some(spanned(server).into_iter().collect());
+    agent.settings = vec![("queue".to_owned(), spanned(agentry_text::Data::Int(5)).expect("some"))];
+    let (converted, findings) = again(&agent);
+    assert_eq!(losses(&converted.losses), ["settings dropped", "tools dropped"]);
+    assert_eq!(findings, [""; 0]);
+}
+
+#[test]
+fn defaults_are_those_of_the_format() {
+    let mut agent = read(&[
+        ("schedules/a.md", "---\ncron: '@daily'\n---\nGo.\n"),
+        ("tools/a.md", "---\nkind: mcp\ncommand: x\n---\n"),
+        ("tools/b.md", "---\nkind: script\npath: run.js\n---\nDoes it.\n"),
+        ("run.js", "function run() {}\n"),
+    ])
+    .agent;
+    (INFO.defaults)(&mut agent);
+    let data = tree::tree(&agent).to_data();
+    let part = |name: &str| agentry_text::yaml::emit(data.get(name).expect(name));
+    insta::assert_snapshot!("defaults", part("schedules") + &part("tools"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn nothing_that_is_written_stops_the_reader(text in proptest::prelude::any::<String>(), soup in soup()) {
+        for text in [text, soup] {
+            let files = ["agent.acl", "schedules/a.md", "tools/a.md", "skills/a.md", "run.js"];
+            let wrapped = format!("---\nkind: script\npath: run.js\ncron: {text}\n---\n{text}");
+            let mut all: Vec<_> = files.iter().map(|path| (*path, text.as_str())).collect();
+            all.extend([("schedules/b.md", wrapped.as_str()), ("tools/b.md", wrapped.as_str())]);
+            let seen = read(&all);
+            let _ = again(&seen.agent);
+            let _ = read_files("helper", vec![("instructions.md".to_owned(), text)]);
+        }
+    }
+}
+
+/// Pieces of the languages of the directory, in any order.
+fn soup() -> impl proptest::strategy::Strategy<Value = String> {
+    let pieces = [
+        "---\n",
+        "kind: mcp\n",
+        "kind: script\n",
+        "path: ",
+        "run.js",
+        "cron: ",
+        "* ",
+        "1-5 ",
+        "@",
+        "providers ",
+        "\"a\" ",
+        "{",
+        "}",
+        "models ",
+        "api_key = ",
+        "env(",
+        ")",
+        "x_agentry ",
+        "permissions ",
+        "bash ",
+        "rules = ",
+        "[",
+        "]",
+        "\"a:deny\"",
+        "mcp_servers ",
+        "limits: ",
+        "function run",
+        "() {",
+        "!",
+        "=>",
+        "`${",
+        "if",
+        "\n",
+        " ",
+        ": ",
+        "command: x\n",
+        "'",
+        ",",
+    ];
+    proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..60)
+        .prop_map(|pieces| pieces.concat())
 }

@@ -136,12 +136,18 @@ impl Writer<'_> {
         settings: &[(String, Spanned<Data>)],
         rules: Option<&Permissions>,
     ) {
+        let value = |name: &str| {
+            let setting = settings.iter().find(|(other, _)| other == name);
+            let setting = setting.map(|(_, data)| &data.value).filter(|data| fits(name, data));
+            head.get(name).or(setting)
+        };
+        // Values before blocks, as people write them.
+        let values = ACL.fields.iter().filter_map(|field| Some((field.name, value(field.name)?)));
+        let is_block = |(_, data): &(&str, &Data)| matches!(data, Data::Map(_));
+        let (blocks, lines): (Vec<_>, Vec<_>) = values.partition(is_block);
         let mut out = MapBuilder::new();
-        for field in ACL.fields {
-            let named = |(name, _): &&(String, Spanned<Data>)| name == field.name;
-            let setting = settings.iter().find(named).map(|(_, data)| &data.value);
-            let value = head.get(field.name).or(setting.filter(|data| fits(field.name, data)));
-            out.set_opt(field.name, value.cloned());
+        for (name, value) in lines.into_iter().chain(blocks) {
+            out.set(name, value.clone());
         }
         for (name, data) in self.extensions.iter().filter(|(name, _)| is_plain_extension(name)) {
             out.set(name, data.value.clone());
@@ -156,9 +162,9 @@ impl Writer<'_> {
     }
 
     fn skill(&mut self, pack: &SkillPack) {
-        let parts: Vec<_> = pack.path.split('/').collect();
-        let inside = parts.iter().all(|part| !matches!(*part, "" | "." | ".."));
-        if !inside || pack.path.contains('\\') || !pack.path.ends_with(".md") {
+        let inside = pack.path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let markdown = pack.path.strip_suffix(".md").is_some() && !pack.path.contains('\\');
+        if !inside || !markdown {
             return;
         }
         let text = pack.text.as_ref().map_or_else(|| skill_text(pack), |text| text.value.clone());
