@@ -26,7 +26,6 @@ mod read;
 pub mod rules;
 mod schedules;
 mod script;
-mod skills;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -35,7 +34,7 @@ mod write;
 use agentry_model::{Agent, Format, Misfire, Overlap};
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::{FormatInfo, mcp};
+use crate::{FormatInfo, mcp, skill};
 
 pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
 
@@ -52,7 +51,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("schedules/*.md", &fields::SCHEDULE),
         ("tools/*.md (kind: mcp)", &fields::MCP_TOOL),
         ("tools/*.md (kind: script)", &fields::SCRIPT_TOOL),
-        ("skills/**/*.md", &fields::SKILL),
+        ("skills/**/*.md", &skill::fields::DIRECTORY),
     ],
     rules: rules::RULES,
     carries: &["name", "system", "rules", "max_turns", "schedules", "tools.scripts"],

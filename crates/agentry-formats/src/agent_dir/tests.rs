@@ -340,7 +340,7 @@ fn what_is_passed_over() {
         ("tools/x.txt", "x"),
         ("schedules/readme.md", "About the schedules.\n"),
         ("skills/README.md", "About the skills.\n"),
-        ("skills/a/SKILL.md", "---\nname: a\n---\nText.\n"),
+        ("skills/a/SKILL.md", "---\nname: a\ndescription: Does a\n---\nText.\n"),
         ("skills/a/notes.md", "Belongs to the skill.\n"),
     ]);
     assert_eq!(seen.findings, [""; 0]);

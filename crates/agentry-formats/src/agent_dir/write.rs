@@ -13,6 +13,7 @@ use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
 use super::read::{INSTRUCTIONS, plain_path};
 use super::tools::path_problem;
+use crate::skill::{self, Dialect};
 use crate::{Target, Written, mcp};
 
 /// Writes `agent`, as far as the format has words for it.
@@ -167,8 +168,7 @@ impl Writer<'_> {
         if !inside || !markdown {
             return;
         }
-        let text = pack.text.as_ref().map_or_else(|| skill_text(pack), |text| text.value.clone());
-        self.add(&format!("skills/{}", pack.path), text);
+        self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
     }
 
     fn schedule(&mut self, schedule: &Schedule) {
@@ -319,17 +319,6 @@ fn limits_data(limits: &ScriptLimits) -> Data {
     out.set_opt("maxToolCalls", int(max_tool_calls));
     out.set_opt("maxOutputBytes", int(max_output_bytes));
     out.build()
-}
-
-/// The text of a skill that has fields but no text.
-fn skill_text(pack: &SkillPack) -> String {
-    let mut out = MapBuilder::new();
-    out.str_opt("name", pack.name.as_ref().map(|name| &name.value));
-    out.str_opt("description", pack.description.as_ref().map(|text| &text.value));
-    let tools = |tools: &Vec<Spanned<String>>| Data::strings(tools.iter().map(|tool| &tool.value));
-    out.set_opt("allowed-tools", pack.allowed_tools.as_ref().map(tools));
-    out.str_opt("version", pack.version.as_ref().map(|version| &version.value));
-    markdown(&out.build(), "")
 }
 
 /// A Markdown file with metadata.
