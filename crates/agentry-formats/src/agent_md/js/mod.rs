@@ -54,7 +54,7 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
                     Span { end: code.start, ..code },
                     "the code is nested too deeply to read",
                 )
-                .hint(format!("at most {} levels are read", MOST_LEVELS));
+                .hint(format!("at most {MOST_LEVELS} levels are read"));
             Block::default()
         }
     }
