@@ -2,7 +2,6 @@
 //! back. What only running the code would tell is said to be so, never guessed.
 
 mod evaluate;
-mod nesting;
 mod parameters;
 mod returned;
 mod scheme;
@@ -16,6 +15,7 @@ use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn};
 use oxc_span::{GetSpan, SourceType};
 
 use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
+use crate::javascript::{MOST_LEVELS, with_stack};
 use scope::Scope;
 
 /// What one block gives back.
@@ -40,10 +40,6 @@ pub(super) struct Tool {
     pub(super) parameters: Option<Spanned<Data>>,
 }
 
-/// The stack that one level of nesting may take; three times what was measured.
-const STACK_PER_LEVEL: usize = 8 * 1024;
-/// Levels that fit on any thread's stack.
-const SHALLOW: usize = 64;
 /// Syntax errors of one block that are worth showing: the first is the cause of most others.
 const MOST_SYNTAX_ERRORS: usize = 3;
 
@@ -58,7 +54,7 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
                     Span { end: code.start, ..code },
                     "the code is nested too deeply to read",
                 )
-                .hint(format!("at most {} levels are read", nesting::MOST));
+                .hint(format!("at most {MOST_LEVELS} levels are read"));
             Block::default()
         }
     }
@@ -71,19 +67,6 @@ pub(super) fn parses(text: &str) -> bool {
         parser(&allocator, text).parse().diagnostics.is_empty()
     };
     with_stack(text, parse).unwrap_or(false)
-}
-
-/// Runs `work` with as much stack as `code` may need, unless that is beyond reason.
-fn with_stack<T: Send>(code: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
-    let levels = nesting::bound(code);
-    if levels <= SHALLOW {
-        return Some(work());
-    }
-    if levels > nesting::MOST {
-        return None;
-    }
-    let builder = std::thread::Builder::new().stack_size((levels + SHALLOW) * STACK_PER_LEVEL);
-    std::thread::scope(|scope| builder.spawn_scoped(scope, work).ok()?.join().ok())
 }
 
 /// Parses code as the body of an asynchronous function; strict, as in a module.

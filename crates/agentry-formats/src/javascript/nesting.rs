@@ -6,7 +6,7 @@
 //! where a `/` could be either a division or a regular expression, nothing closes any more.
 
 /// The most levels that are read; beyond, the code is refused.
-pub(super) const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// Levels that the parser may have to go down, at most.
 pub(super) fn bound(code: &str) -> usize {
