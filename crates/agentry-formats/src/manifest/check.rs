@@ -6,7 +6,7 @@ use std::hash::Hash;
 use agentry_model::{Agent, Auth, AuthStrategy, McpServer, Transport};
 use agentry_policy::{Filesystem, Network, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
-use agentry_text::{Findings, Fix, Rule, Span, Spanned};
+use agentry_text::{Findings, Fix, Node, Rule, Severity, Span, Spanned};
 
 use super::hash::is_manifest_name;
 use super::load::Loaded;
@@ -27,6 +27,17 @@ pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut F
         findings
             .add(&MANIFEST_FILE_NAME, Span::start_of(loaded.source.id), message)
             .hint("name it `NAME.agent`, or `agent.yaml` in a directory of its own");
+    }
+}
+
+/// Reports a `base` that is there but empty, which the reference takes for none.
+pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
+    let base = root.as_map().and_then(|map| map.get("base"));
+    if let Some(base) = base.filter(|base| base.as_str() == Some("")) {
+        findings
+            .add(&UNUSABLE_REFERENCE, base.span, "`base` is empty")
+            .hint("remove it, or say where the base is")
+            .severity = Severity::Warning;
     }
 }
 
