@@ -25,7 +25,9 @@ impl Baseline {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         match value["version"].as_u64() {
             Some(VERSION) => {}
-            Some(other) => return Err(format!("version {other} is not known; this program reads {VERSION}")),
+            Some(other) => {
+                return Err(format!("version {other} is not known; this program reads {VERSION}"));
+            }
             None => return Err("it has no `version`".to_owned()),
         }
         let findings = value["findings"].as_array().ok_or("it has no list `findings`")?;
@@ -35,7 +37,9 @@ impl Baseline {
             Some((key, entry["count"].as_u64().unwrap_or(1)))
         });
         let known: Option<BTreeMap<_, _>> = known.collect();
-        known.map(|known| Self { known }).ok_or_else(|| "a finding lacks path, code or message".to_owned())
+        known
+            .map(|known| Self { known })
+            .ok_or_else(|| "a finding lacks path, code or message".to_owned())
     }
 
     /// Adds a finding to what is known.
@@ -64,7 +68,11 @@ impl Baseline {
             })
             .map(|line| format!("    {line}"))
             .collect();
-        let findings = if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) };
+        let findings = if lines.is_empty() {
+            "[]".to_owned()
+        } else {
+            format!("[\n{}\n  ]", lines.join(",\n"))
+        };
         format!("{{\n  \"version\": {VERSION},\n  \"findings\": {findings}\n}}\n")
     }
 }

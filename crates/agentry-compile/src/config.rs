@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
-    Diagnostic, Example, Field, Findings, Kind, Record, Rule, Severity, Sources, Span, Table, limits, toml,
+    Diagnostic, Example, Field, Findings, Kind, Record, Rule, Severity, Sources, Span, Table,
+    limits, toml,
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -18,7 +19,7 @@ use crate::world::{ReadError, World};
 pub(crate) const RULES: &[&Rule] = &[&UNKNOWN_RULE, &BAD_GLOB];
 
 /// The name of the file.
-pub const FILE: &str = "agentry.toml";
+pub(crate) const FILE: &str = "agentry.toml";
 
 pub(crate) static TABLE: Table = Table::new(
     "`agentry.toml`",
@@ -28,13 +29,21 @@ pub(crate) static TABLE: Table = Table::new(
 static CHECK: Table = Table::new(
     "`[check]`",
     &[
-        Field::optional("exclude", Kind::List(&Kind::Str), "Paths that a search passes over, as globs relative to this file."),
+        Field::optional(
+            "exclude",
+            Kind::List(&Kind::Str),
+            "Paths that a search passes over, as globs relative to this file.",
+        ),
         Field::optional(
             "severity",
             Kind::Map(&Kind::Choice(&["off", "note", "warning", "error"])),
             "How bad findings are, by rule name or code.",
         ),
-        Field::optional("baseline", Kind::Str, "A file of known findings that do not count, relative to this file."),
+        Field::optional(
+            "baseline",
+            Kind::Str,
+            "A file of known findings that do not count, relative to this file.",
+        ),
     ],
 );
 
@@ -45,11 +54,17 @@ pub(crate) static UNKNOWN_RULE: Rule = Rule {
     why: "A severity for a rule that does not exist changes nothing; the one that was meant keeps its own.",
     bad: Example::Files(&[
         ("agentry.toml", "[check]\nseverity = { unknwon-field = \"error\" }\n"),
-        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+        (
+            "helper.agent",
+            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+        ),
     ]),
     good: Example::Files(&[
         ("agentry.toml", "[check]\nseverity = { unknown-field = \"error\" }\n"),
-        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+        (
+            "helper.agent",
+            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+        ),
     ]),
 };
 
@@ -60,11 +75,17 @@ pub(crate) static BAD_GLOB: Rule = Rule {
     why: "A pattern that cannot be read excludes nothing, so files that should be left alone are checked.",
     bad: Example::Files(&[
         ("agentry.toml", "[check]\nexclude = [\"vendor/[\"]\n"),
-        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+        (
+            "helper.agent",
+            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+        ),
     ]),
     good: Example::Files(&[
         ("agentry.toml", "[check]\nexclude = [\"vendor/**\"]\n"),
-        ("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n"),
+        (
+            "helper.agent",
+            "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+        ),
     ]),
 };
 
@@ -127,7 +148,9 @@ impl Config {
         let mut set = GlobSetBuilder::new();
         for pattern in check.strings("exclude").unwrap_or_default() {
             match globs(&pattern) {
-                Ok(globs) => globs.into_iter().for_each(|glob| drop(set.add(glob))),
+                Ok(globs) => globs.into_iter().for_each(|glob| {
+                    set.add(glob);
+                }),
                 Err(error) => {
                     let message = format!("`{}` is no pattern: {}", pattern.value, error.kind());
                     findings.add(&BAD_GLOB, pattern.span, message);
@@ -142,8 +165,16 @@ impl Config {
         for entry in &map.entries {
             let Some(known) = rule(&entry.key.text) else {
                 let names = crate::registry::registry();
-                let near = agentry_text::near::did_you_mean(&entry.key.text, names.iter().map(|rule| rule.name));
-                findings.add(&UNKNOWN_RULE, entry.key.span, format!("there is no rule `{}`", entry.key.text))
+                let near = agentry_text::near::did_you_mean(
+                    &entry.key.text,
+                    names.iter().map(|rule| rule.name),
+                );
+                findings
+                    .add(
+                        &UNKNOWN_RULE,
+                        entry.key.span,
+                        format!("there is no rule `{}`", entry.key.text),
+                    )
                     .hint(near.unwrap_or_else(|| "`agentry rules` lists them all".to_owned()));
                 continue;
             };
@@ -177,7 +208,11 @@ impl Config {
             }
             None => Some(found),
         };
-        if self.severity.is_empty() { diagnostics } else { diagnostics.into_iter().filter_map(weigh).collect() }
+        if self.severity.is_empty() {
+            diagnostics
+        } else {
+            diagnostics.into_iter().filter_map(weigh).collect()
+        }
     }
 }
 

@@ -18,8 +18,17 @@ pub(crate) const AGENT_DIR_SIGNS: &[&str] = &["agent.acl", "tools", "schedules",
 
 /// Keys of a GitHub Copilot agent, which shares the suffix `.agent.md`.
 const COPILOT_KEYS: &[&str] = &[
-    "name", "tools", "model", "target", "handoffs", "mcp-servers", "argument-hint",
-    "user-invocable", "disable-model-invocation", "agents", "infer",
+    "name",
+    "tools",
+    "model",
+    "target",
+    "handoffs",
+    "mcp-servers",
+    "argument-hint",
+    "user-invocable",
+    "disable-model-invocation",
+    "agents",
+    "infer",
 ];
 
 /// Keys that only agent-md has.
@@ -72,7 +81,9 @@ fn is_copilot(path: &str, source: &Source) -> bool {
 fn is_agent_toml(source: &Source) -> bool {
     let node = toml::parse(source, &mut Findings::default());
     let Some(map) = node.as_map() else { return true };
-    map.is_empty() || has_any(map, &["permissions"]) || (has_any(map, &["name"]) && has_any(map, &["description"]))
+    map.is_empty()
+        || has_any(map, &["permissions"])
+        || (has_any(map, &["name"]) && has_any(map, &["description"]))
 }
 
 /// A manifest has a name and is no Kubernetes object.
@@ -80,15 +91,28 @@ fn is_manifest(source: &Source) -> bool {
     let node = yaml::parse(source, 0..source.text.len(), Version::V1_1, &mut Findings::default());
     let Some(map) = node.as_map() else { return true };
     let kubernetes = has_any(map, &["kind"]) && has_any(map, &["metadata", "spec"]);
-    !kubernetes && (map.is_empty() || has_any(map, &["name", "apiVersion", "trust", "behavior", "base"]))
+    !kubernetes
+        && (map.is_empty() || has_any(map, &["name", "apiVersion", "trust", "behavior", "base"]))
 }
 
 /// AgentFS has a name, and what a market's listing of the same file name lacks.
 fn is_agentfs(source: &Source, persona: bool) -> bool {
     const OWN: &[&str] = &[
-        "role", "risk_level", "access_control", "traits", "greeting", "llm", "tool_permissions",
-        "mcp_servers", "heartbeat", "trigger_patterns", "accepts_handoff", "accepts_messages",
-        "max_concurrent_sessions", "default_enabled", "requiredClientVersion",
+        "role",
+        "risk_level",
+        "access_control",
+        "traits",
+        "greeting",
+        "llm",
+        "tool_permissions",
+        "mcp_servers",
+        "heartbeat",
+        "trigger_patterns",
+        "accepts_handoff",
+        "accepts_messages",
+        "max_concurrent_sessions",
+        "default_enabled",
+        "requiredClientVersion",
     ];
     let node = json::parse(source, &mut Findings::default());
     let Some(map) = node.as_map() else { return persona };

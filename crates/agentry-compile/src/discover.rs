@@ -108,18 +108,24 @@ impl Search<'_> {
             return false;
         }
         self.add(path, path, main, format);
-        format != Format::AgentDir || names.iter().any(|name| AGENT_DIR_SIGNS.contains(&name.as_str()))
+        format != Format::AgentDir
+            || names.iter().any(|name| AGENT_DIR_SIGNS.contains(&name.as_str()))
     }
 
     /// The one main file of a directory; two formats at once are reported.
-    fn only(&mut self, path: &str, here: &[(&'static str, Format)]) -> Option<(&'static str, Format)> {
+    fn only(
+        &mut self,
+        path: &str,
+        here: &[(&'static str, Format)],
+    ) -> Option<(&'static str, Format)> {
         let (first, format) = here.first().copied()?;
         if here.iter().all(|(_, other)| *other == format) {
             return Some((first, format));
         }
         let names: Vec<_> = here.iter().map(|(name, _)| format!("`{name}`")).collect();
         let source = self.out.sources.add(path, "");
-        let message = format!("this directory has {}: it could be any of them", names.join(" and "));
+        let message =
+            format!("this directory has {}: it could be any of them", names.join(" and "));
         let mut found = Diagnostic::new(&AMBIGUOUS_DIRECTORY, Span::start_of(source.id), message);
         found.hint("keep one, or say which with `--as`");
         self.out.diagnostics.push(found);
@@ -138,7 +144,11 @@ impl Search<'_> {
         for (path, why) in failed {
             let source = self.out.sources.add(&path, "");
             let message = format!("this cannot be looked into: {why}");
-            self.out.diagnostics.push(Diagnostic::new(&UNREADABLE, Span::start_of(source.id), message));
+            self.out.diagnostics.push(Diagnostic::new(
+                &UNREADABLE,
+                Span::start_of(source.id),
+                message,
+            ));
         }
         for (dir, names) in directories {
             self.met_directory(&dir, &names);
@@ -149,7 +159,8 @@ impl Search<'_> {
     }
 
     fn met_file(&mut self, path: &str) {
-        let Some(format) = by_name(path).filter(|format| self.format.is_none_or(|only| only == *format))
+        let Some(format) =
+            by_name(path).filter(|format| self.format.is_none_or(|only| only == *format))
         else {
             return;
         };
@@ -178,7 +189,9 @@ impl Search<'_> {
     /// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
     /// so that the reader says what is wrong with it.
     fn is_agent(&mut self, path: &str, format: Format, beside: Beside) -> bool {
-        if matches!(format, Format::AgentDir) || (format == Format::Manifest && path.ends_with(".agent")) {
+        if matches!(format, Format::AgentDir)
+            || (format == Format::Manifest && path.ends_with(".agent"))
+        {
             return format == Format::Manifest || beside.agent_dir;
         }
         let (dir, _) = split(path);

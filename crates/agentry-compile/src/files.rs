@@ -33,14 +33,18 @@ impl<'w> AgentFiles<'w> {
         match error {
             ReadError::Missing => {}
             ReadError::NotAFile => {
-                findings.add(&UNREADABLE, at, "this is not a file").hint("put a text file in its place");
+                findings
+                    .add(&UNREADABLE, at, "this is not a file")
+                    .hint("put a text file in its place");
             }
             ReadError::TooLarge(size) => {
-                let message = format!("the file has {size} bytes; at most {} are read", limits::FILE_BYTES);
+                let message =
+                    format!("the file has {size} bytes; at most {} are read", limits::FILE_BYTES);
                 findings.add(&TOO_LARGE, at, message).hint("move data out of the definition");
             }
             ReadError::Escapes => {
-                findings.add(&LEAVES_ROOT, at, "this link leads out of the agent's directory")
+                findings
+                    .add(&LEAVES_ROOT, at, "this link leads out of the agent's directory")
                     .hint("copy the file to where the link is");
             }
             ReadError::Refused(why) => {
@@ -63,7 +67,8 @@ impl<'w> AgentFiles<'w> {
                 let at = error.valid_up_to();
                 let byte = bytes.get(at).copied().unwrap_or_default();
                 let span = Span::new(source.id, at, at + '\u{fffd}'.len_utf8());
-                findings.add(&NOT_UTF8, span, format!("the byte 0x{byte:02X} is not UTF-8"))
+                findings
+                    .add(&NOT_UTF8, span, format!("the byte 0x{byte:02X} is not UTF-8"))
                     .hint("save the file as UTF-8");
                 source
             }
@@ -79,7 +84,8 @@ impl Files for AgentFiles<'_> {
             if self.count == limits::FILES + 1 {
                 let source = self.sources.add(&full, "");
                 let message = format!("more than {} files take part in this agent", limits::FILES);
-                findings.add(&TOO_MANY_FILES, Span::start_of(source.id), message)
+                findings
+                    .add(&TOO_MANY_FILES, Span::start_of(source.id), message)
                     .hint("move what does not belong to it elsewhere");
             }
             return None;
@@ -99,7 +105,10 @@ impl Files for AgentFiles<'_> {
         match self.world.list(&self.dir, &full) {
             Ok(entries) => entries
                 .into_iter()
-                .map(|entry| Listed { name: entry.name, is_dir: entry.kind == EntryKind::Directory })
+                .map(|entry| Listed {
+                    name: entry.name,
+                    is_dir: entry.kind == EntryKind::Directory,
+                })
                 .collect(),
             Err(ReadError::Missing | ReadError::NotAFile) => Vec::new(),
             Err(error) => {
@@ -156,5 +165,6 @@ pub(crate) fn join(dir: &str, path: &str) -> String {
 
 /// The directory and the name of `path`.
 pub(crate) fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
+    path.rsplit_once('/')
+        .map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
 }

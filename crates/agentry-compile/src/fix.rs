@@ -101,7 +101,9 @@ struct Overlay<'w> {
 
 impl World for Overlay<'_> {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        self.files.get(path).map_or_else(|| self.below.read(root, path, limit), |bytes| Ok(bytes.clone()))
+        self.files
+            .get(path)
+            .map_or_else(|| self.below.read(root, path, limit), |bytes| Ok(bytes.clone()))
     }
 
     fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {

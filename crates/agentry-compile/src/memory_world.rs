@@ -49,7 +49,9 @@ impl World for MemoryWorld {
         let path = normal(path).ok_or(ReadError::Escapes)?;
         match self.files.get(&path) {
             Some(bytes) if bytes.starts_with(LINK) => Err(ReadError::Escapes),
-            Some(bytes) if bytes.len() as u64 > limit => Err(ReadError::TooLarge(bytes.len() as u64)),
+            Some(bytes) if bytes.len() as u64 > limit => {
+                Err(ReadError::TooLarge(bytes.len() as u64))
+            }
             Some(bytes) => Ok(bytes.clone()),
             None if self.kind(&path) == EntryKind::Directory => Err(ReadError::NotAFile),
             None => Err(ReadError::Missing),

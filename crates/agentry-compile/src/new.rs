@@ -23,7 +23,9 @@ fn title(name: &str) -> String {
 
 fn template(format: Format) -> &'static [(&'static str, &'static str)] {
     match format {
-        Format::AgentMd => &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))],
+        Format::AgentMd => {
+            &[("agents/general_{name}.agent.md", include_str!("new/agent.agent.md"))]
+        }
         Format::AgentToml => &[
             ("{name}/agent.toml", include_str!("new/agent.toml")),
             ("{name}/system-prompt.md", include_str!("new/system-prompt.md")),

@@ -101,7 +101,9 @@ pub struct NameTaken {
 
 /// The agents whose name another agent of the same workspace and format has already. Each item is
 /// workspace, format and name.
-pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, Format, &'a str)>) -> Vec<NameTaken> {
+pub fn duplicate_names<'a>(
+    agents: impl Iterator<Item = (&'a str, Format, &'a str)>,
+) -> Vec<NameTaken> {
     let mut seen: BTreeMap<(&str, Format, &str), usize> = BTreeMap::new();
     let mut taken = Vec::new();
     for (second, agent) in agents.enumerate() {

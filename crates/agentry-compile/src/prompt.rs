@@ -34,8 +34,16 @@ pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
     let agent = &compiled.agent;
     identity(compiled, agent, &mut parts);
     if compiled.found.format == Format::AgentDir {
-        parts.push(Part { name: "boundaries", origin: "agentry".to_owned(), text: BOUNDARIES.to_owned() });
-        parts.push(Part { name: "response", origin: "agentry".to_owned(), text: RESPONSE.to_owned() });
+        parts.push(Part {
+            name: "boundaries",
+            origin: "agentry".to_owned(),
+            text: BOUNDARIES.to_owned(),
+        });
+        parts.push(Part {
+            name: "response",
+            origin: "agentry".to_owned(),
+            text: RESPONSE.to_owned(),
+        });
     }
     files(world, compiled, &mut parts);
     if let Some(rules) = &agent.instructions.rules {
@@ -60,7 +68,12 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
         return;
     }
     if let Some(role) = &agent.identity.role {
-        parts.push(part(compiled, "role", role.span, format!("Your role: {}.", role.value.replace('-', " "))));
+        parts.push(part(
+            compiled,
+            "role",
+            role.span,
+            format!("Your role: {}.", role.value.replace('-', " ")),
+        ));
     }
     if let Some(traits) = instructions.traits.as_ref().filter(|traits| !traits.is_empty()) {
         let lines: Vec<_> = traits.iter().map(|name| habit(name).unwrap_or(name)).collect();
@@ -83,12 +96,14 @@ fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
     let context = instructions.context.iter().flatten();
     let context = context.map(|path| ("context", join(&compiled.found.dir, path)));
     let rules = instructions.rule_files.iter().flatten();
-    let rules = rules.map(|name| ("rule file", join(&compiled.workspace, &format!("rules/{}.md", name.value))));
+    let rules = rules
+        .map(|name| ("rule file", join(&compiled.workspace, &format!("rules/{}.md", name.value))));
     for (name, path) in context.chain(rules) {
         if !world.inside(&compiled.workspace, &path) {
             continue;
         }
-        let Ok(bytes) = world.read(&compiled.workspace, &path, limits::INSTRUCTION_BYTES as u64) else {
+        let Ok(bytes) = world.read(&compiled.workspace, &path, limits::INSTRUCTION_BYTES as u64)
+        else {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();

@@ -4,11 +4,21 @@ use agentry_text::{Example, Rule, Severity};
 
 /// Every rule about files, in code order.
 pub(crate) const RULES: &[&Rule] = &[
-    &UNREADABLE, &TOO_LARGE, &NOT_UTF8, &LEAVES_ROOT, &TOO_MANY_FILES, &AMBIGUOUS_DIRECTORY,
-    &BAD_SUPPRESSION, &UNUSED_SUPPRESSION, &NAME_TAKEN,
+    &UNREADABLE,
+    &TOO_LARGE,
+    &NOT_UTF8,
+    &LEAVES_ROOT,
+    &TOO_MANY_FILES,
+    &AMBIGUOUS_DIRECTORY,
+    &BAD_SUPPRESSION,
+    &UNUSED_SUPPRESSION,
+    &NAME_TAKEN,
 ];
 
-const GOOD: Example = Example::File("helper.agent", "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n");
+const GOOD: Example = Example::File(
+    "helper.agent",
+    "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
+);
 
 pub(crate) static UNREADABLE: Rule = Rule {
     code: "AG0001",
@@ -54,7 +64,10 @@ pub(crate) static LEAVES_ROOT: Rule = Rule {
           the agent, and its digest would not cover it.",
     bad: Example::Made("`SOUL.md` is a link to `/etc/passwd`", || {
         vec![
-            ("helper/agent.yaml".to_owned(), b"name: helper\ndescription: Answers questions\n".to_vec()),
+            (
+                "helper/agent.yaml".to_owned(),
+                b"name: helper\ndescription: Answers questions\n".to_vec(),
+            ),
             ("helper/SOUL.md".to_owned(), b"-> /etc/passwd".to_vec()),
         ]
     }),
@@ -67,7 +80,12 @@ pub(crate) static TOO_MANY_FILES: Rule = Rule {
     severity: Severity::Error,
     why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
     bad: Example::Made("a directory with 10,001 skills", || {
-        let skill = |at| (format!("helper/skills/s{at}/SKILL.md"), b"---\nname: s\ndescription: s\n---\ns\n".to_vec());
+        let skill = |at| {
+            (
+                format!("helper/skills/s{at}/SKILL.md"),
+                b"---\nname: s\ndescription: s\n---\ns\n".to_vec(),
+            )
+        };
         let mut files: Vec<_> = (0..10_001).map(skill).collect();
         files.push(("helper/instructions.md".to_owned(), b"You answer questions.\n".to_vec()));
         files
@@ -129,7 +147,10 @@ pub(crate) static NAME_TAKEN: Rule = Rule {
     bad: Example::Files(&[
         ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("agents/helper/system-prompt.md", "You answer questions.\n"),
-        ("more/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers other questions\"\n"),
+        (
+            "more/helper/agent.toml",
+            "name = \"helper\"\ndescription = \"Answers other questions\"\n",
+        ),
         ("more/helper/system-prompt.md", "You answer other questions.\n"),
     ]),
     good: Example::Files(&[

@@ -50,7 +50,11 @@ fn walk(field: String, node: &Node, sources: &Sources, out: &mut Vec<Row>) {
                 walk(format!("{field}[{at}]"), item, sources, out);
             }
         }
-        _ => out.push(Row { field, value: line(&node.to_data()), origin: origin(node.span, sources) }),
+        _ => out.push(Row {
+            field,
+            value: line(&node.to_data()),
+            origin: origin(node.span, sources),
+        }),
     }
 }
 

@@ -6,7 +6,13 @@ use agentry_compile::model::Format;
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
-#[command(name = "agentry", version, about, propagate_version = false, disable_help_subcommand = true)]
+#[command(
+    name = "agentry",
+    version,
+    about,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -16,7 +16,7 @@ use agentry_compile::text::report::human;
 use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, discover};
 
 use crate::disk::Disk;
-use crate::output::{Failure, remark, style};
+use crate::output::{Failure, style};
 
 /// Finds the agents at `paths`; a path that is none is an error.
 fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
@@ -39,8 +39,10 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
     match agents.len() {
         1 => Ok(agents.remove(0)),
         count => {
-            let names: Vec<_> = agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
-            Err(Failure::new(format!("`{path}` holds {count} agents")).hint(format!("name one: {}", names.join(", "))))
+            let names: Vec<_> =
+                agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
+            Err(Failure::new(format!("`{path}` holds {count} agents"))
+                .hint(format!("name one: {}", names.join(", "))))
         }
     }
 }
@@ -49,8 +51,9 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
 fn failures(found: &Discovery) -> Vec<Failure> {
     let missing = found.missing.iter().map(|path| Failure::new(format!("`{path}` does not exist")));
     let others = found.no_agents.iter().map(|path| {
-        Failure::new(format!("`{path}` is no agent definition that agentry knows"))
-            .hint("say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`")
+        Failure::new(format!("`{path}` is no agent definition that agentry knows")).hint(
+            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`",
+        )
     });
     missing.chain(others).collect()
 }
@@ -62,19 +65,16 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
     if !compiled.has_errors() {
         return Ok(compiled);
     }
-    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error) {
+    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
+    {
         eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
     }
-    Err(Failure::new(format!("`{}` has errors", found.path)).hint("`agentry check` shows all findings"))
+    Err(Failure::new(format!("`{}` has errors", found.path))
+        .hint("`agentry check` shows all findings"))
 }
 
 /// Prints text that was made safe for a terminal already.
 fn eprint_raw(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// Prints a blank remark between two blocks.
-fn gap() {
-    remark("");
 }

@@ -79,7 +79,8 @@ impl World for Disk {
     }
 
     fn workspace(&self, path: &str) -> String {
-        let known = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        let known =
+            self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         known.unwrap_or_else(|| {
             let root = find_workspace(path);
             let mut known = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +152,9 @@ fn kind_of(path: &Path) -> EntryKind {
 
 fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) {
     let (path, why) = match error {
-        ignore::Error::WithPath { path, err } => (path.to_string_lossy().into_owned(), err.to_string()),
+        ignore::Error::WithPath { path, err } => {
+            (path.to_string_lossy().into_owned(), err.to_string())
+        }
         ignore::Error::WithDepth { err, .. } => return failed(root, err, visit),
         ignore::Error::Loop { child, .. } => {
             (child.to_string_lossy().into_owned(), "a loop of links".to_owned())

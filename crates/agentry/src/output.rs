@@ -92,7 +92,9 @@ pub(crate) fn style() -> Style {
 /// Rows as aligned columns, the last one not padded.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
+    };
     let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {

@@ -26,7 +26,8 @@ pub(crate) fn create(dir: &str, files: &[(String, String)], force: bool) -> Resu
     let full = |path: &String| if dir.is_empty() { path.clone() } else { format!("{dir}/{path}") };
     let taken = files.iter().map(|(path, _)| full(path)).find(|path| Path::new(path).exists());
     if let Some(path) = taken.filter(|_| !force) {
-        return Err(Failure::new(format!("`{path}` is there already")).hint("choose another path, or pass `--force`"));
+        return Err(Failure::new(format!("`{path}` is there already"))
+            .hint("choose another path, or pass `--force`"));
     }
     for (path, text) in files {
         let path = full(path);
@@ -39,7 +40,12 @@ pub(crate) fn create(dir: &str, files: &[(String, String)], force: bool) -> Resu
             }
             fs::File::create_new(&path)?.write_all(text.as_bytes())
         };
-        write().map_err(|error| Failure::new(format!("`{path}` cannot be written: {}", error.to_string().to_lowercase())))?;
+        write().map_err(|error| {
+            Failure::new(format!(
+                "`{path}` cannot be written: {}",
+                error.to_string().to_lowercase()
+            ))
+        })?;
     }
     Ok(())
 }

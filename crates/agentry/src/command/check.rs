@@ -90,19 +90,25 @@ impl<'a> Run<'a> {
             }
         };
         // A defect in one reader must not take the other files with it.
-        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Checked { broken: true, ..Checked::default() })
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|_| Checked { broken: true, ..Checked::default() })
     }
 
     fn take(&mut self, found: &Found, checked: Checked) {
         if checked.broken {
-            let message = format!("`{}` could not be checked: a defect in agentry; please report it", found.path);
+            let message = format!(
+                "`{}` could not be checked: a defect in agentry; please report it",
+                found.path
+            );
             complain(&Failure::new(message));
             self.report.broken += 1;
         }
         for (path, bytes) in &checked.files {
             match save::replace(path, bytes) {
                 Ok(()) => {}
-                Err(error) => complain(&Failure::new(format!("`{path}` cannot be written: {error}"))),
+                Err(error) => {
+                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")))
+                }
             }
         }
         self.fixed += checked.fixed;
@@ -113,9 +119,14 @@ impl<'a> Run<'a> {
 
     /// Names that two agents share; those agents are read once more to show the place.
     fn names(&mut self) {
-        let names = self.seen.iter().map(|(workspace, format, name, _)| (workspace.as_str(), *format, name.as_str()));
+        let names = self
+            .seen
+            .iter()
+            .map(|(workspace, format, name, _)| (workspace.as_str(), *format, name.as_str()));
         for taken in duplicate_names(names) {
-            let (Some(first), Some(second)) = (self.seen.get(taken.first), self.seen.get(taken.second)) else {
+            let (Some(first), Some(second)) =
+                (self.seen.get(taken.first), self.seen.get(taken.second))
+            else {
                 continue;
             };
             if second.2.is_empty() {
@@ -151,7 +162,9 @@ impl<'a> Run<'a> {
             .map_err(|error| Failure::new(format!("`{path}` cannot be written: {error}")))?;
         remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
         if self.args.baseline.is_none() && self.config.baseline.is_none() {
-            remark(&format!("  = help: add `baseline = \"{path}\"` to `[check]` in `agentry.toml`"));
+            remark(&format!(
+                "  = help: add `baseline = \"{path}\"` to `[check]` in `agentry.toml`"
+            ));
         }
         Ok(())
     }
@@ -190,8 +203,11 @@ fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
 
 fn read_baseline(path: &str) -> Result<Baseline, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("the baseline `{path}` cannot be read: {}", error.to_string().to_lowercase()))
-            .hint("make one with `--write-baseline`")
+        Failure::new(format!(
+            "the baseline `{path}` cannot be read: {}",
+            error.to_string().to_lowercase()
+        ))
+        .hint("make one with `--write-baseline`")
     })?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
 }

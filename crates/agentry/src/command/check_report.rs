@@ -45,7 +45,8 @@ impl Report {
         self.summary.agents += 1;
         if self.format == ReportFormat::Json {
             let name = if name.is_empty() { Value::Null } else { name.into() };
-            self.agents.push(json!({"path": found.path, "format": found.format.as_str(), "name": name}));
+            self.agents
+                .push(json!({"path": found.path, "format": found.format.as_str(), "name": name}));
         }
     }
 
@@ -65,7 +66,9 @@ impl Report {
 
     fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
         match self.format {
-            ReportFormat::Human => print(&format!("{}\n", human::render(diagnostic, sources, style()))),
+            ReportFormat::Human => {
+                print(&format!("{}\n", human::render(diagnostic, sources, style())))
+            }
             ReportFormat::Github => print(&format!("{}\n", github::line(diagnostic, sources))),
             ReportFormat::Json => self.findings.push(json::diagnostic(diagnostic, sources)),
             ReportFormat::Sarif => self.sarif.add(diagnostic, sources),
@@ -77,7 +80,11 @@ impl Report {
         match self.format {
             ReportFormat::Human if self.recording => {}
             ReportFormat::Human => {
-                let known = if self.known == 0 { String::new() } else { format!(" ({} in the baseline)", self.known) };
+                let known = if self.known == 0 {
+                    String::new()
+                } else {
+                    format!(" ({} in the baseline)", self.known)
+                };
                 print(&format!("{}{known}\n", self.summary));
             }
             ReportFormat::Github => {}

@@ -20,8 +20,13 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
     let converted = convert(&compiled.agent, args.to, &target);
-    if let Some(defect) = converted.findings.iter().find(|found| found.severity == agentry_compile::text::Severity::Error) {
-        let message = format!("`{}` cannot be written as {}: {}", found.path, args.to, defect.message);
+    if let Some(defect) = converted
+        .findings
+        .iter()
+        .find(|found| found.severity == agentry_compile::text::Severity::Error)
+    {
+        let message =
+            format!("`{}` cannot be written as {}: {}", found.path, args.to, defect.message);
         return Err(Failure::new(message).hint_opt(defect.hint.clone()));
     }
     let refused = args.strict && !converted.losses.is_empty();
@@ -41,7 +46,9 @@ fn target(args: &Convert, dir: String) -> Target {
     let shape = match args.to {
         Format::AgentMd => Shape::File,
         Format::Manifest if name.ends_with(".agent") => Shape::File,
-        Format::Manifest | Format::AgentToml | Format::AgentFs | Format::AgentDir => Shape::Directory,
+        Format::Manifest | Format::AgentToml | Format::AgentFs | Format::AgentDir => {
+            Shape::Directory
+        }
     };
     Target { name, shape, place: Place { dir } }
 }
@@ -68,14 +75,22 @@ fn report(args: &Convert, target: &Target, converted: &Converted) {
             print(&json::text(&json!({"files": files, "losses": losses})));
         }
         ResultFormat::Human => {
-            let verb = if args.dry_run || (args.strict && !converted.losses.is_empty()) { "would write" } else { "wrote" };
+            let verb = if args.dry_run || (args.strict && !converted.losses.is_empty()) {
+                "would write"
+            } else {
+                "wrote"
+            };
             files.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
             if converted.losses.is_empty() {
                 print("nothing is lost\n");
                 return;
             }
             let row = |loss: &Loss| {
-                vec![format!("  {}", visible(&loss.field)), loss.kind.to_string(), visible(&loss.detail).into_owned()]
+                vec![
+                    format!("  {}", visible(&loss.field)),
+                    loss.kind.to_string(),
+                    visible(&loss.detail).into_owned(),
+                ]
             };
             let rows: Vec<_> = converted.losses.iter().map(row).collect();
             print(&format!("lost in {}:\n{}", args.to, columns(&rows)));

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &Hash) -> Outcome {
         match one(&disk, found, args.full) {
             Ok((shown, digest)) if args.format == ResultFormat::Human => {
                 let _ = digest;
-                let path = if several { format!("  {}", visible(&found.path)) } else { String::new() };
+                let path =
+                    if several { format!("  {}", visible(&found.path)) } else { String::new() };
                 print(&format!("{shown}{path}\n"));
             }
             Ok((_, digest)) => rows.push(json!({

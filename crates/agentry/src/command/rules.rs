@@ -15,9 +15,13 @@ pub(crate) fn run(args: &Rules) -> Outcome {
         Some(name) => vec![rule(name).ok_or_else(|| unknown(name))?],
     };
     match (args.format, &args.rule) {
-        (ResultFormat::Json, _) => print(&json::text(&Value::Array(rules.iter().map(|rule| value(rule)).collect()))),
+        (ResultFormat::Json, _) => {
+            print(&json::text(&Value::Array(rules.iter().map(|rule| value(rule)).collect())))
+        }
         (ResultFormat::Human, None) => {
-            let row = |rule: &&Rule| vec![rule.code.to_owned(), rule.severity.to_string(), rule.name.to_owned()];
+            let row = |rule: &&Rule| {
+                vec![rule.code.to_owned(), rule.severity.to_string(), rule.name.to_owned()]
+            };
             print(&columns(&rules.iter().map(row).collect::<Vec<_>>()));
         }
         (ResultFormat::Human, Some(_)) => rules.iter().for_each(|rule| print(&explain(rule))),
@@ -37,7 +41,11 @@ fn value(rule: &Rule) -> Value {
 
 fn explain(rule: &Rule) -> String {
     let Rule { code, name, severity, why, bad, good } = rule;
-    format!("{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}", shown(bad), shown(good))
+    format!(
+        "{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
+        shown(bad),
+        shown(good)
+    )
 }
 
 fn shown(example: &Example) -> String {

@@ -10,7 +10,8 @@ use crate::output::{Exit, Failure, Outcome, print};
 pub(crate) fn run(args: &Schema) -> Outcome {
     let info = info(args.format);
     let wanted = args.document.as_deref();
-    let document = info.documents.iter().find(|(name, _)| wanted.is_none_or(|wanted| wanted == *name));
+    let document =
+        info.documents.iter().find(|(name, _)| wanted.is_none_or(|wanted| wanted == *name));
     let Some((name, table)) = document else {
         let names: Vec<_> = info.documents.iter().map(|(name, _)| format!("`{name}`")).collect();
         let message = format!("{} has no document `{}`", args.format, wanted.unwrap_or(""));

@@ -26,7 +26,9 @@ pub(crate) fn run(args: &Show) -> Outcome {
             let cell = |text: &str| cut(&visible(text), 72);
             let table: Vec<_> = rows
                 .iter()
-                .map(|row| vec![cell(&row.field), cell(&row.value), visible(&row.origin).into_owned()])
+                .map(|row| {
+                    vec![cell(&row.field), cell(&row.value), visible(&row.origin).into_owned()]
+                })
                 .collect();
             print(&format!("{head}{}", columns(&table)));
         }
@@ -45,8 +47,14 @@ fn show_prompt(parts: &[agentry_compile::Part], format: ResultFormat) {
         }
         ResultFormat::Human => {
             for part in parts {
-                let lines: Vec<_> = part.text.lines().map(|line| visible(line).into_owned()).collect();
-                print(&format!("── {} ({})\n{}\n\n", part.name, visible(&part.origin), lines.join("\n")));
+                let lines: Vec<_> =
+                    part.text.lines().map(|line| visible(line).into_owned()).collect();
+                print(&format!(
+                    "── {} ({})\n{}\n\n",
+                    part.name,
+                    visible(&part.origin),
+                    lines.join("\n")
+                ));
             }
         }
     }
