@@ -18,7 +18,7 @@ use super::rules::{
     SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
     UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
 };
-use crate::Package;
+use crate::{Package, mcp};
 
 /// Reports a main file that is no manifest to other tools.
 pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut Findings) {
@@ -196,6 +196,13 @@ fn tools(agent: &Agent, findings: &mut Findings) {
     for server in servers() {
         if let Some((span, message, hint)) = transport(server) {
             findings.add(&SERVER_TRANSPORT, span, message).hint(hint);
+        }
+        for (key, text) in server.env.iter().chain(&server.headers) {
+            if mcp::looks_secret(key, text) && !text.starts_with("env.") {
+                findings
+                    .add(&mcp::LITERAL_SECRET, text.span, format!("the value of `{key}` looks like a secret"))
+                    .hint("name a variable instead: `env.NAME`");
+            }
         }
     }
 }
