@@ -2,6 +2,7 @@
 
 use agentry_model::{Agent, Format, tree};
 use agentry_text::Severity;
+use proptest::prelude::*;
 
 use super::{fixtures, read_one, read_path};
 use crate::{Shape, Target, convert};
@@ -65,4 +66,33 @@ fn what_a_manifest_needs_is_made_up() {
     let losses: Vec<_> = converted.losses.iter().map(|loss| loss.detail.as_str()).collect();
     assert_eq!(losses, ["a manifest needs a name; `helper` was made up"]);
     assert_eq!(converted.agent.name(), "helper");
+}
+
+/// Lines of manifests, put together at random: most make no sense, some do.
+fn any_manifest() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("name: a".to_owned()),
+        Just("trust: {filesystem: scoped, scope: [x]}".to_owned()),
+        Just("tools: {mcp: [a, {b: {c: 1}}, {name: d, url: e}]}".to_owned()),
+        Just("soul: |\n  one\n\n   two".to_owned()),
+        "(skills|tags|behavior|extensions|auth|expose|agents|base|x-y): [a-z0-9:{}\\[\\], '\"&*!|>~.#-]{0,30}",
+        "\\PC{0,30}",
+    ];
+    proptest::collection::vec(line, 0..6).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Nothing makes the reader panic, and what it read can be written and read again.
+    #[test]
+    fn anything_can_be_read(text in any_manifest()) {
+        let outcome = read_one(&text);
+        for shape in [Shape::File, Shape::Directory] {
+            let first = convert(&outcome.agent, Format::Manifest, &target(shape));
+            let second = convert(&first.agent, Format::Manifest, &target(shape));
+            prop_assert_eq!(&second.losses, &[], "{}", text);
+            prop_assert_eq!(first.files, second.files, "{}", text);
+        }
+    }
 }

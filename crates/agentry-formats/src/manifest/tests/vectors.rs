@@ -53,3 +53,34 @@ fn what_the_reference_refuses_has_an_error_and_no_hash() {
         assert!(by_key || errors.iter().any(named), "{name}: {errors:?} do not name {last}");
     }
 }
+
+/// One field at a time, with values as the reference reads them; null is what it refuses.
+#[test]
+fn values_become_what_the_reference_makes_of_them() {
+    let path = fixtures().join("reference.json");
+    let text = std::fs::read_to_string(path).expect("a readable fixture");
+    let json: Json = serde_json::from_str(&text).expect("JSON");
+    for (field, values) in json.as_object().expect("fields") {
+        for (value, expected) in values.as_object().expect("values") {
+            let manifest = manifest(field, value);
+            let hash = super::read_one(&manifest).hash;
+            match (expected.as_str(), hash) {
+                (None, hash) => assert!(hash.is_err(), "{field}: {value} has a hash"),
+                (Some(_), Err(refusal)) => panic!("{field}: {value} is refused: {refusal:?}"),
+                (Some(expected), Ok(hash)) => {
+                    let key = field.rsplit('.').next().unwrap_or(field);
+                    let wanted = format!("\"{key}\": {expected}");
+                    let found = [',', '}'].iter().any(|end| hash.canonical.contains(&format!("{wanted}{end}")));
+                    assert!(found, "{field}: {value} is not {expected} in {}", hash.canonical);
+                }
+            }
+        }
+    }
+}
+
+/// A manifest that says only this: `{name: n, behavior: {max_steps: '12'}}`.
+fn manifest(field: &str, value: &str) -> String {
+    let opening = field.replace('.', ": {");
+    let closing = "}".repeat(field.matches('.').count() + 1);
+    format!("{{name: n, {opening}: {value}{closing}\n")
+}
