@@ -84,7 +84,7 @@ fn object<'a>(scope: &Scope<'a>, value: &'a Expression<'a>, findings: &mut Findi
     let span = scope.span(value.span());
     match resolved {
         Expression::ObjectExpression(object) => {
-            let Properties { list, unknown } = scope.properties(object);
+            let Properties { list, unknown, .. } = scope.properties(object);
             if let Some(place) = unknown {
                 not_static(place, "this tool can only be known by running the code", findings);
             }
