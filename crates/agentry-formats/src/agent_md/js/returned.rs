@@ -196,7 +196,7 @@ fn function<'a>(
 impl<'a> Scope<'a> {
     /// The names of functions, for «did you mean».
     fn functions(&self) -> impl Iterator<Item = &'a str> {
-        self.names().filter(|name| match self.bound(name) {
+        self.names().into_iter().filter(|name| match self.bound(name) {
             Some(Bound::Function) => true,
             Some(Bound::Value(value)) => value.is_function(),
             _ => false,

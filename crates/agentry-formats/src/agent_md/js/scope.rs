@@ -136,9 +136,11 @@ impl<'a> Scope<'a> {
         self.bindings.get(name).copied()
     }
 
-    /// Every name that is bound.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.bindings.keys().copied()
+    /// Every name that is bound, sorted.
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        let mut names: Vec<_> = self.bindings.keys().copied().collect();
+        names.sort_unstable();
+        names
     }
 
     /// Whether `name` occurs only once in the whole block, so that nothing can have defined it.
