@@ -19,7 +19,7 @@ use crate::world::{ReadError, World};
 pub(crate) const RULES: &[&Rule] = &[&UNKNOWN_RULE, &BAD_GLOB];
 
 /// The name of the file.
-pub const FILE: &str = "agentry.toml";
+pub(crate) const FILE: &str = "agentry.toml";
 
 pub(crate) static TABLE: Table = Table::new(
     "`agentry.toml`",
@@ -148,7 +148,9 @@ impl Config {
         let mut set = GlobSetBuilder::new();
         for pattern in check.strings("exclude").unwrap_or_default() {
             match globs(&pattern) {
-                Ok(globs) => globs.into_iter().for_each(|glob| drop(set.add(glob))),
+                Ok(globs) => globs.into_iter().for_each(|glob| {
+                    set.add(glob);
+                }),
                 Err(error) => {
                     let message = format!("`{}` is no pattern: {}", pattern.value, error.kind());
                     findings.add(&BAD_GLOB, pattern.span, message);

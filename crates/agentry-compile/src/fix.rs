@@ -125,4 +125,8 @@ impl World for Overlay<'_> {
     fn inside(&self, root: &str, path: &str) -> bool {
         self.below.inside(root, path)
     }
+
+    fn absolute(&self, path: &str) -> String {
+        self.below.absolute(path)
+    }
 }

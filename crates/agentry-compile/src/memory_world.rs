@@ -101,4 +101,8 @@ impl World for MemoryWorld {
     fn inside(&self, _: &str, path: &str) -> bool {
         normal(path).is_some()
     }
+
+    fn absolute(&self, path: &str) -> String {
+        format!("/{}", normal(path).unwrap_or_default())
+    }
 }

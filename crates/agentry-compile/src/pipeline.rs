@@ -21,6 +21,8 @@ pub struct Compiled {
     pub found: Found,
     /// The root of its workspace.
     pub workspace: String,
+    /// Its directory, relative to the workspace.
+    pub dir: String,
     /// What it declares.
     pub agent: Agent,
     /// The files that took part.
@@ -56,10 +58,11 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     let workspace = world.workspace(&found.dir);
     let mut findings = Findings::default();
     let mut files = AgentFiles::new(world, &found.dir, workspace.clone());
+    let dir = relative(world, &workspace, &found.dir);
     let mut package = Package {
         main: found.main.clone(),
         dir_name: dir_name(&found.dir),
-        dir: relative(&workspace, &found.dir),
+        dir: dir.clone(),
         files: &mut files,
     };
     let agent = (info(found.format).read)(&mut package, &mut findings);
@@ -70,7 +73,7 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
     let compiled =
-        Compiled { found: found.clone(), workspace, agent, sources, diagnostics: Vec::new() };
+        Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
     (compiled, findings)
 }
 
@@ -80,13 +83,11 @@ fn dir_name(dir: &str) -> String {
     if matches!(name, "." | "..") { String::new() } else { name.to_owned() }
 }
 
-/// `path` as seen from `root`, when it lies below it.
-fn relative(root: &str, path: &str) -> String {
-    let below = match root {
-        "" | "." => Some(path),
-        root => path.strip_prefix(root).map(|rest| rest.trim_start_matches('/')),
-    };
-    below.map_or(String::new(), |rest| if rest == "." { String::new() } else { rest.to_owned() })
+/// `path` as seen from `root`; empty when it does not lie below it.
+fn relative(world: &dyn World, root: &str, path: &str) -> String {
+    let (root, path) = (world.absolute(root), world.absolute(path));
+    let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
+    below.trim_matches('/').to_owned()
 }
 
 /// Two agents of one name, by their places in the list that was given.

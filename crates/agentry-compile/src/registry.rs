@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use agentry_formats::{FORMATS, front};
-use agentry_text::{Rule, hygiene, table};
+use agentry_text::{Rule, acl, hygiene, json, table, toml, tree_rules, yaml};
 
 /// Every rule, in code order.
 pub fn registry() -> &'static [&'static Rule] {
@@ -14,6 +14,11 @@ pub fn registry() -> &'static [&'static Rule] {
         rules.extend(crate::rules::RULES);
         rules.extend(crate::config::RULES);
         rules.extend(hygiene::RULES);
+        rules.extend(tree_rules::RULES);
+        rules.extend(yaml::RULES);
+        rules.extend(toml::RULES);
+        rules.extend(json::RULES);
+        rules.extend(acl::RULES);
         rules.extend(table::rules::RULES);
         rules.extend(front::RULES);
         FORMATS.iter().for_each(|format| rules.extend(format.rules));

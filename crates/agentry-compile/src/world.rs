@@ -20,6 +20,9 @@ pub trait World: Sync {
 
     /// Whether `path`, links and `..` resolved, lies inside `root`.
     fn inside(&self, root: &str, path: &str) -> bool;
+
+    /// `path` from the root of the file system, as text; links are not followed.
+    fn absolute(&self, path: &str) -> String;
 }
 
 /// Something met on a walk.

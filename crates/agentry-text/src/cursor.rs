@@ -31,6 +31,11 @@ impl<'s> Cursor<'s> {
         Some(next)
     }
 
+    /// Takes the next character unless the line ends.
+    pub(crate) fn next_in_line(&mut self) -> Option<char> {
+        if self.peek().is_some_and(is_line_end) { None } else { self.next() }
+    }
+
     /// Takes `expected` if it comes next.
     pub(crate) fn eat(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);

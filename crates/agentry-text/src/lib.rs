@@ -11,6 +11,7 @@ pub mod diagnostic;
 pub mod edit;
 pub mod hygiene;
 pub mod json;
+pub mod lax;
 pub mod limits;
 pub mod markdown;
 pub mod near;

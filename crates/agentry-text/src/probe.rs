@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use crate::data::Data;
 use crate::diagnostic::Findings;
+use crate::rule::{Example, Rule};
 use crate::source::{FileId, Source, position};
 use crate::tree::{Node, Value};
 
@@ -70,6 +71,24 @@ impl Probe {
         let safe = fixes.filter(|fix| fix.applicability == crate::Applicability::Safe);
         crate::edit::apply(&self.source.text, safe).0
     }
+}
+
+/// Checks that the bad example of each rule breaks it and no other, and the good one none, as far as
+/// the files that end in `extension` go.
+pub(crate) fn check_examples(parse: Parse, rules: &[&Rule], extension: &str) {
+    let found = |example: &Example| -> Vec<&str> {
+        let files = example.files().into_iter().filter(|(path, _)| path.ends_with(extension));
+        let texts = files.filter_map(|(_, bytes)| String::from_utf8(bytes).ok());
+        texts.flat_map(|text| codes(&probe(parse, &text).findings)).collect()
+    };
+    for rule in rules {
+        assert_eq!(found(&rule.bad), [rule.code], "{}", rule.name);
+        assert_eq!(found(&rule.good), [""; 0], "{}", rule.name);
+    }
+}
+
+fn codes(findings: &Findings) -> Vec<&'static str> {
+    findings.iter().map(|found| found.rule.code).collect()
 }
 
 /// Any data whose scalars come from `leaf` and whose keys match `keys`, with a map at the top.
@@ -145,6 +164,12 @@ pub(crate) fn soup() -> impl Strategy<Value = String> {
         Just("\u{0}"),
         Just("[["),
         Just("\"\"\""),
+        Just("[a]\n"),
+        Just("[[a]]\n"),
+        Just("[a.a]\n"),
+        Just("\na.a=1\n"),
+        Just("a={"),
+        Just("a \"a\" {"),
     ];
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }

@@ -81,7 +81,7 @@ impl Problems {
 
     /// Reports that `key` was written before.
     pub(crate) fn duplicate(&mut self, key: &str, span: Span) -> &mut Diagnostic {
-        self.add(&DUPLICATE_KEY, span, format!("{} is written twice", short(key)))
+        self.add(&DUPLICATE_KEY, span, format!("the key {} is here twice", short(key)))
             .hint("keep one of them")
     }
 

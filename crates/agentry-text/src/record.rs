@@ -6,6 +6,7 @@
 use std::str::FromStr;
 
 use crate::data::Data;
+use crate::lax;
 use crate::source::{Span, Spanned};
 use crate::table::{Coerce, Table};
 use crate::tree::{Entry, Map, Node, Value};
@@ -129,11 +130,7 @@ pub fn as_bool(node: &Node, coerce: Coerce) -> Option<bool> {
         (Value::Float(value), Coerce::Lax) if (*value - 1.0).abs() < f64::EPSILON / 2.0 => {
             Some(true)
         }
-        (Value::Str(text), Coerce::Lax) => match text.to_ascii_lowercase().as_str() {
-            "1" | "t" | "true" | "y" | "yes" | "on" => Some(true),
-            "0" | "f" | "false" | "n" | "no" | "off" => Some(false),
-            _ => None,
-        },
+        (Value::Str(text), Coerce::Lax) => lax::bool_of_text(text),
         _ => None,
     }
 }
@@ -143,11 +140,8 @@ pub fn as_int(node: &Node, coerce: Coerce) -> Option<i64> {
     match (&node.value, coerce) {
         (Value::Int(value), _) => Some(*value),
         (Value::Bool(value), Coerce::Lax) => Some(i64::from(*value)),
-        (Value::Float(value), Coerce::Lax) => whole(*value),
-        (Value::Str(text), Coerce::Lax) => {
-            let text = text.trim();
-            text.parse().ok().or_else(|| whole(text.strip_suffix(".0")?.parse().ok()?))
-        }
+        (Value::Float(value), Coerce::Lax) => lax::int_of_float(*value),
+        (Value::Str(text), Coerce::Lax) => i64::try_from(lax::int_of_text(text)?).ok(),
         _ => None,
     }
 }
@@ -158,18 +152,11 @@ pub fn as_float(node: &Node, coerce: Coerce) -> Option<f64> {
     match (&node.value, coerce) {
         (Value::Float(value), _) => Some(*value),
         (Value::Int(value), _) => Some(*value as f64),
-        (Value::Big(value), _) => value.to_string().parse().ok(),
+        (Value::Big(value), _) => lax::float_of_big(value),
         (Value::Bool(value), Coerce::Lax) => Some(f64::from(u8::from(*value))),
-        (Value::Str(text), Coerce::Lax) => text.trim().parse().ok(),
+        (Value::Str(text), Coerce::Lax) => lax::float_of_text(text),
         _ => None,
     }
-}
-
-/// The whole number that a float is exactly.
-#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
-fn whole(value: f64) -> Option<i64> {
-    let in_range = value.fract() == 0.0 && value.abs() < 9.0e18;
-    in_range.then_some(value as i64)
 }
 
 #[cfg(test)]
@@ -208,7 +195,7 @@ mod tests {
             key: Key::string(key, span(at)),
             value: Node::new(value, span(at)),
         };
-        let entries = entries.into_iter().enumerate().map(entry).collect();
+        let entries: Vec<_> = entries.into_iter().enumerate().map(entry).collect();
         Node::new(Value::Map(Map::from(entries)), span(99))
     }
 

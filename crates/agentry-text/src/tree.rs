@@ -1,6 +1,8 @@
 //! The one tree that YAML, TOML, JSON and ACL are read into: scalars, lists and maps, each with the
 //! bytes it came from. The raw text of a scalar is what [`crate::Source::slice`] gives for its span.
 
+use std::collections::HashMap;
+
 use num_bigint::BigInt;
 
 use crate::data::Data;
@@ -235,8 +237,10 @@ impl Map {
     /// The map without its places; of a key that was written twice, the last value in the first place.
     pub fn to_data(&self) -> Data {
         let mut entries: Vec<(String, Data)> = Vec::with_capacity(self.entries.len());
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(self.entries.len());
         for Entry { key, value } in &self.entries {
-            match entries.iter_mut().find(|(name, _)| *name == key.text) {
+            let place = *places.entry(&key.text).or_insert(entries.len());
+            match entries.get_mut(place) {
                 Some((_, slot)) => *slot = value.to_data(),
                 None => entries.push((key.text.clone(), value.to_data())),
             }

@@ -1,1 +1,37 @@
-fn main() {}
+//! The program: arguments, the real world, printing, exit codes. The only room that prints or exits.
+
+mod args;
+mod command;
+mod disk;
+mod output;
+mod progress;
+mod save;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Args, Command};
+use crate::output::Exit;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Check(args) => command::check::run(&args),
+        Command::Show(args) => command::show::run(&args),
+        Command::Hash(args) => command::hash::run(&args),
+        Command::Convert(args) => command::convert::run(&args),
+        Command::New(args) => command::new::run(&args),
+        Command::Schema(args) => command::schema::run(&args),
+        Command::Rules(args) => command::rules::run(&args),
+        Command::Completions(args) => command::shell::completions(&args),
+        Command::Man(args) => command::shell::man(&args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::complain(&failure);
+            Exit::Usage.into()
+        }
+    }
+}

@@ -1,28 +1,105 @@
-//! Placeholder.
+//! Manifests: one YAML file `NAME.agent`, or a directory with `agent.yaml`, `SOUL.md` and `RULES.md`.
+//! Read as YAML 1.1 and with lax scalars, because that is what the format's reference does and what
+//! the `ag1:` hash is taken of ([`ag1`]).
+//!
+//! ```text
+//! apiVersion                        settings.apiVersion, unless agent/v1
+//! name, version, author, license    name, version, author, license
+//! description, tags                 description, tags
+//! base, merge                       base, merge
+//! model                             model
+//! auth.strategy                     auth.strategy
+//! auth.providers.X.from             auth.providers.X
+//! skills[]                          skills[]: a name, or {name, optional, …options}
+//! tools.mcp[]                       tools.mcp[]: a name, {name, command, …}, or {name: {…options}}
+//! tools.mcp[].transport             http is streamable-http, sse is http
+//! tools.native                      tools.native
+//! memory                            memory
+//! behavior.persona                  role
+//! behavior.traits                   traits
+//! behavior.temperature, on_error    temperature, on_error
+//! behavior.max_steps                max_turns
+//! behavior.system_override          system_override
+//! expose, agents, pipeline          expose, agents, pipeline
+//! trust (with hosts)                trust
+//! observability                     budget
+//! extensions, x-…                   extensions
+//! soul, SOUL.md                     system
+//! rules, RULES.md                   rules
+//! skills/, memory/                  skill_packs, memories
+//! ```
 
-use agentry_model::{Agent, Format};
-use agentry_text::Findings;
+mod ambiguous;
+mod canonical;
+mod check;
+mod defaults;
+pub mod fields;
+mod hash;
+mod keys;
+mod load;
+mod packs;
+mod read;
+mod reference;
+pub mod rules;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod tools;
+mod unknown;
+mod write;
+mod write_parts;
 
-use crate::{FormatInfo, Package, Target, Written};
+pub use hash::{Hash, ag1, try_ag1};
+pub use schema::Refusal;
+
+use agentry_model::Format;
+
+use crate::FormatInfo;
+
+/// The only version of the format so far; written first, and understood where nothing is written.
+const API_VERSION: &str = "agent/v1";
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::Manifest,
-    title: "",
-    documents: &[],
-    rules: &[],
-    carries: &[],
-    read,
-    write,
-    defaults,
+    title: "agent manifest",
+    documents: &[("NAME.agent or agent.yaml", &fields::MANIFEST)],
+    rules: rules::RULES,
+    carries: &[
+        "name",
+        "description",
+        "version",
+        "author",
+        "license",
+        "tags",
+        "role",
+        "base",
+        "merge",
+        "system",
+        "rules",
+        "system_override",
+        "traits",
+        "model.capability",
+        "model.preferred",
+        "model.fallback",
+        "model.context",
+        "auth",
+        "temperature",
+        "max_turns",
+        "on_error",
+        "budget",
+        "trust",
+        "skills",
+        "tools.native",
+        "tools.mcp",
+        "memory",
+        "expose",
+        "agents",
+        "pipeline",
+        "extensions",
+    ],
+    read: read::read,
+    write: write::write,
+    defaults: defaults::defaults,
 };
-
-fn read(_: &mut Package<'_>, _: &mut Findings) -> Agent {
-    Agent::default()
-}
-
-fn write(_: &Agent, _: &Target) -> Written {
-    Written::default()
-}
-
-fn defaults(_: &mut Agent) {}

@@ -60,5 +60,49 @@ pub fn parse(source: &Source, findings: &mut Findings) -> Node {
 
 /// Writes `data`, indented by two spaces, with a line end at the end.
 pub fn emit(data: &Data) -> String {
-    format!("{:#}\n", data.to_json())
+    let mut out = String::new();
+    write(data, 0, &mut out);
+    out.push('\n');
+    out
+}
+
+/// Writes one value; `serde_json` spells scalars, except whole numbers that it has no type for.
+fn write(data: &Data, depth: usize, out: &mut String) {
+    match data {
+        Data::List(items) if !items.is_empty() => {
+            block(items.iter().map(|item| (None, item)), ('[', ']'), depth, out);
+        }
+        Data::Map(entries) if !entries.is_empty() => {
+            let entries = entries.iter().map(|(key, value)| (Some(key.as_str()), value));
+            block(entries, ('{', '}'), depth, out);
+        }
+        Data::Big(value) => out.push_str(&value.to_string()),
+        other => out.push_str(&other.to_json().to_string()),
+    }
+}
+
+fn block<'a>(
+    items: impl Iterator<Item = (Option<&'a str>, &'a Data)>,
+    (open, close): (char, char),
+    depth: usize,
+    out: &mut String,
+) {
+    let line = |depth: usize, out: &mut String| {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
+    };
+    out.push(open);
+    for (at, (key, value)) in items.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        line(depth + 1, out);
+        if let Some(key) = key {
+            out.push_str(&serde_json::Value::from(key).to_string());
+            out.push_str(": ");
+        }
+        write(value, depth + 1, out);
+    }
+    line(depth, out);
+    out.push(close);
 }

@@ -1,10 +1,10 @@
 use num_bigint::BigInt;
 use proptest::prelude::*;
 
-use super::{emit, parse};
+use super::{RULES, emit, parse};
 use crate::data::Data;
 use crate::limits;
-use crate::probe::{maps, probe, scalars, soup};
+use crate::probe::{check_examples, maps, probe, scalars, soup};
 
 #[test]
 fn values_keep_their_places() {
@@ -88,7 +88,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
             &["1:2 `True` needs double quotes", "1:8 `yes` needs double quotes"],
             r#"["True","yes"]"#,
         ),
-        ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 `a` is written twice"], r#"{"a":3,"b":2}"#),
+        ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 the key `a` is here twice"], r#"{"a":3,"b":2}"#),
         ("[1, @@ 2]", &["1:5 `@@` has no meaning in JSON"], "[1,2]"),
         ("[,1]", &["1:2 `,` where a value should be"], "[1]"),
         (
@@ -139,8 +139,9 @@ fn depth_and_size_are_limited() {
     for (text, problems) in cases {
         assert_eq!(probe(parse, &text).problems(), problems, "{text:.20}");
     }
-    for text in ["[".repeat(1 << 20), "@ ".repeat(1 << 19), "\"".repeat(1 << 20)] {
-        assert!(probe(parse, &text).findings.iter().count() <= 101, "{text:.20}");
+    for text in ["[", "@ ", "\"", "{\"a\":", "[,", "1 ", "}", "/*", "//\n", "{1", "\\u"] {
+        let seen = probe(parse, &text.repeat((1 << 18) / text.len()));
+        assert!(seen.findings.iter().count() <= 101, "{text}");
     }
 }
 
@@ -153,6 +154,11 @@ fn data_is_written_for_people() {
     ]);
     let text = "{\n  \"name\": \"helper\",\n  \"tags\": [\n    \"a\"\n  ],\n  \"none\": []\n}\n";
     assert_eq!(emit(&data), text);
+}
+
+#[test]
+fn examples_show_their_rule() {
+    check_examples(parse, RULES, "json");
 }
 
 proptest! {

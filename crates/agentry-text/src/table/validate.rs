@@ -84,6 +84,10 @@ impl Walk<'_> {
         }
         if table.unknown == Unknown::Error {
             found.severity = crate::Severity::Error;
+            if found.hint.is_none() {
+                let names: Vec<_> = table.names().collect();
+                found.hint(format!("use one of {}", listed(&names)));
+            }
         }
     }
 
@@ -93,11 +97,21 @@ impl Walk<'_> {
             self.findings.add(&EXCLUDED_FIELD, entry.key.span, message).hint("remove it");
             return;
         }
-        let optional_scalar = field.kind.is_scalar() && field.need != Need::Required;
-        if entry.value.value == Value::Null && (optional_scalar || field.need == Need::Required) {
+        if entry.value.value == Value::Null && self.may_be_null(field) {
             return;
         }
         self.value(field.name, &field.kind, &entry.value);
+    }
+
+    /// Whether null says no more than leaving the field out; for a required one that is said elsewhere.
+    /// The manifest's reference takes null only where there is no default.
+    fn may_be_null(&self, field: &Field) -> bool {
+        let scalar_default = || field.kind.is_scalar() && self.coerce == Coerce::Strict;
+        match field.need {
+            Need::Required | Need::Excluded(_) => true,
+            Need::Optional => field.kind.is_scalar(),
+            Need::Default(_) => scalar_default(),
+        }
     }
 
     fn value(&mut self, name: &str, kind: &'static Kind, node: &Node) {

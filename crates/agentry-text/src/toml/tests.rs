@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::{emit, parse};
+use super::{RULES, emit, parse};
 use crate::data::Data;
 use crate::limits;
-use crate::probe::{maps, probe, scalars, sorted, soup};
+use crate::probe::{check_examples, maps, probe, scalars, sorted, soup};
 use crate::tree::Value;
 
 #[test]
@@ -20,11 +20,7 @@ fn values_keep_their_places() {
             r#"{"a":[1000,255,-25.0,true]}"#,
             &["/a/0: 1_000", "/a/1: 0xff", "/a/2: -2.5e1", "/a/3: true"],
         ),
-        (
-            "a = 99999999999999999999",
-            r#"{"a":99999999999999999999}"#,
-            &["/a: 99999999999999999999"],
-        ),
+        ("a = 99999999999999999999", r#"{"a":1e+20}"#, &["/a: 99999999999999999999"]),
         ("a = { b = 1, }", r#"{"a":{"b":1}}"#, &["/a/b: 1"]),
         ("'x y'.\"z\" = 1", r#"{"x y":{"z":1}}"#, &["/'x y'/\"z\": 1"]),
         ("a = \"\"\"\n  x\n\"\"\"", r#"{"a":"  x\n"}"#, &["/a: \"\"\"\n  x\n\"\"\""]),
@@ -70,10 +66,10 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("a = {b = 1", &["1:11 the table is not closed"], r#"{"a":{"b":1}}"#),
         ("[a", &["1:3 the header is not closed"], r#"{"a":{}}"#),
         ("[a] b = 1", &["1:5 `b` follows on the same line"], r#"{"a":{}}"#),
-        ("a = 1\na = 2", &["2:1 `a` is written twice"], r#"{"a":1}"#),
-        ("[a]\nb=1\n[a]\nc=1", &["3:2 `a` is written twice"], r#"{"a":{"b":1,"c":1}}"#),
+        ("a = 1\na = 2", &["2:1 the key `a` is here twice"], r#"{"a":1}"#),
+        ("[a]\nb=1\n[a]\nc=1", &["3:2 the key `a` is here twice"], r#"{"a":{"b":1,"c":1}}"#),
         ("a = 1\n[a.b]", &["2:2 `a` has a value already"], r#"{"a":1}"#),
-        ("a = [1]\n[[a]]", &["2:3 `a` is written twice"], r#"{"a":[1]}"#),
+        ("a = [1]\n[[a]]", &["2:3 the key `a` is here twice"], r#"{"a":[1]}"#),
         ("a = \"\\q\"", &["1:7 this is no escape of TOML"], r#"{"a":"\\q"}"#),
         ("a = \"\\u12\"", &["1:10 the escape has too few digits"], "{\"a\":\"\u{fffd}\"}"),
         ("a = \"x\u{1}\"", &["1:7 the string holds a raw control character"], r#"{"a":"x\u0001"}"#),
@@ -91,7 +87,7 @@ fn every_problem_is_found_and_the_rest_is_read() {
         ("}\na = 1", &["1:1 `}` where a key should be"], r#"{"a":1}"#),
         (
             "a = 1\n@@\nb = 2\nc\nb = 3",
-            &["2:1 `@@` has no value", "4:1 `c` has no value", "5:1 `b` is written twice"],
+            &["2:1 `@@` has no value", "4:1 `c` has no value", "5:1 the key `b` is here twice"],
             r#"{"a":1,"b":2}"#,
         ),
         (
@@ -204,6 +200,11 @@ url = "x"
 [[servers]]
 "#;
     assert_eq!(emit(&data), text);
+}
+
+#[test]
+fn examples_show_their_rule() {
+    check_examples(parse, RULES, "toml");
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //! becomes null, and reading stops at the first value too many.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
@@ -11,10 +11,10 @@ use super::Version;
 use super::maps::MapFrame;
 use super::places::Places;
 use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
-use super::{scalar, syntax};
+use super::{scalar, strict, syntax};
 use crate::diagnostic::Findings;
 use crate::limits;
-use crate::source::FileId;
+use crate::source::{FileId, Span};
 use crate::tree::{Node, Value};
 use crate::tree_rules::{TOO_DEEP, TOO_MANY_VALUES};
 
@@ -24,6 +24,8 @@ pub(super) struct Input<'t> {
     pub(super) file: FileId,
     pub(super) base: usize,
     pub(super) version: Version,
+    /// Whether the text goes on after what may be read; a complaint would be about the cut.
+    pub(super) is_cut: bool,
 }
 
 /// What came of reading.
@@ -53,10 +55,10 @@ pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
             }
         }
     }
-    if let Some(error) = &error {
-        builder.report_error(error);
-    } else if !builder.stopped {
-        builder.pass(input.text.len()..input.text.len());
+    match &error {
+        Some(error) if !input.is_cut => builder.report_error(error),
+        None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
+        _ => {}
     }
     let node = builder.finish();
     Outcome { node, findings: builder.findings, error }
@@ -111,6 +113,8 @@ pub(super) struct Builder<'t> {
     /// Finished values by the number of their anchor; kept only if there are aliases.
     anchors: HashMap<usize, (Node, Cost)>,
     has_aliases: bool,
+    /// The anchors so far, where a name may be used once.
+    pub(super) anchor_names: HashSet<&'t str>,
     spent: Cost,
     kept: Cost,
     /// How many lists and maps are open inside one that is too deep.
@@ -122,7 +126,7 @@ pub(super) struct Builder<'t> {
 
 impl<'t> Builder<'t> {
     fn new(input: &Input<'t>) -> Self {
-        let Input { text, file, base, version } = *input;
+        let Input { text, file, base, version, .. } = *input;
         Self {
             places: Places::new(text, file, base),
             version,
@@ -133,6 +137,7 @@ impl<'t> Builder<'t> {
             documents: 0,
             anchors: HashMap::new(),
             has_aliases: text.contains('*'),
+            anchor_names: HashSet::new(),
             spent: Cost::default(),
             kept: Cost::default(),
             skipped: 0,
@@ -148,6 +153,9 @@ impl<'t> Builder<'t> {
             Event::DocumentStart(explicit) => self.document(explicit, range),
             _ if self.skipped > 0 => self.skip(&event, range),
             Event::Scalar(text, style, anchor, tag) => {
+                if anchor > 0 {
+                    self.check_anchor(self.cursor);
+                }
                 let (node, cost) = self.scalar(text, style, tag.as_deref(), range);
                 self.attach(node, cost, anchor)
             }
@@ -199,20 +207,20 @@ impl<'t> Builder<'t> {
 
     /// Moves on to the end of `range`; what lies before it may not hold a tab in YAML 1.1.
     pub(super) fn pass(&mut self, range: Range<usize>) {
-        if self.watch_tabs
-            && let Some(tab) = self.places.tab(self.cursor..range.start)
-        {
-            self.report_tab(tab);
-        }
+        self.check_tabs(self.cursor..range.start);
         self.cursor = self.cursor.max(range.end);
     }
 
-    fn report_tab(&mut self, at: usize) {
-        self.watch_tabs = false;
-        let span = self.places.span(at..at + 1);
-        self.findings
-            .add(&YAML_SYNTAX, span, "a tab cannot stand between values")
-            .hint("use spaces");
+    fn check_tabs(&mut self, range: Range<usize>) {
+        if !self.watch_tabs {
+            return;
+        }
+        if let Some(at) = self.places.tab(range) {
+            self.watch_tabs = false;
+            let span = self.places.span(at..at + 1);
+            let message = "a tab cannot stand between values";
+            self.findings.add(&YAML_SYNTAX, span, message).hint("use spaces");
+        }
     }
 
     fn scalar(
@@ -226,15 +234,23 @@ impl<'t> Builder<'t> {
         let missing = style == ScalarStyle::Plain
             && (text.is_empty() || text == "~" && self.places.slice(range.clone()) != "~");
         let text = if missing { Cow::Borrowed("") } else { text };
+        let end = range.end;
         let range = self.scalar_range(style, missing, range);
         self.pass(range.clone());
-        let plain = style == ScalarStyle::Plain && tag.is_none();
-        if self.watch_tabs
-            && style == ScalarStyle::Plain
-            && let Some(tab) = self.places.slice(range.clone()).find('\t')
-        {
-            self.report_tab(range.start + tab);
+        if self.expects_key() {
+            self.check_key(before, &range);
         }
+        if style == ScalarStyle::Plain && !missing {
+            self.check_plain(&range);
+            self.check_tabs(range.clone());
+        }
+        let plain = style == ScalarStyle::Plain && tag.is_none();
+        let text = match text {
+            Cow::Owned(text) if strict::is_block(style) => {
+                Cow::Owned(self.chomped(text, range.start..end))
+            }
+            text => text,
+        };
         let cost = Cost { values: 1, bytes: text.len(), height: 0 };
         self.spent.values += usize::from(!self.expects_key());
         let value = match tag {
@@ -289,6 +305,7 @@ impl<'t> Builder<'t> {
 
     fn alias(&mut self, id: usize, range: Range<usize>) -> ControlFlow<()> {
         self.pass(range.clone());
+        self.check_name(&range);
         let span = self.places.span(range);
         let Some((node, cost)) = self.anchors.get(&id) else {
             self.findings.add(&YAML_SYNTAX, span, "the alias stands inside of its own anchor");
@@ -308,9 +325,10 @@ impl<'t> Builder<'t> {
         self.attach(node, cost, 0)
     }
 
-    fn stop_at_limit(&mut self, span: crate::source::Span) -> ControlFlow<()> {
-        let message = format!("the document holds more than {} values", limits::NODES);
-        self.findings.add(&TOO_MANY_VALUES, span, message);
+    fn stop_at_limit(&mut self, span: Span) -> ControlFlow<()> {
+        if !self.stopped {
+            self.findings.add(&TOO_MANY_VALUES, span, too_many_values());
+        }
         self.stopped = true;
         ControlFlow::Break(())
     }
@@ -330,6 +348,9 @@ impl<'t> Builder<'t> {
             }
             _ => range.start,
         };
+        if anchor > 0 {
+            self.check_anchor(self.cursor);
+        }
         let dropped =
             tag.is_some_and(|tag| self.refuses(tag, matches!(kind, Kind::List(_)), start));
         self.pass(start..start + usize::from(bracketed));
@@ -394,12 +415,11 @@ impl<'t> Builder<'t> {
     }
 
     /// Where the innermost open bracket stands.
-    fn open_bracket(&self) -> Option<usize> {
+    pub(super) fn open_bracket(&self) -> Option<usize> {
         self.stack.iter().rev().find(|frame| frame.bracketed).map(|frame| frame.start)
     }
 
     fn report_error(&mut self, error: &ScanError) {
-        self.stopped = true;
         let at = self.places.byte(*error.marker());
         let place = syntax::Place { places: &self.places, at, bracket: self.open_bracket() };
         syntax::report(error, &place, self.cursor, &mut self.findings);
@@ -419,4 +439,8 @@ impl<'t> Builder<'t> {
 
 fn too_deep() -> String {
     format!("the value is nested more than {} deep", limits::DEPTH)
+}
+
+pub(super) fn too_many_values() -> String {
+    format!("the document holds more than {} values", limits::NODES)
 }

@@ -4,6 +4,11 @@
 
 use saphyr_parser::ScanError;
 
+use crate::limits;
+
+/// The most indicators between brackets: a value has a comma, a colon and two brackets at most.
+const MOST_INDICATORS: usize = 4 * limits::NODES;
+
 /// Whether joining lines may help against `error`.
 pub(super) fn may_mend(error: &ScanError) -> bool {
     error.info().contains("invalid indentation")
@@ -11,19 +16,48 @@ pub(super) fn may_mend(error: &ScanError) -> bool {
 
 /// The text with lines joined that YAML does not need apart. Characters keep their count.
 pub(super) fn joined(text: &str) -> String {
-    let mut joiner = Joiner { rest: text, out: String::with_capacity(text.len()) };
-    while !joiner.rest.is_empty() {
-        joiner.line();
-    }
+    let mut joiner = Joiner::new(text);
+    joiner.lines();
     joiner.out
+}
+
+/// Where there are more values between brackets than a document may have. The parser holds all of
+/// them in memory before it gives the first, so it must not see them.
+pub(super) fn excess(text: &str) -> Option<usize> {
+    if text.bytes().filter(|byte| b"[]{},:".contains(byte)).count() <= MOST_INDICATORS {
+        return None;
+    }
+    let mut joiner = Joiner::new(text);
+    joiner.lines();
+    joiner.excess
 }
 
 struct Joiner<'t> {
     rest: &'t str,
     out: String,
+    indicators: usize,
+    excess: Option<usize>,
+    /// How many bytes the text has.
+    length: usize,
 }
 
 impl<'t> Joiner<'t> {
+    fn new(text: &'t str) -> Self {
+        let out = String::with_capacity(text.len());
+        Self { rest: text, out, indicators: 0, excess: None, length: text.len() }
+    }
+
+    fn lines(&mut self) {
+        while !self.rest.is_empty() {
+            self.line();
+        }
+    }
+
+    /// How many bytes of the text were read.
+    fn done(&self) -> usize {
+        self.length - self.rest.len()
+    }
+
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }
@@ -49,6 +83,9 @@ impl<'t> Joiner<'t> {
         self.keep_while(|found| matches!(found, ' ' | '\t' | '\n' | '\r'));
         let line =
             self.out.rfind(['\n', '\r']).map_or(0, |at| at + 1).max(start.min(self.out.len()));
+        if self.rest.starts_with("--- ") {
+            self.keep(4);
+        }
         let mut parent = self.out.len() - line;
         while self.rest.starts_with("- ") || self.rest.starts_with("? ") {
             parent = self.out.len() - line;
@@ -67,10 +104,10 @@ impl<'t> Joiner<'t> {
 
     /// A value or a key, up to its end or to the end of the line.
     fn value(&mut self, parent: usize) {
-        self.keep_while(|found| found == ' ');
+        self.keep_while(|found| matches!(found, ' ' | '\t'));
         while matches!(self.peek(), Some('!' | '&')) {
             self.keep_while(|found| !found.is_whitespace());
-            self.keep_while(|found| found == ' ');
+            self.keep_while(|found| matches!(found, ' ' | '\t'));
         }
         match self.peek() {
             Some('[' | '{') => self.brackets(),
@@ -130,6 +167,7 @@ impl<'t> Joiner<'t> {
             match found {
                 '[' | '{' => depth += 1,
                 ']' | '}' => depth = depth.saturating_sub(1),
+                ',' | ':' => {}
                 '"' | '\'' if self.out.trim_end_matches(' ').ends_with(['[', '{', ',', ':']) => {
                     self.quotes();
                     continue;
@@ -138,9 +176,18 @@ impl<'t> Joiner<'t> {
                     self.gap();
                     continue;
                 }
-                _ => {}
+                _ => {
+                    self.keep(found.len_utf8());
+                    continue;
+                }
             }
-            self.keep(found.len_utf8());
+            if self.indicators == MOST_INDICATORS {
+                self.excess = Some(self.done());
+                self.keep(self.rest.len());
+                return;
+            }
+            self.indicators += 1;
+            self.keep(1);
             if depth == 0 {
                 return;
             }
@@ -188,5 +235,18 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(joined(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn too_many_values_between_brackets_are_found_before_the_parser_sees_them() {
+        let many = "1,".repeat(limits::NODES * 5);
+        for (before, after) in [("a: [", "]"), ("--- [", ""), ("- - {", ""), ("a:\n  [", "")] {
+            let text = format!("{before}{many}{after}");
+            let at = excess(&text);
+            assert!(at.is_some_and(|at| at > limits::NODES && at < text.len()), "{before}");
+        }
+        assert_eq!(excess(&format!("a: |\n  [{many}]\n")), None);
+        assert_eq!(excess(&format!("a: \"[{many}]\"\n")), None);
+        assert_eq!(excess("a: [1, 2]"), None);
     }
 }

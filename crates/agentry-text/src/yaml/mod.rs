@@ -1,8 +1,8 @@
 //! YAML: read into the one tree, and written from plain data.
 //!
-//! The parser gives events; [`build`] makes the tree of them, [`scalar`] says what a plain word is,
-//! [`syntax`] says in our own words what the parser did not like, and [`flow`] lets brackets close
-//! where people write them. [`emit`](emit()) goes the other way.
+//! The parser gives events; `build` makes the tree of them, `scalar` says what a plain word is,
+//! `syntax` says in our own words what the parser did not like, `strict` refuses what it should not
+//! have liked, and `flow` lets brackets close where people write them. [`emit()`] goes the other way.
 
 mod build;
 mod characters;
@@ -13,6 +13,7 @@ mod maps;
 mod places;
 mod rules;
 mod scalar;
+mod strict;
 mod syntax;
 mod tags;
 #[cfg(test)]
@@ -21,8 +22,9 @@ mod tests;
 use std::ops::Range;
 
 use crate::diagnostic::Findings;
-use crate::source::Source;
+use crate::source::{Source, Span};
 use crate::tree::Node;
+use crate::tree_rules::TOO_MANY_VALUES;
 
 pub use emit::emit;
 pub use rules::{RULES, YAML_DOCUMENTS, YAML_SYNTAX, YAML_TAG};
@@ -47,15 +49,23 @@ pub fn parse(
 ) -> Node {
     let part = source.text.get(range.clone()).unwrap_or("");
     let forbidden = characters::first_forbidden(part, version);
-    let text = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
-    let input = build::Input { text, file: source.id, base: range.start, version };
+    let allowed = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
+    let excess = flow::excess(allowed);
+    let text = allowed.get(..excess.unwrap_or(allowed.len())).unwrap_or(allowed);
+    let is_cut = text.len() < part.len();
+    let input = build::Input { text, file: source.id, base: range.start, version, is_cut };
     let mut outcome = build::read(&input, text);
     if outcome.error.as_ref().is_some_and(flow::may_mend) {
         outcome = build::read(&input, &flow::joined(text));
     }
-    findings.extend(outcome.findings);
-    if let Some(at) = forbidden {
-        characters::report(source, range.start + at, findings);
+    match (excess, forbidden) {
+        (Some(at), _) => {
+            let span = Span::new(source.id, range.start + at, range.start + at + 1);
+            findings.add(&TOO_MANY_VALUES, span, build::too_many_values());
+        }
+        (None, Some(at)) => characters::report(source, range.start + at, findings),
+        (None, None) => {}
     }
+    findings.extend(outcome.findings);
     outcome.node
 }

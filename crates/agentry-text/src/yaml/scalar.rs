@@ -1,4 +1,4 @@
-//! What a plain scalar is: the core schema of YAML 1.2, and YAML 1.1 exactly as PyYAML's safe
+//! What a plain scalar is: the core schema of YAML 1.2, and YAML 1.1 exactly as `PyYAML`'s safe
 //! loader reads it, because hashes of manifests depend on its every corner.
 
 use num_bigint::BigInt;
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// The first column was read by PyYAML 6.0.3.
+    /// The first column was read by `PyYAML` 6.0.3.
     const TABLE: &[(&str, &str, &str)] = &[
         ("", "null", "null"),
         ("~", "null", "null"),

@@ -88,6 +88,11 @@ impl Place<'_, '_> {
             let name = self.places.slice(range.clone()).trim_start_matches('*');
             return Problem::new(range.clone(), format!("no anchor is called `{name}`"));
         }
+        if has("handle wasn't declared") {
+            let range = self.at..self.places.word_end(self.at);
+            let written = self.places.slice(range.clone());
+            return Problem::new(range.clone(), format!("the tag `{written}` is not known here"));
+        }
         if has("simple key expect") {
             return self.missing_colon();
         }
@@ -227,10 +232,10 @@ impl Place<'_, '_> {
     /// Mistakes of block style.
     fn indented(&self, info: &str) -> Option<Problem> {
         let has = |part: &str| info.contains(part);
-        let word = || self.at..self.places.line_end(self.at).max(self.at);
-        if has("directive") || has("TAG") || has("document start") && self.starts_with("%") {
+        let rest = self.at..self.places.line_end(self.at).max(self.at);
+        if let Some(line) = self.directive(info) {
             let message = "a line that starts with `%` is a directive of YAML";
-            return Some(Problem::new(word(), message).hint("quote the text"));
+            return Some(Problem::new(line, message).hint("quote the text"));
         }
         if self.bracket.is_some() {
             return None;
@@ -240,25 +245,43 @@ impl Place<'_, '_> {
             return Some(Problem::new(self.character(), message).hint("start it in the next line"));
         }
         if has("in block scalar") {
-            return Some(Problem::new(
-                word(),
-                "the line is indented less than the first of its text",
-            ));
+            let message = "the line is indented less than the first of its text";
+            return Some(Problem::new(rest, message));
         }
         if has("block scalar") {
-            let range = self.at..self.places.line_end(self.at);
             let message = "nothing but `-`, `+` or a number may follow `|` or `>`";
-            return Some(Problem::new(range, message).hint("start the text in the next line"));
+            return Some(Problem::new(rest, message).hint("start the text in the next line"));
         }
         let misplaced = has("indentation")
             || has("expected key")
             || has("'-' indicator")
             || has("<document start>")
             || has("mapping keys are not allowed");
-        let outside =
-            self.at < self.places.text.len() && !self.starts_with("]") && !self.starts_with("}");
-        (misplaced && outside)
-            .then(|| Problem::new(word(), "the line is not indented like the lines it belongs to"))
+        let closes = self.starts_with("]") || self.starts_with("}");
+        if !misplaced || closes || rest.is_empty() {
+            return None;
+        }
+        let before = self.places.slice(self.places.line_start(self.at)..self.at);
+        let message = if before.trim().is_empty() {
+            "the line is not indented like the lines it belongs to"
+        } else {
+            "there is text after the end of the value"
+        };
+        Some(Problem::new(rest, message))
+    }
+
+    /// The line of a directive, if that is what `info` complains about.
+    fn directive(&self, info: &str) -> Option<Range<usize>> {
+        let at = if info.contains("document start") {
+            let text = self.places.text;
+            let first = text.len() - text.trim_start().len();
+            self.places.slice(first..self.at).starts_with('%').then_some(first)?
+        } else if info.contains("directive") || info.contains("TAG") {
+            self.places.line_start(self.at)
+        } else {
+            return None;
+        };
+        Some(at..self.places.line_end(at))
     }
 
     fn starts_with(&self, text: &str) -> bool {
@@ -273,6 +296,10 @@ impl Place<'_, '_> {
                 Problem::new(range, "`#` starts a comment only after a space")
                     .hint("add a space before it, or quote the value"),
             );
+        }
+        if info.contains("may not precede") {
+            let range = self.at..self.at + 1;
+            return Some(Problem::new(range, "`:` needs a space after it").hint("add a space"));
         }
         let bracket = self.bracket.or_else(|| {
             let next = self.places.seek(read, b"[{", b":-?,")?;
@@ -293,6 +320,9 @@ impl Place<'_, '_> {
             ));
         }
         let close = if shown == "[" { "]" } else { "}" };
+        if info.contains("node content") && self.starts_with(",") {
+            return Some(Problem::new(self.character(), "there is no value before this `,`"));
+        }
         let found = self.places.slice(self.character());
         Some(Problem::new(self.character(), format!("expected `,` or `{close}`, found `{found}`")))
     }

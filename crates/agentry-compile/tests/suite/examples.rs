@@ -1,0 +1,90 @@
+//! Every rule is documented by a bad and a good example; here they are run.
+
+use std::collections::BTreeSet;
+
+use agentry_compile::text::Rule;
+use agentry_compile::{MemoryWorld, registry};
+
+use crate::world::findings;
+
+#[test]
+fn the_bad_example_breaks_its_rule() {
+    let wrong: Vec<String> = registry()
+        .iter()
+        .filter_map(|rule| {
+            let found = findings(&MemoryWorld::new(rule.bad.files()));
+            let hit = found.iter().any(|finding| finding.code == rule.code);
+            let lines: Vec<_> = found.into_iter().map(|finding| finding.line).collect();
+            (!hit).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "bad examples that do not break their rule:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_bad_example_breaks_no_other_rule() {
+    let wrong: Vec<String> = registry()
+        .iter()
+        .filter_map(|rule| {
+            let found = findings(&MemoryWorld::new(rule.bad.files()));
+            let other = |finding: &crate::world::Finding| finding.code != rule.code;
+            let lines: Vec<_> =
+                found.into_iter().filter(other).map(|finding| finding.line).collect();
+            (!lines.is_empty()).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "bad examples that break more than their rule:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn the_good_example_is_clean() {
+    let wrong: Vec<String> = registry()
+        .iter()
+        .filter_map(|rule| {
+            let world = MemoryWorld::new(rule.good.files());
+            let found = findings(&world);
+            let none = crate::world::agents(&world).is_empty();
+            let lines: Vec<_> = found.into_iter().map(|finding| finding.line).collect();
+            (none || !lines.is_empty()).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
+        })
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "good examples with findings, or that are no agents:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn codes_and_names_are_unique_and_well_formed() {
+    let mut codes = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for Rule { code, name, why, .. } in registry() {
+        assert!(codes.insert(code), "{code} twice");
+        assert!(names.insert(name), "{name} twice");
+        assert!(code.len() == 6 && code.starts_with("AG"), "{code}");
+        assert!(name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-')), "{name}");
+        assert!(
+            why.ends_with('.') && why.starts_with(|c: char| c.is_uppercase() || c == '`'),
+            "{code}: {why}"
+        );
+    }
+    assert!(codes.len() >= 60, "only {} rules", codes.len());
+}
+
+#[test]
+fn messages_are_lower_case_without_a_full_stop() {
+    for rule in registry() {
+        for finding in findings(&MemoryWorld::new(rule.bad.files())) {
+            let message = &finding.message;
+            let first = message.chars().next().unwrap_or(' ');
+            let acronym = message.chars().take(2).all(char::is_uppercase);
+            assert!(!first.is_uppercase() || acronym, "{}: {message}", finding.code);
+            assert!(!message.ends_with('.'), "{}: {message}", finding.code);
+        }
+    }
+}

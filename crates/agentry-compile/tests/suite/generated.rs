@@ -1,0 +1,166 @@
+//! The generated reference. A stale page is rewritten, then the test fails: look at it, commit it,
+//! run again.
+
+use std::path::PathBuf;
+
+use agentry_compile::formats::{FORMATS, FormatInfo, convert};
+use agentry_compile::model::{Format, LossKind, tree};
+use agentry_compile::registry;
+use agentry_compile::text::{Data, Example, Rule, schema, table};
+
+use crate::arbitrary::full_agent;
+use crate::round_trip::targets;
+
+#[expect(clippy::disallowed_methods, reason = "tests write the pages they check")]
+fn current(page: &str, text: &str) {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
+        std::fs::write(&path, text).expect("a writable folder");
+        panic!("{page} was stale; it has been rewritten");
+    }
+}
+
+#[test]
+fn generated_rules() {
+    let mut page = "# Rules\n\nEvery finding has a code that never changes its meaning. \
+        `agentry rules NAME` prints the same text. A rule is silenced in place by\n\
+        `# agentry: allow(rule-name) the reason`, or for a workspace in `agentry.toml`:\n\n\
+        ```toml\n[check]\nseverity = { no-description = \"off\" }\n```\n\n"
+        .to_owned();
+    page.push_str("| code | rule | severity |\n| --- | --- | --- |\n");
+    for Rule { code, name, severity, .. } in registry() {
+        page.push_str(&format!("| {code} | [`{name}`](#{name}) | {severity} |\n"));
+    }
+    for Rule { code, name, severity, why, bad, good } in registry() {
+        page.push_str(&format!(
+            "\n## {name}\n\n{code}, {severity}. {why}\n\nThis breaks it:\n\n{}Use instead:\n\n{}",
+            example(bad),
+            example(good)
+        ));
+    }
+    current("docs/reference/rules.md", &format!("{}\n", page.trim_end()));
+}
+
+fn example(example: &Example) -> String {
+    let file = |path: &str, text: &str| {
+        let language = match path.rsplit('.').next() {
+            Some("agent" | "yaml") => "yaml",
+            Some("toml") => "toml",
+            Some("json") => "json",
+            Some("md") => "md",
+            Some("js") => "js",
+            _ => "text",
+        };
+        let fence = if text.contains("```") { "````" } else { "```" };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        // Characters that cannot be seen are spelled out, so that the page itself hides nothing.
+        let text = text
+            .lines()
+            .map(|line| agentry_compile::text::report::visible(line))
+            .collect::<Vec<_>>()
+            .join("\n");
+        format!("`{path}`\n\n{fence}{language}\n{text}\n{fence}\n\n{}", end.trim())
+    };
+    match example {
+        Example::File(path, text) => file(path, text),
+        Example::Files(files) => files.iter().map(|(path, text)| file(path, text)).collect(),
+        Example::Made(what, _) => format!("{what}\n\n"),
+    }
+}
+
+/// What a full agent loses in each format is what the matrix says.
+#[test]
+fn generated_formats() {
+    let agent = full_agent();
+    let fields = field_names(&tree::tree(&agent).to_data());
+    let mut page = "# What each format can say\n\nComputed by writing an agent with every field in each format and reading it again.\n\
+        `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format has no words for it.\n\n".to_owned();
+    let names: Vec<_> = FORMATS.iter().map(|info| info.format.as_str()).collect();
+    page.push_str(&format!(
+        "| field | {} |\n| --- |{}\n",
+        names.join(" | "),
+        " --- |".repeat(names.len())
+    ));
+    let columns: Vec<Vec<&str>> = FORMATS.iter().map(|info| support(info, &fields)).collect();
+    for (at, field) in fields.iter().enumerate() {
+        let cells: Vec<_> = columns.iter().map(|column| column[at]).collect();
+        page.push_str(&format!("| `{field}` | {} |\n", cells.join(" | ")));
+    }
+    current("docs/reference/formats.md", &page);
+}
+
+fn support(info: &FormatInfo, fields: &[String]) -> Vec<&'static str> {
+    let agent = full_agent();
+    let target = targets(info.format, &agent).pop().expect("a target");
+    let losses = convert(&agent, info.format, &target).losses;
+    let cell = |field: &String| {
+        let about = |loss: &&agentry_compile::model::Loss| {
+            loss.field == *field
+                || loss.field.starts_with(&format!("{field}."))
+                || field.starts_with(&format!("{}.", loss.field))
+        };
+        match losses.iter().find(about) {
+            None => "yes",
+            Some(loss)
+                if loss.kind == LossKind::Dropped
+                    && (loss.field == *field || field.starts_with(&loss.field)) =>
+            {
+                ""
+            }
+            Some(_) => "~",
+        }
+    };
+    fields.iter().map(cell).collect()
+}
+
+/// The fields of the model, two levels deep where a field is a block.
+fn field_names(data: &Data) -> Vec<String> {
+    const BLOCKS: &[&str] = &["model", "auth", "budget", "required", "tools", "memory", "merge"];
+    let Data::Map(entries) = data else { return Vec::new() };
+    let names = entries.iter().flat_map(|(key, value)| match value {
+        Data::Map(inner) if BLOCKS.contains(&key.as_str()) => {
+            inner.iter().map(|(name, _)| format!("{key}.{name}")).collect()
+        }
+        _ => vec![key.clone()],
+    });
+    names.collect()
+}
+
+#[test]
+fn generated_fields() {
+    for info in FORMATS {
+        let mut page =
+            format!("# {}: fields\n\nWritten from the tables that the reader uses.\n", info.format);
+        for (name, fields) in info.documents {
+            page.push_str(&format!("\n## {name}\n\n{}", table::reference(fields)));
+        }
+        current(&format!("docs/reference/fields/{}.md", info.format), &page);
+    }
+}
+
+#[test]
+fn generated_schemas() {
+    for info in FORMATS {
+        for (at, (name, fields)) in info.documents.iter().enumerate() {
+            let id = format!("urn:agentry:{}:{name}", info.format);
+            let value = schema::json_schema(fields, &id, &format!("{} ({name})", info.title));
+            let file = if at == 0 {
+                info.format.to_string()
+            } else {
+                format!("{}-{}", info.format, file_name(name))
+            };
+            let text = serde_json::to_string_pretty(&value).expect("json");
+            current(&format!("schema/{file}.json"), &format!("{text}\n"));
+        }
+    }
+    assert_eq!(FORMATS.len(), Format::ALL.len());
+}
+
+fn file_name(document: &str) -> String {
+    let plain: String = document
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}

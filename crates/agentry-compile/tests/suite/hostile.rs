@@ -1,0 +1,147 @@
+//! Bytes that nobody meant as an agent: a finding with a place, never a panic, and soon.
+
+use agentry_compile::model::Format;
+use agentry_compile::{Config, Found, MemoryWorld, check, digest, rows};
+use proptest::prelude::*;
+
+use crate::world::findings;
+
+/// The main files of every format, with what else its reader asks for.
+const MAINS: &[(&str, Format)] = &[
+    ("agents/a_b.agent.md", Format::AgentMd),
+    ("a/agent.toml", Format::AgentToml),
+    ("b.agent", Format::Manifest),
+    ("c/agent.yaml", Format::Manifest),
+    ("d/agent.json", Format::AgentFs),
+    ("e/agent.acl", Format::AgentDir),
+];
+
+/// Reads the same bytes as every file of every format.
+fn everything(bytes: &[u8]) {
+    const NAMES: &[&str] = &[
+        "system-prompt.md",
+        "SOUL.md",
+        "RULES.md",
+        "persona.md",
+        "principles.md",
+        "instructions.md",
+        "agent.acl",
+        "skills/x/SKILL.md",
+        "memory/x.md",
+        "schedules/x.md",
+        "schedules/x.json",
+        "tools/x.md",
+    ];
+    for (main, format) in MAINS {
+        let dir = main.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let mut files = vec![((*main).to_owned(), bytes.to_vec())];
+        files.extend(NAMES.iter().map(|name| (format!("{dir}/{name}"), bytes.to_vec())));
+        let world = MemoryWorld::new(files);
+        let main = if *format == Format::AgentDir {
+            "instructions.md"
+        } else {
+            main.rsplit('/').next().unwrap_or(main)
+        };
+        let found = Found {
+            path: dir.to_owned(),
+            dir: dir.to_owned(),
+            main: main.to_owned(),
+            format: *format,
+        };
+        let compiled = check(&world, &found, &Config::default());
+        let _ = (digest(&compiled), rows(&compiled.agent, &compiled.sources));
+        for diagnostic in &compiled.diagnostics {
+            let _ = agentry_compile::text::report::human::render(
+                diagnostic,
+                &compiled.sources,
+                Default::default(),
+            );
+        }
+    }
+}
+
+#[test]
+fn hostile_bytes_are_findings() {
+    let deep = |open: &str, close: &str| format!("{}{}", open.repeat(10_000), close.repeat(10_000));
+    let bomb = (0..30).fold("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned(), |text, at| {
+        format!("{text}a{}: &a{} [{}]\n", at + 1, at + 1, vec![format!("*a{at}"); 10].join(", "))
+    });
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("nothing", Vec::new()),
+        ("a NUL byte", b"name: a\0b\n".to_vec()),
+        ("not UTF-8", b"\xff\xfe\x00name".to_vec()),
+        ("half a character", b"name: \xe2\x82".to_vec()),
+        ("only a mark", b"\xef\xbb\xbf".to_vec()),
+        ("a mark and text", b"\xef\xbb\xbfname: a\n".to_vec()),
+        ("CR only", b"---\rname: a\r---\r# A\r\rb\r".to_vec()),
+        ("deep lists", format!("name: {}", deep("[", "]")).into_bytes()),
+        ("deep maps", format!("name: {}", deep("{a: ", "}")).into_bytes()),
+        ("deep JSON", format!("{{\"name\": {}}}", deep("[", "]")).into_bytes()),
+        ("deep TOML", format!("name = {}", deep("[", "]")).into_bytes()),
+        ("deep dotted keys", format!("{}x = 1", "a.".repeat(10_000)).into_bytes()),
+        ("deep blocks", deep("a {\n", "}\n").into_bytes()),
+        (
+            "deep JavaScript",
+            format!("# A\n\nb\n\n## Tools\n```js\nreturn {};\n```\n", deep("(", ")")).into_bytes(),
+        ),
+        (
+            "deep arrows",
+            format!("# A\n\nb\n\n## Tools\n```js\nreturn {}1;\n```\n", "a=>".repeat(10_000))
+                .into_bytes(),
+        ),
+        ("deep quotes", ">".repeat(10_000).into_bytes()),
+        ("deep Markdown lists", "- ".repeat(10_000).into_bytes()),
+        ("a bomb", bomb.into_bytes()),
+        ("a million brackets", vec![b'['; 1024 * 1024 - 1]),
+        ("a million dashes", vec![b'-'; 1024 * 1024 - 1]),
+        ("a million lines", b"a\n".repeat(512 * 1024 - 1)),
+        ("a million keys", (0..60_000).flat_map(|at| format!("k{at}: 1\n").into_bytes()).collect()),
+        (
+            "an unclosed fence",
+            b"---\ntitle: x\n---\n# X\n\ny\n\n## Tools\n```js\nreturn {".to_vec(),
+        ),
+        ("bidi", "name: a\u{202e}b\ndescription: c\n".into()),
+        ("a name with a line break", b"name: \"a\\nb\"\ndescription: \"x\"\n".to_vec()),
+    ];
+    for (what, bytes) in cases {
+        println!("{what}");
+        everything(&bytes);
+    }
+}
+
+#[test]
+fn a_broken_file_does_not_hide_the_others() {
+    let world = MemoryWorld::new(vec![
+        ("a.agent".to_owned(), b"\xff\xff".to_vec()),
+        ("b.agent".to_owned(), vec![b'x'; 2 * 1024 * 1024]),
+        ("c.agent".to_owned(), b"name: c\ndescription: d\nsoul: You help.\nteam: x\n".to_vec()),
+    ]);
+    let found = findings(&world);
+    for (path, code) in [("a.agent", "AG0003"), ("b.agent", "AG0002"), ("c.agent", "AG0101")] {
+        assert!(
+            found.iter().any(|f| f.line.starts_with(path) && f.code == code),
+            "{path} {code}: {found:#?}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        everything(&bytes);
+    }
+
+    #[test]
+    fn any_text_is_read_without_a_panic(text in "(---\n)?([a-z]{1,8}: ?[^\n]{0,30}\n){0,6}(---\n)?(#{1,3} [A-Z][a-z]{2,6}\n\n[^\n]{0,40}\n|```js\n[^`]{0,60}\n```\n|\\PC{0,60}\n){0,6}") {
+        everything(text.as_bytes());
+    }
+
+    #[test]
+    fn a_cut_agent_is_read_without_a_panic(at in 0_usize..4000) {
+        let whole = include_str!("../../src/new/agent.agent.md");
+        let end = (0..=at.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
+        everything(whole[..end].as_bytes());
+    }
+}

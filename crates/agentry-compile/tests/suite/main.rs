@@ -1,0 +1,11 @@
+//! The pipeline on worlds made of text: every rule's examples, round trips of generated agents, and
+//! the generated reference.
+
+mod arbitrary;
+mod detection;
+mod examples;
+mod generated;
+mod hostile;
+mod round_trip;
+mod suppression;
+mod world;

@@ -1,0 +1,69 @@
+//! The one place that knows the API: text in, text out.
+
+
+use agentry_compile::{Config, Found, MemoryWorld, check, discover, duplicate_names};
+
+/// A world of files given as paths and texts.
+pub(crate) fn world(files: &[(&str, &str)]) -> MemoryWorld {
+    MemoryWorld::new(
+        files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())),
+    )
+}
+
+/// Everything that `check` reports on a world, one finding a line:
+/// `path:line:column severity[code] message`.
+pub(crate) fn report(world: &MemoryWorld) -> Vec<String> {
+    findings(world).into_iter().map(|finding| finding.line).collect()
+}
+
+/// A finding, as text and by its code.
+#[derive(Debug, Clone)]
+pub(crate) struct Finding {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) line: String,
+}
+
+/// Everything that `check` reports on a world.
+pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
+    let config = Config::read(world, "");
+    let found = discover(world, &[String::new()], None, &|path| config.excludes_path(path));
+    let mut out = Vec::new();
+    let mut add = |diagnostics: &[agentry_compile::text::Diagnostic],
+                   sources: &agentry_compile::text::Sources| {
+        for found in diagnostics {
+            let at = sources.start(found.span);
+            let (path, code) = (sources.path(found.span), found.rule.code);
+            let line = format!(
+                "{path}:{}:{} {}[{code}] {}",
+                at.line, at.column, found.severity, found.message
+            );
+            out.push(Finding {
+                code,
+                message: found.message.clone(),
+                line,
+            });
+        }
+    };
+    add(&config.diagnostics, &config.sources);
+    add(&found.diagnostics, &found.sources);
+    let mut compiled: Vec<_> =
+        found.agents.iter().map(|agent| check(world, agent, &config)).collect();
+    let names: Vec<_> = compiled
+        .iter()
+        .map(|agent| (agent.workspace.clone(), agent.found.format, agent.agent.name().to_owned()))
+        .collect();
+    let names =
+        names.iter().map(|(workspace, format, name)| (workspace.as_str(), *format, name.as_str()));
+    for taken in duplicate_names(names) {
+        let first = compiled[taken.first].found.path.clone();
+        compiled[taken.second].name_taken(&first, &config);
+    }
+    compiled.iter().for_each(|agent| add(&agent.diagnostics, &agent.sources));
+    out
+}
+
+/// The agents of a world.
+pub(crate) fn agents(world: &MemoryWorld) -> Vec<Found> {
+    discover(world, &[String::new()], None, &|_| false).agents
+}

@@ -1,0 +1,293 @@
+//! Whether the fields of a manifest make sense, alone and together.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use agentry_model::{Agent, Auth, AuthStrategy, McpServer, Transport};
+use agentry_policy::{Filesystem, Network, Trust};
+use agentry_text::table::rules::OUT_OF_RANGE;
+use agentry_text::{Findings, Fix, Rule, Span, Spanned};
+
+use super::hash::is_manifest_name;
+use super::load::Loaded;
+use super::reference;
+use super::rules::{
+    EXPLICIT_WITHOUT_PROVIDERS, FUNCTION_TWICE, HOSTS_WITHOUT_EFFECT, KEY_IN_MANIFEST,
+    MANIFEST_FILE_NAME, MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, PROVIDER_WITHOUT_SOURCE,
+    SCOPE_WITHOUT_EFFECT, SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT,
+    SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
+    UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
+};
+use crate::Package;
+
+/// Reports a main file that is no manifest to other tools.
+pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut Findings) {
+    if !is_manifest_name(&package.main) {
+        let message = format!("`{}` is not the name of a manifest", package.main);
+        findings
+            .add(&MANIFEST_FILE_NAME, Span::start_of(loaded.source.id), message)
+            .hint("name it `NAME.agent`, or `agent.yaml` in a directory of its own");
+    }
+}
+
+/// Reports what does not make sense in `agent`.
+pub(super) fn run(agent: &Agent, findings: &mut Findings) {
+    metadata(agent, findings);
+    references(agent, findings);
+    auth(agent, findings);
+    tools(agent, findings);
+    texts(agent, findings);
+    interface(agent, findings);
+    if let Some(trust) = &agent.policy.trust {
+        filesystem(trust, agent, findings);
+        network(trust, agent, findings);
+    }
+    let unlimited = agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
+    if let Some(limit) = unlimited {
+        findings
+            .add(&OUT_OF_RANGE, limit.span, "`cost_limit` is out of range")
+            .hint("leave it out for no limit");
+    }
+}
+
+fn metadata(agent: &Agent, findings: &mut Findings) {
+    let identity = &agent.identity;
+    if let Some(name) = &identity.name
+        && let Some(what) = unusable(name)
+    {
+        findings
+            .add(&UNUSABLE_NAME, name.span, format!("the name {what}"))
+            .hint("use letters, digits and hyphens, as in `deep-researcher`");
+    }
+    if let Some(version) = &identity.version
+        && semver::Version::parse(version).is_err()
+    {
+        let message = format!("`{}` is not a semantic version", version.value.escape_debug());
+        findings
+            .add(&VERSION_NOT_SEMVER, version.span, message)
+            .hint("write major.minor.patch, as in `1.0.0`");
+    }
+    let tags = identity.tags.iter().flatten().map(|tag| (tag.as_str(), tag.span));
+    twice(tags, &TAG_TWICE, "the tag", findings);
+    for model in agent.model.preferred.iter().flatten() {
+        let named = model.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
+        if !named {
+            findings
+                .add(&MODEL_WITHOUT_PROVIDER, model.span, format!("`{}` has no provider", model.value))
+                .hint("write `provider/model`, as in `openai/gpt-5`");
+        }
+    }
+}
+
+/// What makes a name unusable: completes «the name …».
+fn unusable(name: &str) -> Option<&'static str> {
+    if name.trim().is_empty() {
+        Some("is empty")
+    } else if name.contains(['/', '\\']) || matches!(name, "." | "..") {
+        Some("is a path")
+    } else if name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        Some("holds a control character")
+    } else if name.trim() != name {
+        Some("starts or ends with white space")
+    } else {
+        None
+    }
+}
+
+/// Reports every name that came before.
+fn twice<K: Hash + Eq + std::fmt::Display>(
+    names: impl Iterator<Item = (K, Span)>,
+    rule: &'static Rule,
+    what: &str,
+    findings: &mut Findings,
+) {
+    let mut seen: HashMap<K, Span> = HashMap::new();
+    for (name, span) in names {
+        if let Some(first) = seen.get(&name) {
+            findings
+                .add(rule, span, format!("{what} `{name}` is here twice"))
+                .related(*first, "it was first written here")
+                .hint("keep one of them");
+        } else {
+            seen.insert(name, span);
+        }
+    }
+}
+
+fn references(agent: &Agent, findings: &mut Findings) {
+    let inheritance = &agent.inheritance;
+    let bases = inheritance.base.iter().map(|base| ("base", base));
+    let agents = agent.agents.iter().flatten();
+    let agents = agents.filter_map(|agent| Some(("ref", agent.reference.as_ref()?)));
+    for (field, text) in bases.chain(agents) {
+        if let Some((what, hint)) = reference::problem(text) {
+            let message = format!("`{field}` {what}");
+            findings.add(&UNUSABLE_REFERENCE, text.span, message).hint(hint);
+        }
+    }
+    let merge = &inheritance.merge;
+    let first = merge.skills.map(|word| word.span).or(merge.tools.map(|word| word.span));
+    let first = first.or(merge.behavior.map(|word| word.span));
+    let first = first.or(merge.trust.as_ref().map(|word| word.span));
+    if let (Some(span), None) = (first, &inheritance.base) {
+        findings
+            .add(&MERGE_WITHOUT_BASE, span, "there is no `base` to merge with")
+            .hint("add `base`, or remove `merge`");
+    }
+}
+
+fn auth(agent: &Agent, findings: &mut Findings) {
+    let Auth { strategy, providers } = &agent.auth;
+    let providers = providers.as_deref().unwrap_or_default();
+    let explicit = strategy.filter(|strategy| strategy.value == AuthStrategy::Explicit);
+    if let Some(strategy) = explicit
+        && providers.is_empty()
+        && agent.inheritance.base.is_none()
+    {
+        findings
+            .add(&EXPLICIT_WITHOUT_PROVIDERS, strategy.span, "`explicit` has no providers to take keys from")
+            .hint("list them under `auth.providers`");
+    }
+    for (name, source) in providers {
+        if source.is_empty() {
+            findings
+                .add(&PROVIDER_WITHOUT_SOURCE, source.span, format!("the provider `{name}` has no source"))
+                .hint("add `from: env.NAME`");
+        } else if !source.strip_prefix("env.").is_some_and(is_variable) {
+            key_source(name, source, findings);
+        }
+    }
+}
+
+/// Reports a source that is no `env.NAME`, without showing it: it may be the key itself.
+fn key_source(provider: &str, source: &Spanned<String>, findings: &mut Findings) {
+    let message = format!("the source of `{provider}` is not an environment variable");
+    let found = findings.add(&KEY_IN_MANIFEST, source.span, message);
+    found.hint("write `env.NAME`; if a key stands here, it is no secret any more: replace it");
+    let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let inner = inner.or_else(|| source.strip_prefix('$')).or_else(|| source.strip_prefix("env:"));
+    if let Some(name) = inner.filter(|name| is_variable(name)) {
+        found.fix(Fix::unsafe_("name the variable", source.span, format!("env.{name}")));
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let sign = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(sign)
+}
+
+fn tools(agent: &Agent, findings: &mut Findings) {
+    let skills = agent.skills.iter().flatten().map(|skill| (skill.name.as_str(), skill.span));
+    twice(skills, &SKILL_TWICE, "the skill", findings);
+    let servers = || agent.tools.mcp.iter().flatten();
+    let names = servers().map(|server| (server.name.as_str(), server.span));
+    twice(names, &SERVER_TWICE, "the MCP server", findings);
+    for server in servers() {
+        if let Some((span, message, hint)) = transport(server) {
+            findings.add(&SERVER_TRANSPORT, span, message).hint(hint);
+        }
+    }
+}
+
+/// What keeps a server from being spoken to. One that says neither `command` nor `url` is known by
+/// its name.
+fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
+    let McpServer { name, transport, command, url, .. } = server;
+    let is = |wanted| transport.filter(|transport| (transport.value == Transport::Stdio) == wanted);
+    match (command, url) {
+        (Some(_), Some(url)) => {
+            let message = format!("`{name}` has both a command and a URL");
+            Some((url.span, message, "keep the one that is meant"))
+        }
+        (Some(_), None) => is(false)
+            .map(|at| (at.span, format!("`{name}` has a command, which speaks `stdio`"), "use `stdio`")),
+        (None, Some(_)) => is(true)
+            .map(|at| (at.span, format!("`{name}` has a URL, which speaks `http`"), "use `http` or `sse`")),
+        (None, None) => {
+            is(false).map(|at| (at.span, format!("`{name}` has no address"), "add `url`"))
+        }
+    }
+}
+
+fn texts(agent: &Agent, findings: &mut Findings) {
+    let instructions = &agent.instructions;
+    let Some(raw) = &instructions.system_override else { return };
+    if let Some(system) = &instructions.system {
+        findings
+            .add(&TEXT_WITHOUT_EFFECT, raw.span, "`system_override` is not used beside a soul")
+            .related(system.span, "this is used")
+            .hint("remove it");
+        return;
+    }
+    let traits = instructions.traits.iter().flatten().next().map(|first| ("traits", first.span));
+    let persona = agent.identity.role.as_ref().map(|role| ("persona", role.span));
+    for (field, span) in persona.into_iter().chain(traits) {
+        findings
+            .add(&TEXT_WITHOUT_EFFECT, span, format!("`{field}` is not used beside `system_override`"))
+            .related(raw.span, "this is used")
+            .hint(format!("remove `{field}`, or `system_override`"));
+    }
+}
+
+fn interface(agent: &Agent, findings: &mut Findings) {
+    let functions = agent.expose.iter().flatten().filter_map(|exposed| exposed.name.as_ref());
+    let named = functions.clone().map(|name| (name.as_str(), name.span));
+    twice(named, &FUNCTION_TWICE, "the function", findings);
+    if agent.agents.is_none() && agent.inheritance.base.is_some() {
+        return;
+    }
+    let agents: Vec<_> = agent.agents.iter().flatten().map(|agent| agent.name.as_str()).collect();
+    for call in agent.pipeline.iter().flatten().filter_map(|stage| stage.call.as_ref()) {
+        let callee = call.split('.').next().unwrap_or(call);
+        let own = functions.clone().any(|name| name.value == call.value);
+        if !own && !agents.contains(&callee) {
+            let near = agentry_text::near::did_you_mean(callee, agents.iter().copied());
+            findings
+                .add(&UNKNOWN_CALLEE, call.span, format!("`{callee}` is none of `agents`"))
+                .hint(near.unwrap_or_else(|| "list it under `agents`".to_owned()));
+        }
+    }
+}
+
+fn filesystem(trust: &Trust, agent: &Agent, findings: &mut Findings) {
+    let has_base = agent.inheritance.base.is_some();
+    let first = trust.scope.iter().flatten().next();
+    let axis = trust.filesystem;
+    let scoped = axis.is_some_and(|axis| axis.value == Filesystem::Scoped);
+    if let Some(first) = first
+        && !scoped
+        && !(axis.is_none() && has_base)
+    {
+        findings
+            .add(&SCOPE_WITHOUT_EFFECT, first.span, "`scope` has no effect without `filesystem: scoped`")
+            .hint("set `filesystem: scoped`, or remove `scope`");
+    }
+    if let Some(axis) = axis.filter(|_| scoped && first.is_none() && !has_base) {
+        findings
+            .add(&SCOPED_WITHOUT_SCOPE, axis.span, "`scoped` opens no path")
+            .hint("list the paths under `trust.scope`");
+    }
+}
+
+fn network(trust: &Trust, agent: &Agent, findings: &mut Findings) {
+    let has_base = agent.inheritance.base.is_some();
+    let first = trust.hosts.iter().flatten().next();
+    let axis = trust.network;
+    let scoped = axis.is_some_and(|axis| axis.value == Network::Scoped);
+    if let Some(first) = first
+        && !scoped
+        && !(axis.is_none() && has_base)
+    {
+        findings
+            .add(&HOSTS_WITHOUT_EFFECT, first.span, "`hosts` has no effect without `network: scoped`")
+            .hint("set `network: scoped`, or remove `hosts`");
+    }
+    let others = agent.tools.mcp.iter().flatten().any(|server| server.url.is_some())
+        || agent.auth.providers.as_ref().is_some_and(|list| !list.is_empty())
+        || agent.model.preferred.as_ref().is_some_and(|list| !list.is_empty());
+    if let Some(axis) = axis.filter(|_| scoped && first.is_none() && !others && !has_base) {
+        findings
+            .add(&SCOPED_WITHOUT_HOSTS, axis.span, "`scoped` opens no host")
+            .hint("list the hosts under `trust.hosts`");
+    }
+}

@@ -1,0 +1,60 @@
+//! The files of a manifest: the YAML itself, and in a directory the Markdown beside it.
+
+use agentry_text::tree_rules::DUPLICATE_KEY;
+use agentry_text::yaml::{self, Version};
+use agentry_text::{Diagnostic, Findings, Node, Severity, Source, Span, hygiene};
+
+use super::rules::NO_MANIFEST;
+use crate::Package;
+
+/// A manifest that was read but not understood yet.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    /// The YAML.
+    pub(super) source: Source,
+    /// What it says.
+    pub(super) node: Node,
+    /// Whether it is a directory's.
+    pub(super) is_directory: bool,
+    /// `SOUL.md`.
+    pub(super) soul: Option<Source>,
+    /// `RULES.md`.
+    pub(super) rules: Option<Source>,
+    /// Why the tree is not what was written, if it is not.
+    pub(super) broken: Option<(Span, String)>,
+}
+
+/// The main files of a directory, the one that counts first.
+pub(super) const MAIN_FILES: &[&str] = &["agent.yaml", "agent.yml"];
+
+/// Reads the files of `package`.
+pub(super) fn load(package: &mut Package<'_>, findings: &mut Findings) -> Option<Loaded> {
+    let mut problems = Findings::default();
+    let is_directory = MAIN_FILES.contains(&package.main.as_str());
+    let source = package.read_main(&mut problems);
+    if source.is_none() && !problems.has_errors() {
+        let span = Span::start_of(agentry_text::FileId::BUILT_IN);
+        problems
+            .add(&NO_MANIFEST, span, format!("there is no `{}`", package.main))
+            .hint("a manifest is a file `NAME.agent`, or a directory with `agent.yaml`");
+    }
+    let loaded = source.map(|source| {
+        let range = 0..source.text.len();
+        let node = yaml::parse(&source, range, Version::V1_1, &mut problems);
+        let mut beside = |path| package.read(path, &mut problems).filter(|_| is_directory);
+        let soul = if is_directory { beside("SOUL.md") } else { None };
+        let rules = if is_directory { beside("RULES.md") } else { None };
+        let broken = problems.iter().find(|found| breaks(found));
+        let broken = broken.map(|found| (found.span, found.message.clone()));
+        Loaded { source, node, is_directory, soul, rules, broken }
+    });
+    findings.extend(problems);
+    loaded
+}
+
+/// Whether a finding means that the tree lacks something of the file. Of a key that is there twice
+/// the last one counts, to the reference as to us; hidden characters are part of the text.
+fn breaks(found: &Diagnostic) -> bool {
+    let harmless = *found.rule == DUPLICATE_KEY || hygiene::RULES.contains(&found.rule);
+    found.severity == Severity::Error && !harmless
+}

@@ -1,0 +1,229 @@
+//! Reads a manifest: its files, then the shape of its fields, then what they mean, then whether
+//! they make sense together.
+
+use std::str::FromStr;
+
+use agentry_model::{
+    Agent, AgentRef, Auth, Behaviour, Budget, Exposed, Field, Identity, Inheritance, ListField,
+    Memory, Merge, ModelChoice, Stage,
+};
+use agentry_policy::Trust;
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{Findings, Map, Record, Spanned, Table};
+
+use super::load::{Loaded, load};
+use super::{ambiguous, check, fields, keys, packs, texts, tools, unknown};
+use crate::Package;
+
+/// Reads the manifest of `package`.
+pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+    let Some(loaded) = load(package, findings) else { return Agent::default() };
+    validate(&fields::MANIFEST, &loaded.node, Coerce::Lax, findings);
+    keys::check(&loaded.node, findings);
+    let mut agent = agent(&loaded, findings);
+    if loaded.is_directory {
+        texts::check_names(package, &loaded, findings);
+        agent.skill_packs = packs::skill_packs(package, findings);
+        agent.memories = packs::memories(package, findings);
+    }
+    check::file_name(package, &loaded, findings);
+    check::run(&agent, findings);
+    ambiguous::check(&loaded, findings);
+    agent
+}
+
+fn agent(loaded: &Loaded, findings: &mut Findings) -> Agent {
+    let root = Record::new(&fields::MANIFEST, &loaded.node, Coerce::Lax);
+    let mut agent = Agent {
+        identity: identity(&root),
+        inheritance: inheritance(&root),
+        instructions: texts::instructions(loaded, &root, findings),
+        model: model(&root),
+        auth: auth(&root),
+        behaviour: behaviour(&root),
+        budget: budget(&root),
+        skills: tools::skills(&root, findings),
+        tools: tools::tools(&root, findings),
+        memory: memory(&root),
+        expose: expose(&root),
+        agents: agents(&root),
+        pipeline: pipeline(&root),
+        ..Agent::default()
+    };
+    agent.policy.trust = block(&root, "trust", &fields::TRUST).map(|trust| self::trust(&trust));
+    if let Some(version) = root.str("apiVersion").filter(|version| **version != super::API_VERSION)
+    {
+        let version = version.map(agentry_text::Data::Str);
+        agent.settings.push(("apiVersion".to_owned(), version));
+    }
+    unknown::collect(&loaded.node, &mut agent);
+    agent
+}
+
+/// The fields of a block, if it was written.
+pub(super) fn block<'t>(
+    root: &Record<'t>,
+    name: &str,
+    table: &'static Table,
+) -> Option<Record<'t>> {
+    root.record(name, table)
+}
+
+/// A word of a field, exactly as the format spells it.
+pub(super) fn word<T: FromStr>(record: &Record<'_>, name: &str) -> Field<T> {
+    let text = record.str(name)?;
+    Some(Spanned::new(text.value.parse().ok()?, text.span))
+}
+
+/// The texts of a list that was written as one.
+pub(super) fn texts(record: &Record<'_>, name: &str) -> ListField<String> {
+    record.list(name).and_then(|_| record.strings(name))
+}
+
+/// The texts of a map, by key.
+pub(super) fn pairs(map: Option<&Map>) -> Vec<(String, Spanned<String>)> {
+    let mut out: Vec<(String, Spanned<String>)> = Vec::new();
+    for entry in map.map(|map| map.entries.as_slice()).unwrap_or_default() {
+        let Some(text) = entry.value.to_spanned() else { continue };
+        put(&mut out, &entry.key.text, text);
+    }
+    out
+}
+
+/// Sets a key; one that is there already gets the new value, as the last one counts.
+pub(super) fn put<T>(list: &mut Vec<(String, T)>, key: &str, value: T) {
+    match list.iter_mut().find(|(name, _)| name == key) {
+        Some((_, slot)) => *slot = value,
+        None => list.push((key.to_owned(), value)),
+    }
+}
+
+fn identity(root: &Record<'_>) -> Identity {
+    let behavior = block(root, "behavior", &fields::BEHAVIOR);
+    Identity {
+        name: root.str("name"),
+        description: root.str("description"),
+        version: root.str("version"),
+        author: root.str("author"),
+        license: root.str("license"),
+        tags: texts(root, "tags"),
+        role: behavior.and_then(|behavior| behavior.str("persona")),
+        ..Identity::default()
+    }
+}
+
+fn inheritance(root: &Record<'_>) -> Inheritance {
+    let merge = block(root, "merge", &fields::MERGE).map(|merge| Merge {
+        skills: word(&merge, "skills"),
+        tools: word(&merge, "tools"),
+        behavior: word(&merge, "behavior"),
+        trust: merge.str("trust").filter(|word| **word == "restrict"),
+    });
+    let base = root.str("base").filter(|base| !base.is_empty());
+    Inheritance { base, merge: merge.unwrap_or_default() }
+}
+
+fn model(root: &Record<'_>) -> ModelChoice {
+    let Some(model) = block(root, "model", &fields::MODEL) else { return ModelChoice::default() };
+    ModelChoice {
+        capability: word(&model, "capability"),
+        preferred: texts(&model, "preferred"),
+        fallback: model.str("fallback"),
+        context: model.str("context"),
+        capabilities: None,
+    }
+}
+
+fn auth(root: &Record<'_>) -> Auth {
+    let Some(auth) = block(root, "auth", &fields::AUTH) else { return Auth::default() };
+    let providers = auth.map("providers").map(|map| {
+        let mut out = Vec::new();
+        for entry in &map.entries {
+            let provider = Record::new(&fields::PROVIDER, &entry.value, Coerce::Lax);
+            let source = provider.str("from");
+            // A provider without a source stays, so that its absence is seen.
+            let source = source.unwrap_or_else(|| Spanned::new(String::new(), entry.key.span));
+            put(&mut out, &entry.key.text, source);
+        }
+        out
+    });
+    Auth { strategy: word(&auth, "strategy"), providers }
+}
+
+fn behaviour(root: &Record<'_>) -> Behaviour {
+    let Some(behavior) = block(root, "behavior", &fields::BEHAVIOR) else {
+        return Behaviour::default();
+    };
+    Behaviour {
+        temperature: behavior.float("temperature"),
+        max_turns: behavior.int("max_steps"),
+        on_error: word(&behavior, "on_error"),
+    }
+}
+
+fn budget(root: &Record<'_>) -> Budget {
+    let Some(limits) = block(root, "observability", &fields::OBSERVABILITY) else {
+        return Budget::default();
+    };
+    Budget {
+        trace: limits.bool("trace"),
+        cost_limit: limits.float("cost_limit"),
+        step_limit: limits.int("step_limit"),
+        on_exceed: word(&limits, "on_exceed"),
+    }
+}
+
+fn memory(root: &Record<'_>) -> Memory {
+    let Some(memory) = block(root, "memory", &fields::MEMORY) else { return Memory::default() };
+    Memory {
+        working: word(&memory, "working"),
+        long_term: word(&memory, "long_term"),
+        shared: memory.bool("shared"),
+    }
+}
+
+fn trust(trust: &Record<'_>) -> Trust {
+    Trust {
+        filesystem: word(trust, "filesystem"),
+        network: word(trust, "network"),
+        exec: word(trust, "exec"),
+        scope: texts(trust, "scope"),
+        hosts: texts(trust, "hosts"),
+    }
+}
+
+fn expose(root: &Record<'_>) -> ListField<Exposed> {
+    let items = root.list("expose")?.iter().filter(|node| node.as_map().is_some());
+    let each = items.map(|node| {
+        let function = Record::new(&fields::EXPOSED, node, Coerce::Lax);
+        let exposed = Exposed {
+            name: function.str("name"),
+            description: function.str("description"),
+            input: pairs(function.map("input")),
+            output: function.str("output"),
+        };
+        Spanned::new(exposed, node.span)
+    });
+    Some(each.collect())
+}
+
+fn agents(root: &Record<'_>) -> ListField<AgentRef> {
+    let mut out = Vec::new();
+    for entry in &root.map("agents")?.entries {
+        let agent = Record::new(&fields::AGENT, &entry.value, Coerce::Lax);
+        let name = entry.key.text.clone();
+        let agent = AgentRef { name, reference: agent.str("ref"), role: word(&agent, "role") };
+        put(&mut out, &entry.key.text, Spanned::new(agent, entry.key.span));
+    }
+    Some(out.into_iter().map(|(_, agent)| agent).collect())
+}
+
+fn pipeline(root: &Record<'_>) -> ListField<Stage> {
+    let items = root.list("pipeline")?.iter().filter(|node| node.as_map().is_some());
+    let each = items.map(|node| {
+        let stage = Record::new(&fields::STAGE, node, Coerce::Lax);
+        let stage = Stage { call: stage.str("call"), output: stage.str("output") };
+        Spanned::new(stage, node.span)
+    });
+    Some(each.collect())
+}

@@ -1,0 +1,391 @@
+//! What the reference makes of a manifest before it takes the hash: every field that it knows, with
+//! its default where it was not written, and scalars turned into the type of their field.
+//!
+//! This is a description of somebody else's program. It never grows with our own field tables: one
+//! field more would change the hash of every manifest.
+
+use std::collections::HashMap;
+
+use agentry_text::{Data, Entry, Key, Map, Node, Span, Value, lax};
+
+use super::canonical;
+
+/// Why a manifest has no hash: the reference refuses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where.
+    pub span: Span,
+    /// The field, with its parents: `behavior.max_steps`; empty for the whole file.
+    pub field: String,
+    /// What is wrong, to complete «`field` is not …».
+    pub reason: String,
+}
+
+/// What a field is to the reference.
+enum Shape {
+    /// Text that must be there.
+    Text,
+    /// Text, with its default.
+    TextOr(&'static str),
+    /// Text or nothing.
+    MaybeText,
+    /// One of these words, the default first.
+    Word(&'static [&'static str]),
+    /// A whole number, with its default.
+    Int(i64),
+    /// A number, with its default.
+    Float(f64),
+    /// A number or nothing.
+    MaybeFloat,
+    /// A boolean; false by default.
+    Bool,
+    /// Values of one shape.
+    List(&'static Shape),
+    /// Values of one shape by name.
+    Named(&'static Shape),
+    /// Fields.
+    Block(&'static [(&'static str, Shape)]),
+    /// Text, or a map of anything.
+    TextOrMap,
+    /// Anything.
+    Any,
+}
+
+use Shape::{
+    Any, Block, Bool, Float, Int, List, MaybeFloat, MaybeText, Named, Text, TextOr, TextOrMap, Word,
+};
+
+const TEXTS: Shape = List(&Text);
+
+static MANIFEST: Shape = Block(&[
+    ("apiVersion", TextOr("agent/v1")),
+    ("name", Text),
+    ("version", TextOr("0.1.0")),
+    ("author", MaybeText),
+    ("license", MaybeText),
+    ("description", MaybeText),
+    ("tags", TEXTS),
+    ("base", MaybeText),
+    (
+        "merge",
+        Block(&[
+            ("skills", Word(&["append", "override", "restrict"])),
+            ("tools", Word(&["append", "override", "restrict"])),
+            ("behavior", Word(&["override", "append"])),
+            ("trust", Word(&["restrict"])),
+        ]),
+    ),
+    (
+        "model",
+        Block(&[
+            (
+                "capability",
+                Word(&["reasoning-mid", "reasoning-low", "reasoning-high", "reasoning-max"]),
+            ),
+            ("preferred", TEXTS),
+            ("fallback", MaybeText),
+            ("context", TextOr("full")),
+        ]),
+    ),
+    (
+        "auth",
+        Block(&[
+            ("strategy", Word(&["auto", "explicit", "none"])),
+            ("providers", Named(&Block(&[("from_", MaybeText)]))),
+        ]),
+    ),
+    ("skills", List(&TextOrMap)),
+    ("tools", Block(&[("mcp", List(&TextOrMap)), ("native", TEXTS)])),
+    (
+        "memory",
+        Block(&[
+            ("working", Word(&["session", "none"])),
+            ("long_term", Word(&["none", "local", "external"])),
+            ("shared", Bool),
+        ]),
+    ),
+    (
+        "behavior",
+        Block(&[
+            ("persona", MaybeText),
+            ("traits", TEXTS),
+            ("temperature", Float(0.5)),
+            ("max_steps", Int(20)),
+            ("on_error", Word(&["ask", "retry", "fail", "skip"])),
+            ("system_override", MaybeText),
+        ]),
+    ),
+    (
+        "expose",
+        List(&Block(&[
+            ("name", Text),
+            ("description", MaybeText),
+            ("input", Named(&Text)),
+            ("output", MaybeText),
+        ])),
+    ),
+    (
+        "trust",
+        Block(&[
+            ("filesystem", Word(&["none", "read-only", "scoped", "full"])),
+            ("network", Word(&["none", "allowed", "scoped"])),
+            ("exec", Word(&["none", "sandboxed", "full"])),
+            ("scope", TEXTS),
+        ]),
+    ),
+    (
+        "observability",
+        Block(&[
+            ("trace", Bool),
+            ("cost_limit", MaybeFloat),
+            ("step_limit", Int(50)),
+            ("on_exceed", Word(&["abort", "ask"])),
+        ]),
+    ),
+    (
+        "agents",
+        Named(&Block(&[
+            ("ref", Text),
+            ("role", Word(&["subagent", "orchestrator", "validator"])),
+        ])),
+    ),
+    ("pipeline", List(&Block(&[("call", Text), ("output", MaybeText)]))),
+    ("extensions", Named(&Any)),
+    ("soul", MaybeText),
+    ("rules", MaybeText),
+]);
+
+/// The manifest as the reference sees it, or the first thing that it refuses.
+pub(super) fn apply(node: &Node) -> Result<Data, Refusal> {
+    let Some(map) = node.as_map() else {
+        return refuse(node, "", "a set of fields");
+    };
+    if let Some(entry) = map.entries.iter().find(|entry| entry.key.other.is_some()) {
+        return Err(key_refusal(&entry.key, ""));
+    }
+    shaped(&MANIFEST, node, "")
+}
+
+fn shaped(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusal> {
+    let null = node.value == Value::Null;
+    let found = match shape {
+        MaybeText | MaybeFloat if null => Some(Data::Null),
+        Text | TextOr(_) | MaybeText => node.as_str().map(Data::str),
+        Word(words) => node.as_str().filter(|text| words.contains(text)).map(Data::str),
+        Int(_) => int(node),
+        Float(_) | MaybeFloat => float(node).map(Data::Float),
+        Bool => boolean(node).map(Data::Bool),
+        List(item) => match node.as_list() {
+            Some(items) => return list(item, items, path),
+            None => None,
+        },
+        Named(value) => match node.as_map() {
+            Some(map) => return named(value, map, path),
+            None => None,
+        },
+        Block(fields) => match node.as_map() {
+            Some(map) => return block(fields, map, node, path),
+            None => None,
+        },
+        TextOrMap => match &node.value {
+            Value::Str(text) => Some(Data::str(text)),
+            Value::Map(map) => return named(&Any, map, path),
+            _ => None,
+        },
+        Any => return any(node, path),
+    };
+    found.map_or_else(|| refuse(node, path, &expected(shape)), Ok)
+}
+
+fn expected(shape: &Shape) -> String {
+    match shape {
+        Text | TextOr(_) | MaybeText => "a string".to_owned(),
+        Word(words) => format!("one of `{}`", words.join("`, `")),
+        Int(_) => "a whole number".to_owned(),
+        Float(_) | MaybeFloat => "a number".to_owned(),
+        Bool => "a boolean".to_owned(),
+        List(_) => "a list".to_owned(),
+        Named(_) | Block(_) => "a map".to_owned(),
+        TextOrMap => "a string or a map".to_owned(),
+        Any => "plain data".to_owned(),
+    }
+}
+
+fn refuse(node: &Node, path: &str, expected: &str) -> Result<Data, Refusal> {
+    Err(Refusal { span: node.span, field: path.to_owned(), reason: expected.to_owned() })
+}
+
+/// The value of a field that was not written.
+fn default(shape: &'static Shape, node: &Node, path: &str) -> Result<Data, Refusal> {
+    Ok(match shape {
+        TextOr(text) => Data::str(*text),
+        Word(words) => words.first().map_or(Data::Null, |word| Data::str(*word)),
+        Int(value) => Data::Int(*value),
+        Float(value) => Data::Float(*value),
+        Bool => Data::Bool(false),
+        List(_) => Data::List(Vec::new()),
+        Named(_) => Data::Map(Vec::new()),
+        Block(fields) => return block(fields, &Map::default(), node, path),
+        MaybeText | MaybeFloat => Data::Null,
+        Text | TextOrMap | Any => return refuse(node, path, "there"),
+    })
+}
+
+fn block(
+    fields: &'static [(&'static str, Shape)],
+    map: &Map,
+    node: &Node,
+    path: &str,
+) -> Result<Data, Refusal> {
+    let field = |(name, shape): &'static (&'static str, Shape)| {
+        let path = join(path, name);
+        let value = match written(map, name) {
+            Some(value) => shaped(shape, value, &path)?,
+            None => default(shape, node, &path)?,
+        };
+        Ok(((*name).to_owned(), value))
+    };
+    fields.iter().map(field).collect::<Result<_, _>>().map(Data::Map)
+}
+
+/// What was written for a field; `from_` has a spelling that comes first.
+fn written<'n>(map: &'n Map, name: &str) -> Option<&'n Node> {
+    let last = |name: &str| {
+        let named = |entry: &&Entry| entry.key.other.is_none() && entry.key.text == name;
+        map.entries.iter().rev().find(named).map(|entry| &entry.value)
+    };
+    if name == "from_" { last("from").or_else(|| last(name)) } else { last(name) }
+}
+
+fn list(item: &'static Shape, items: &[Node], path: &str) -> Result<Data, Refusal> {
+    let each = |(at, node): (usize, &Node)| shaped(item, node, &join(path, &at.to_string()));
+    items.iter().enumerate().map(each).collect::<Result<_, _>>().map(Data::List)
+}
+
+/// A map whose keys must be texts.
+fn named(value: &'static Shape, map: &Map, path: &str) -> Result<Data, Refusal> {
+    let mut out = Keyed::default();
+    for Entry { key, value: node } in &map.entries {
+        if key.other.is_some() {
+            return Err(key_refusal(key, path));
+        }
+        out.set(key.text.clone(), shaped(value, node, &join(path, &key.text))?);
+    }
+    Ok(Data::Map(out.entries))
+}
+
+fn key_refusal(key: &Key, path: &str) -> Refusal {
+    let reason = "named by a string".to_owned();
+    Refusal { span: key.span, field: join(path, &key.text), reason }
+}
+
+/// Any value as JSON has it: no infinities, dates as text, keys as text.
+fn any(node: &Node, path: &str) -> Result<Data, Refusal> {
+    Ok(match &node.value {
+        Value::Null => Data::Null,
+        Value::Bool(value) => Data::Bool(*value),
+        Value::Int(value) => Data::Int(*value),
+        Value::Big(value) => Data::Big(value.clone()),
+        Value::Float(value) if value.is_finite() => Data::Float(*value),
+        Value::Float(_) => Data::Null,
+        Value::Str(text) | Value::Date(text) => Data::str(text),
+        Value::List(items) => return list(&Any, items, path),
+        Value::Map(map) => return any_map(map, path),
+        Value::Call(..) => return refuse(node, path, "plain data"),
+    })
+}
+
+/// A map with keys of any kind. Keys that are equal to the reference are one: the first stays, with
+/// the last value. Then keys become texts, and of equal texts the last value counts.
+fn any_map(map: &Map, path: &str) -> Result<Data, Refusal> {
+    let mut equal = Keyed::default();
+    let mut texts: Vec<String> = Vec::with_capacity(map.entries.len());
+    for Entry { key, value } in &map.entries {
+        let text = key_text(key);
+        let value = any(value, &join(path, &text))?;
+        if equal.set(identity(key), value) {
+            texts.push(text);
+        }
+    }
+    let mut out = Keyed::default();
+    for (text, (_, value)) in texts.into_iter().zip(equal.entries) {
+        out.set(text, value);
+    }
+    Ok(Data::Map(out.entries))
+}
+
+/// A key as JSON spells it.
+fn key_text(key: &Key) -> String {
+    match key.other.as_deref() {
+        None => key.text.clone(),
+        Some(Value::Bool(value)) => value.to_string(),
+        Some(Value::Int(value)) => value.to_string(),
+        Some(Value::Big(value)) => value.to_string(),
+        Some(Value::Float(value)) if value.is_finite() => canonical::float(*value),
+        Some(Value::Null | Value::Float(_)) => "None".to_owned(),
+        Some(Value::Date(text) | Value::Str(text)) => text.clone(),
+        Some(Value::Call(..) | Value::List(_) | Value::Map(_)) => key.text.clone(),
+    }
+}
+
+/// What makes two keys one: `1`, `1.0` and `true` are equal, `1` and `"1"` are not.
+fn identity(key: &Key) -> String {
+    let number = match key.other.as_deref() {
+        None => return format!("text {}", key.text),
+        Some(Value::Bool(value)) => u8::from(*value).to_string(),
+        Some(Value::Int(value)) => value.to_string(),
+        Some(Value::Big(value)) => value.to_string(),
+        // Not a number is not even equal to itself.
+        Some(Value::Float(value)) if value.is_nan() => format!("nan at {}", key.span.start),
+        Some(Value::Float(value)) => format!("{}", value + 0.0),
+        Some(other) => return format!("{} {}", other.describe(), key_text(key)),
+    };
+    format!("number {number}")
+}
+
+/// Entries in order, in which a key that comes again replaces the value of the first.
+#[derive(Default)]
+struct Keyed {
+    entries: Vec<(String, Data)>,
+    places: HashMap<String, usize>,
+}
+
+impl Keyed {
+    /// Sets a key, and says whether it is new.
+    fn set(&mut self, key: String, value: Data) -> bool {
+        match self.places.get(&key).and_then(|at| self.entries.get_mut(*at)) {
+            Some(slot) => {
+                slot.1 = value;
+                false
+            }
+            None => {
+                self.places.insert(key.clone(), self.entries.len());
+                self.entries.push((key, value));
+                true
+            }
+        }
+    }
+}
+
+fn int(node: &Node) -> Option<Data> {
+    match &node.value {
+        Value::Int(value) => Some(Data::Int(*value)),
+        Value::Big(value) => Some(Data::Big(value.clone())),
+        Value::Bool(value) => Some(Data::Int(i64::from(*value))),
+        Value::Float(value) => lax::int_of_float(*value).map(Data::Int),
+        Value::Str(text) => lax::int_of_text(text).map(Data::Big),
+        _ => None,
+    }
+}
+
+fn float(node: &Node) -> Option<f64> {
+    agentry_text::record::as_float(node, agentry_text::table::Coerce::Lax)
+}
+
+fn boolean(node: &Node) -> Option<bool> {
+    agentry_text::record::as_bool(node, agentry_text::table::Coerce::Lax)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}

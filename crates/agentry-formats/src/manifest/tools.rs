@@ -1,0 +1,179 @@
+//! Skills and tools: each entry is a name, a map with a `name`, or a map whose key is the name.
+
+use agentry_model::{ListField, McpServer, SkillRef, Tools, Transport};
+use agentry_text::near::did_you_mean;
+use agentry_text::record::as_bool;
+use agentry_text::table::{Coerce, is_extension, rules::UNKNOWN_FIELD, validate};
+use agentry_text::{Data, Entry, Field as TableField, Findings, Map, Node, Record, Span, Spanned};
+
+use super::read::{block, pairs, put, texts};
+use super::rules::{SERVER_WITHOUT_NAME, SEVERAL_SERVERS, SKILL_WITHOUT_NAME};
+use super::{fields, read};
+
+/// The skills that the manifest asks for.
+pub(super) fn skills(root: &Record<'_>, findings: &mut Findings) -> ListField<SkillRef> {
+    let mut out = Vec::new();
+    for node in root.list("skills")? {
+        let skill = match (node.as_str(), node.as_map()) {
+            (Some(name), _) => Some(plain_skill(name)),
+            (None, Some(map)) => map_skill(map, node.span, findings),
+            (None, None) => None,
+        };
+        out.extend(skill.map(|skill| Spanned::new(skill, node.span)));
+    }
+    Some(out)
+}
+
+fn plain_skill(name: &str) -> SkillRef {
+    SkillRef { name: name.to_owned(), optional: false, options: Vec::new() }
+}
+
+fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef> {
+    let named = map.get("name").is_some();
+    let name = if named { map.get("name")?.as_str() } else { first_name(map, &fields::SKILL.fields) };
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        findings
+            .add(&SKILL_WITHOUT_NAME, span, "the skill has no name")
+            .hint("add `name: …`");
+        return None;
+    };
+    let mut skill = plain_skill(name);
+    for Entry { key, value } in &map.entries {
+        match key.text.as_str() {
+            "name" if named => {}
+            "optional" => skill.optional = as_bool(value, Coerce::Lax).unwrap_or(false),
+            key if !named && key == name => settings(value, &mut skill),
+            key => put(&mut skill.options, key, value.to_data()),
+        }
+    }
+    Some(skill)
+}
+
+/// What `{web-search: {…}}` says of the skill.
+fn settings(value: &Node, skill: &mut SkillRef) {
+    match value.to_data() {
+        Data::Map(entries) => {
+            for (key, data) in entries {
+                match (key.as_str(), &data) {
+                    ("optional", Data::Bool(optional)) => skill.optional = *optional,
+                    _ => put(&mut skill.options, &key, data),
+                }
+            }
+        }
+        Data::Null => {}
+        other => put(&mut skill.options, "value", other),
+    }
+}
+
+/// The first key that is no field of its own: the name of what the map is about.
+fn first_name<'m>(map: &'m Map, known: &[TableField]) -> Option<&'m str> {
+    let free = |entry: &&Entry| known.iter().all(|field| field.name != entry.key.text);
+    map.entries.iter().find(free).map(|entry| entry.key.text.as_str())
+}
+
+/// The tools of the manifest.
+pub(super) fn tools(root: &Record<'_>, findings: &mut Findings) -> Tools {
+    let Some(tools) = block(root, "tools", &fields::TOOLS) else { return Tools::default() };
+    let mcp = tools.list("mcp").map(|items| {
+        let each = |node| server(node, findings).map(|server| Spanned::new(server, node.span));
+        items.iter().filter_map(each).collect()
+    });
+    Tools { native: texts(&tools, "native"), mcp, ..Tools::default() }
+}
+
+fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
+    if let Some(name) = node.as_str() {
+        return Some(McpServer { name: name.to_owned(), ..McpServer::default() });
+    }
+    let map = node.as_map()?;
+    if map.get("name").is_some() {
+        unknown_keys(map, findings);
+        let name = map.get("name")?.as_str()?;
+        return Some(settings_of_server(name, node));
+    }
+    let names: Vec<_> = map.entries.iter().filter(|entry| is_name(entry)).collect();
+    match names.as_slice() {
+        [] => {
+            findings
+                .add(&SERVER_WITHOUT_NAME, node.span, "the MCP server has no name")
+                .hint("add `name: …`");
+            None
+        }
+        [first, others @ ..] => {
+            if let Some(second) = others.iter().find(|other| other.key.text != first.key.text) {
+                let message = format!("one entry names `{}` and `{}`", first.key.text, second.key.text);
+                findings
+                    .add(&SEVERAL_SERVERS, second.key.span, message)
+                    .hint("give each server an entry of its own")
+                    .related(first.key.span, "only this one is read");
+            }
+            validate(&fields::MCP_SERVER, &first.value, Coerce::Lax, findings);
+            Some(settings_of_server(&first.key.text, &first.value))
+        }
+    }
+}
+
+fn is_name(entry: &Entry) -> bool {
+    fields::MCP_SERVER.field(&entry.key.text).is_none()
+}
+
+fn unknown_keys(map: &Map, findings: &mut Findings) {
+    let table = &fields::MCP_SERVER;
+    for entry in map.entries.iter().filter(|entry| is_name(entry)) {
+        let key = &entry.key.text;
+        if !is_extension(key) {
+            findings
+                .add(&UNKNOWN_FIELD, entry.key.span, format!("{} has no field `{key}`", table.title))
+                .hint_opt(did_you_mean(key, table.names()));
+        }
+    }
+}
+
+/// The server that the map of `node` describes; what the model has no field for becomes an option.
+fn settings_of_server(name: &str, node: &Node) -> McpServer {
+    let record = Record::new(&fields::MCP_SERVER, node, Coerce::Lax);
+    let mut options = Vec::new();
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+        if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
+            put(&mut options, &key.text, value.to_data());
+        }
+    }
+    McpServer {
+        name: name.to_owned(),
+        transport: read::word::<Spelling>(&record, "transport").map(|word| word.map(|word| word.0)),
+        command: record.str("command"),
+        args: texts(&record, "args"),
+        url: record.str("url"),
+        headers: pairs(record.map("headers")),
+        env: pairs(record.map("env")),
+        enabled: record.bool("enabled"),
+        timeout: record.int("timeout"),
+        options,
+    }
+}
+
+/// A way to speak to a server, as manifests spell it: their `http` is the streamable one.
+pub(super) struct Spelling(pub(super) Transport);
+
+impl Spelling {
+    const WORDS: [(&'static str, Transport); 3] = [
+        ("stdio", Transport::Stdio),
+        ("http", Transport::StreamableHttp),
+        ("sse", Transport::Http),
+    ];
+
+    /// The word.
+    pub(super) fn word(&self) -> &'static str {
+        let same = |(_, transport): &&(&str, Transport)| *transport == self.0;
+        Self::WORDS.iter().find(same).map_or("stdio", |(word, _)| word)
+    }
+}
+
+impl std::str::FromStr for Spelling {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let same = |(word, _): &&(&str, Transport)| *word == text;
+        Self::WORDS.iter().find(same).map(|(_, transport)| Self(*transport)).ok_or(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Fields that the format does not know: kept with their paths, never acted upon.
+
+use agentry_model::Agent;
+use agentry_text::table::{Unknown, is_extension};
+use agentry_text::{Entry, Kind, Node, Spanned, Table};
+
+use super::fields::MANIFEST;
+use super::read::put;
+
+/// Takes the extensions and the unknown fields of the manifest `root` into `agent`.
+pub(super) fn collect(root: &Node, agent: &mut Agent) {
+    let extensions = root.as_map().and_then(|map| map.get("extensions")).and_then(Node::as_map);
+    for Entry { key, value } in extensions.map(|map| map.entries.as_slice()).unwrap_or_default() {
+        put(&mut agent.extensions, &key.text, Spanned::new(value.to_data(), value.span));
+    }
+    table(&MANIFEST, root, "", agent);
+}
+
+fn table(table: &'static Table, node: &Node, path: &str, agent: &mut Agent) {
+    if table.unknown == Unknown::Silent {
+        return;
+    }
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+        let path = join(path, &key.text);
+        match table.field(&key.text) {
+            Some(field) => kind(&field.kind, value, &path, agent),
+            None => {
+                let data = Spanned::new(value.to_data(), value.span);
+                let known = agent.extensions.iter().any(|(name, _)| *name == path);
+                let extension = is_extension(&key.text) && !known;
+                let list = if extension { &mut agent.extensions } else { &mut agent.unknown };
+                put(list, &path, data);
+            }
+        }
+    }
+}
+
+/// Looks into the blocks of a field; the depth is that of the field tables.
+fn kind(kind: &'static Kind, node: &Node, path: &str, agent: &mut Agent) {
+    match kind {
+        Kind::Block(block) => table(block, node, path, agent),
+        Kind::List(item) => {
+            for (at, node) in node.as_list().unwrap_or_default().iter().enumerate() {
+                self::kind(item, node, &join(path, &at.to_string()), agent);
+            }
+        }
+        Kind::Map(value) => {
+            let entries = node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+            for entry in entries {
+                self::kind(value, &entry.value, &join(path, &entry.key.text), agent);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

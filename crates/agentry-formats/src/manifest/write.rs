@@ -1,0 +1,269 @@
+//! Writes an agent as a manifest: one file, or a directory in which soul and rules are Markdown.
+
+use agentry_model::{
+    Agent, Auth, Behaviour, Budget, Field, Identity, Inheritance, Instructions, ListField, Loss,
+    LossKind, Memory, Merge, ModelChoice, slug,
+};
+use agentry_policy::{Policy, Trust, to_permissions, to_trust};
+use agentry_text::data::MapBuilder;
+use agentry_text::{Data, Spanned, yaml};
+
+use super::hash::is_manifest_name;
+use super::{API_VERSION, write_parts as parts};
+use crate::{Shape, Target, Written};
+
+/// Writes `agent`.
+pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+    // No `..`: a new field of the model must be placed here or it does not compile.
+    let Agent {
+        identity,
+        inheritance,
+        instructions,
+        model,
+        auth,
+        behaviour,
+        budget,
+        requirements: _,
+        policy,
+        access_control: _,
+        skills,
+        skill_packs,
+        tools,
+        memory,
+        memories,
+        expose,
+        agents,
+        pipeline,
+        schedules: _,
+        settings,
+        extensions,
+        unknown: _,
+    } = agent;
+    let mut notes = Vec::new();
+    let name = name(identity, target, &mut notes);
+    let trust = trust(policy, target, tools.mcp.is_some(), &mut notes);
+    let in_files = target.shape == Shape::Directory;
+    let groups = [
+        metadata(&name, identity, settings),
+        self::inheritance(inheritance),
+        block("model", self::model(model)),
+        block("auth", self::auth(auth)),
+        one("skills", parts::skills(skills)),
+        block("tools", parts::tools(tools)),
+        block("memory", self::memory(memory)),
+        block("behavior", behavior(identity, instructions, behaviour)),
+        one("expose", parts::expose(expose)),
+        trust.map(|trust| block("trust", self::trust_fields(&trust))).unwrap_or_default(),
+        block("observability", observability(budget)),
+        parts::others(agents, pipeline),
+        one("extensions", parts::extensions(extensions)),
+        if in_files { MapBuilder::new() } else { inline_texts(instructions) },
+    ];
+    let main = yaml_of(groups);
+    let files = if in_files {
+        parts::directory(main, instructions, skill_packs, memories)
+    } else {
+        vec![(file_name(target, &name), main)]
+    };
+    Written { files, notes }
+}
+
+/// The groups that hold something, with a blank line between them.
+fn yaml_of(groups: impl IntoIterator<Item = MapBuilder>) -> String {
+    let full = groups.into_iter().filter(|group| !group.is_empty());
+    let texts: Vec<_> = full.map(|mut group| yaml::emit(&group.build())).collect();
+    texts.join("\n")
+}
+
+/// A block under its key, unless it holds nothing.
+fn block(key: &str, mut fields: MapBuilder) -> MapBuilder {
+    let mut group = MapBuilder::new();
+    if !fields.is_empty() {
+        group.set(key, fields.build());
+    }
+    group
+}
+
+fn one(key: &str, value: Option<Data>) -> MapBuilder {
+    let mut group = MapBuilder::new();
+    group.set_opt(key, value);
+    group
+}
+
+/// The agent's name; one is made up where there is none, since a manifest needs it.
+fn name(identity: &Identity, target: &Target, notes: &mut Vec<Loss>) -> String {
+    if let Some(name) = &identity.name {
+        return name.value.clone();
+    }
+    let title = identity.display_name.as_ref().map(|title| slug(title));
+    let file = || slug(target.name.trim_end_matches(".agent"));
+    let made = title.filter(|name| !name.is_empty()).unwrap_or_else(file);
+    let made = if made.is_empty() { "agent".to_owned() } else { made };
+    let detail = format!("a manifest needs a name; `{made}` was made up");
+    notes.push(Loss { field: "name".to_owned(), kind: LossKind::Changed, detail });
+    made
+}
+
+fn file_name(target: &Target, name: &str) -> String {
+    if is_manifest_name(&target.name) {
+        return target.name.clone();
+    }
+    let stem = target.name.split('.').next().unwrap_or_default();
+    let stem = if stem.is_empty() { slug(name) } else { stem.to_owned() };
+    format!("{}.agent", if stem.is_empty() { "agent" } else { &stem })
+}
+
+/// The trust that grants nothing which the policy does not.
+fn trust(
+    policy: &Policy,
+    target: &Target,
+    has_mcp: bool,
+    notes: &mut Vec<Loss>,
+) -> Option<Trust> {
+    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let layers = [
+        ("permissions", permissions.is_some()),
+        ("abilities", abilities.is_some()),
+        ("tool_permissions", tool_permissions.is_some()),
+    ];
+    if layers.iter().all(|(_, given)| !given) {
+        return trust.clone();
+    }
+    let narrowed = to_trust(&to_permissions(policy, &target.place)?, has_mcp);
+    let axis = |word: Option<&'static str>| word.unwrap_or("none");
+    let detail = format!(
+        "as trust: filesystem {}, network {}, exec {}",
+        axis(narrowed.filesystem.map(|axis| axis.as_str())),
+        axis(narrowed.network.map(|axis| axis.as_str())),
+        axis(narrowed.exec.map(|axis| axis.as_str())),
+    );
+    let given = layers.into_iter().chain([("trust", trust.is_some())]).filter(|(_, given)| *given);
+    notes.extend(given.map(|(field, _)| Loss {
+        field: field.to_owned(),
+        kind: LossKind::Narrowed,
+        detail: detail.clone(),
+    }));
+    Some(narrowed)
+}
+
+fn metadata(name: &str, identity: &Identity, settings: &[(String, Spanned<Data>)]) -> MapBuilder {
+    let version = settings.iter().find(|(key, _)| key == "apiVersion");
+    let version = version.and_then(|(_, data)| data.as_str()).unwrap_or(API_VERSION);
+    let mut out = MapBuilder::new();
+    out.set("apiVersion", Data::str(version));
+    out.set("name", Data::str(name));
+    out.set_opt("version", text(&identity.version));
+    out.set_opt("author", text(&identity.author));
+    out.set_opt("license", text(&identity.license));
+    out.set_opt("description", text(&identity.description));
+    out.set_opt("tags", texts(&identity.tags));
+    out
+}
+
+fn inheritance(Inheritance { base, merge }: &Inheritance) -> MapBuilder {
+    let Merge { skills, tools, behavior, trust } = merge;
+    let mut fields = MapBuilder::new();
+    fields.set_opt("skills", word(skills));
+    fields.set_opt("tools", word(tools));
+    fields.set_opt("behavior", word(behavior));
+    fields.set_opt("trust", text(trust));
+    let mut out = MapBuilder::new();
+    out.set_opt("base", text(base));
+    out.set_full("merge", fields.build());
+    out
+}
+
+fn model(model: &ModelChoice) -> MapBuilder {
+    let ModelChoice { capability, preferred, fallback, context, capabilities: _ } = model;
+    let mut out = MapBuilder::new();
+    out.set_opt("capability", word(capability));
+    out.set_opt("preferred", texts(preferred));
+    out.set_opt("fallback", text(fallback));
+    out.set_opt("context", text(context));
+    out
+}
+
+fn auth(Auth { strategy, providers }: &Auth) -> MapBuilder {
+    let mut out = MapBuilder::new();
+    out.set_opt("strategy", word(strategy));
+    if let Some(providers) = providers {
+        let each = |(name, source): &(String, Spanned<String>)| {
+            let source = Some(source.as_str()).filter(|source| !source.is_empty());
+            (name.clone(), MapBuilder::new().str_opt("from", source).build())
+        };
+        out.set("providers", Data::Map(providers.iter().map(each).collect()));
+    }
+    out
+}
+
+fn memory(Memory { working, long_term, shared }: &Memory) -> MapBuilder {
+    let mut out = MapBuilder::new();
+    out.set_opt("working", word(working));
+    out.set_opt("long_term", word(long_term));
+    out.set_opt("shared", shared.map(|shared| Data::Bool(shared.value)));
+    out
+}
+
+fn behavior(
+    identity: &Identity,
+    instructions: &Instructions,
+    behaviour: &Behaviour,
+) -> MapBuilder {
+    let Behaviour { temperature, max_turns, on_error } = behaviour;
+    let temperature = temperature.filter(|value| (0.0..=2.0).contains(&value.value));
+    let mut out = MapBuilder::new();
+    out.set_opt("persona", text(&identity.role));
+    out.set_opt("traits", texts(&instructions.traits));
+    out.set_opt("temperature", temperature.map(|value| Data::Float(value.value)));
+    out.set_opt("max_steps", max_turns.map(|value| Data::Int(value.value.max(1))));
+    out.set_opt("on_error", word(on_error));
+    out.set_opt("system_override", instructions.system_override.as_ref().map(|text| prose(text)));
+    out
+}
+
+fn trust_fields(trust: &Trust) -> MapBuilder {
+    let Trust { filesystem, network, exec, scope, hosts } = trust;
+    let mut out = MapBuilder::new();
+    out.set_opt("filesystem", word(filesystem));
+    out.set_opt("network", word(network));
+    out.set_opt("exec", word(exec));
+    out.set_opt("scope", texts(scope));
+    out.set_opt("hosts", texts(hosts));
+    out
+}
+
+fn observability(budget: &Budget) -> MapBuilder {
+    let Budget { trace, cost_limit, step_limit, on_exceed } = budget;
+    // A limit that makes no sense limits everything: never leave one out.
+    let money = |value: f64| if value.is_nan() { 0.0 } else { value.clamp(0.0, f64::MAX) };
+    let mut out = MapBuilder::new();
+    out.set_opt("trace", trace.map(|trace| Data::Bool(trace.value)));
+    out.set_opt("cost_limit", cost_limit.map(|limit| Data::Float(money(limit.value))));
+    out.set_opt("step_limit", step_limit.map(|limit| Data::Int(limit.value.max(0))));
+    out.set_opt("on_exceed", word(on_exceed));
+    out
+}
+
+fn inline_texts(instructions: &Instructions) -> MapBuilder {
+    let mut out = MapBuilder::new();
+    out.set_opt("soul", instructions.system.as_ref().map(|text| prose(text)));
+    out.set_opt("rules", instructions.rules.as_ref().map(|text| prose(text)));
+    out
+}
+
+/// Text of several lines ends with a line break, so that it is written as a plain block.
+fn prose(text: &str) -> Data {
+    if text.contains('\n') { Data::str(format!("{}\n", text.trim_end())) } else { Data::str(text) }
+}
+
+pub(super) fn text(field: &Field<String>) -> Option<Data> {
+    field.as_ref().map(|text| Data::str(&text.value))
+}
+
+pub(super) fn texts(list: &ListField<String>) -> Option<Data> {
+    list.as_ref().map(|list| Data::strings(list.iter().map(|text| &text.value)))
+}
+
+pub(super) fn word<T: ToString>(field: &Field<T>) -> Option<Data> {
+    field.as_ref().map(|word| Data::str(word.value.to_string()))
+}

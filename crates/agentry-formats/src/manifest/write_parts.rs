@@ -1,0 +1,143 @@
+//! The lists of a written manifest, and the files beside it.
+
+use agentry_model::{
+    AgentRef, Exposed, Instructions, ListField, McpServer, MemoryFile, SkillPack, SkillRef, Stage,
+    Tools,
+};
+use agentry_text::data::MapBuilder;
+use agentry_text::{Data, Spanned};
+
+use super::fields;
+use super::tools::Spelling;
+use super::write::{text, texts, word};
+
+pub(super) fn skills(skills: &ListField<SkillRef>) -> Option<Data> {
+    let list = skills.as_ref()?.iter().map(|skill| self::skill(&skill.value));
+    Some(Data::List(list.collect()))
+}
+
+fn skill(SkillRef { name, optional, options }: &SkillRef) -> Data {
+    if !optional && options.is_empty() {
+        return Data::str(name);
+    }
+    let mut out = MapBuilder::new();
+    out.set("name", Data::str(name));
+    out.set_opt("optional", optional.then_some(Data::Bool(true)));
+    for (key, value) in options.iter().filter(|(key, _)| key != "name" && key != "optional") {
+        out.set(key, value.clone());
+    }
+    out.build()
+}
+
+pub(super) fn tools(tools: &Tools) -> MapBuilder {
+    let Tools { native, mcp, scripts: _, functions: _, source: _ } = tools;
+    let mut out = MapBuilder::new();
+    let servers = mcp.as_ref().map(|list| list.iter().map(|server| self::server(&server.value)));
+    out.set_opt("mcp", servers.map(|servers| Data::List(servers.collect())));
+    out.set_opt("native", texts(native));
+    out
+}
+
+/// A known name alone, `{name, command, …}`, or `{name: {settings}}` for settings of its own.
+fn server(server: &McpServer) -> Data {
+    let McpServer { name, transport, command, args, url, headers, env, enabled, timeout, options } =
+        server;
+    let mut settings = MapBuilder::new();
+    settings.set_opt("transport", transport.map(|it| Data::str(Spelling(it.value).word())));
+    settings.set_opt("command", text(command));
+    settings.set_opt("args", texts(args));
+    settings.set_opt("url", text(url));
+    settings.set_full("env", pairs(env));
+    settings.set_full("headers", pairs(headers));
+    settings.set_opt("enabled", enabled.map(|enabled| Data::Bool(enabled.value)));
+    settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.max(1))));
+    let is_field = |key: &str| fields::MCP_SERVER.field(key).is_some();
+    let kept = options.iter().filter(|(key, _)| key == "requires" || !is_field(key));
+    let own = kept.clone().any(|(key, _)| key != "requires");
+    for (key, value) in kept {
+        settings.set(key, value.clone());
+    }
+    match settings.build() {
+        Data::Map(entries) if entries.is_empty() => Data::str(name),
+        settings if own && !is_field(name) => Data::Map(vec![(name.clone(), settings)]),
+        Data::Map(entries) => {
+            let name = ("name".to_owned(), Data::str(name));
+            Data::Map(std::iter::once(name).chain(entries).collect())
+        }
+        other => other,
+    }
+}
+
+fn pairs(pairs: &[(String, Spanned<String>)]) -> Data {
+    Data::Map(pairs.iter().map(|(key, text)| (key.clone(), Data::str(&text.value))).collect())
+}
+
+/// The functions; one without a name cannot be called and is left out.
+pub(super) fn expose(expose: &ListField<Exposed>) -> Option<Data> {
+    let each = |exposed: &Spanned<Exposed>| {
+        let Exposed { name, description, input, output } = &exposed.value;
+        let mut out = MapBuilder::new();
+        out.set("name", text(name)?);
+        out.set_opt("description", text(description));
+        out.set_full("input", pairs(input));
+        out.set_opt("output", text(output));
+        Some(out.build())
+    };
+    Some(Data::List(expose.as_ref()?.iter().filter_map(each).collect()))
+}
+
+/// Other agents and the order of their calls; what leads nowhere is left out.
+pub(super) fn others(agents: &ListField<AgentRef>, pipeline: &ListField<Stage>) -> MapBuilder {
+    let agent = |agent: &Spanned<AgentRef>| {
+        let AgentRef { name, reference, role } = &agent.value;
+        let mut out = MapBuilder::new();
+        out.set("ref", text(reference)?);
+        out.set_opt("role", word(role));
+        Some((name.clone(), out.build()))
+    };
+    let stage = |stage: &Spanned<Stage>| {
+        let Stage { call, output } = &stage.value;
+        let mut out = MapBuilder::new();
+        out.set("call", text(call)?);
+        out.set_opt("output", text(output));
+        Some(out.build())
+    };
+    let mut out = MapBuilder::new();
+    let agents = agents.as_ref().map(|list| list.iter().filter_map(agent).collect());
+    out.set_opt("agents", agents.map(Data::Map));
+    let pipeline = pipeline.as_ref().map(|list| list.iter().filter_map(stage).collect());
+    out.set_opt("pipeline", pipeline.map(Data::List));
+    out
+}
+
+pub(super) fn extensions(extensions: &[(String, Spanned<Data>)]) -> Option<Data> {
+    let each = |(name, data): &(String, Spanned<Data>)| (name.clone(), data.value.clone());
+    let full = !extensions.is_empty();
+    full.then(|| Data::Map(extensions.iter().map(each).collect()))
+}
+
+/// The files of a directory, the manifest first.
+pub(super) fn directory(
+    main: String,
+    instructions: &Instructions,
+    skill_packs: &[SkillPack],
+    memories: &[MemoryFile],
+) -> Vec<(String, String)> {
+    let mut files = vec![("agent.yaml".to_owned(), main)];
+    let mut add = |path: String, text: Option<&Spanned<String>>| {
+        files.extend(text.map(|text| (path, format!("{}\n", text.trim_end()))));
+    };
+    add("SOUL.md".to_owned(), instructions.system.as_ref());
+    add("RULES.md".to_owned(), instructions.rules.as_ref());
+    for pack in skill_packs.iter().filter(|pack| stays_inside(&pack.path)) {
+        add(format!("skills/{}", pack.path), pack.text.as_ref());
+    }
+    for memory in memories.iter().filter(|memory| stays_inside(&memory.path)) {
+        add(format!("memory/{}", memory.path), memory.text.as_ref());
+    }
+    files
+}
+
+fn stays_inside(path: &str) -> bool {
+    !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}

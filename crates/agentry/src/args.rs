@@ -1,0 +1,203 @@
+//! What can be typed.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use agentry_compile::model::Format;
+
+/// Agent definitions are source code. Agentry is their compiler.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agentry",
+    version,
+    about,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find agents and say what is wrong with them
+    Check(Check),
+    /// Show an agent: every value and where it comes from
+    Show(Show),
+    /// Print the digest of an agent
+    Hash(Hash),
+    /// Write an agent in another format and list what is lost
+    Convert(Convert),
+    /// Start a new agent
+    New(New),
+    /// Print the JSON Schema of a format, for editors
+    Schema(Schema),
+    /// List every rule, or explain one
+    Rules(Rules),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Write the manual pages
+    Man(Man),
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Human,
+    /// One JSON document
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Workflow commands, for annotations on a pull request
+    Github,
+}
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultFormat {
+    /// For people
+    Human,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    /// Files and directories to look at
+    #[arg(default_value = ".")]
+    pub(crate) paths: Vec<String>,
+    /// Mend what can be mended without changing the meaning
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Mend also what may change the meaning
+    #[arg(long)]
+    pub(crate) fix_unsafe: bool,
+    /// Read every path as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ReportFormat,
+    /// Let warnings fail, too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Leave out the findings that this file lists
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<String>,
+    /// Write the findings of now to the baseline file
+    #[arg(long)]
+    pub(crate) write_baseline: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Show {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Show the system prompt, part by part
+    #[arg(long)]
+    pub(crate) prompt: bool,
+    /// Leave out what the format fills in
+    #[arg(long)]
+    pub(crate) declared: bool,
+    /// Read it as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to show it; `json` is the canonical form
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Hash {
+    /// The agents: files or directories
+    #[arg(required = true)]
+    pub(crate) agents: Vec<String>,
+    /// The SHA-256 of the canonical form, also for a manifest
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Read them as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Convert {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) to: Format,
+    /// The file or directory to write
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: String,
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct New {
+    /// The format
+    #[arg(value_parser = format)]
+    pub(crate) format: Format,
+    /// The name: lower-case letters, digits and hyphens
+    pub(crate) name: String,
+    /// The directory to make it in
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Schema {
+    /// The format
+    #[arg(value_parser = format)]
+    pub(crate) format: Format,
+    /// Which of its documents; the main one unless said
+    pub(crate) document: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rules {
+    /// The name or code of a rule to explain
+    pub(crate) rule: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Man {
+    /// The directory to write the pages to
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: String,
+}
+
+/// A format by its name.
+fn format(text: &str) -> Result<Format, String> {
+    text.parse().map_err(|()| {
+        let near = agentry_compile::text::near::did_you_mean(text, Format::WORDS.iter().copied());
+        near.unwrap_or_else(|| format!("known are {}", Format::WORDS.join(", ")))
+    })
+}

@@ -1,0 +1,80 @@
+//! One file a command.
+
+pub(crate) mod check;
+mod check_report;
+pub(crate) mod convert;
+pub(crate) mod hash;
+pub(crate) mod new;
+pub(crate) mod rules;
+pub(crate) mod schema;
+pub(crate) mod shell;
+pub(crate) mod show;
+
+use agentry_compile::model::Format;
+use agentry_compile::text::Severity;
+use agentry_compile::text::report::human;
+use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, discover};
+
+use crate::disk::Disk;
+use crate::output::{Failure, style};
+
+/// Finds the agents at `paths`; a path that is none is an error.
+fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
+    let found = discover(disk, paths, format, &|_| false);
+    if let Some(failure) = failures(&found).into_iter().next() {
+        return Err(failure);
+    }
+    if let Some(diagnostic) = found.diagnostics.first() {
+        return Err(Failure::new(human::line(diagnostic, &found.sources)));
+    }
+    match found.empty.first() {
+        Some(path) => Err(Failure::new(format!("no agent found in `{path}`"))),
+        None => Ok(found.agents),
+    }
+}
+
+/// Finds the one agent at `path`.
+fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Failure> {
+    let mut agents = find(disk, &[path.to_owned()], format)?;
+    match agents.len() {
+        1 => Ok(agents.remove(0)),
+        count => {
+            let names: Vec<_> =
+                agents.iter().take(5).map(|found| format!("`{}`", found.path)).collect();
+            Err(Failure::new(format!("`{path}` holds {count} agents"))
+                .hint(format!("name one: {}", names.join(", "))))
+        }
+    }
+}
+
+/// What was wrong with the paths themselves.
+fn failures(found: &Discovery) -> Vec<Failure> {
+    let missing = found.missing.iter().map(|path| Failure::new(format!("`{path}` does not exist")));
+    let others = found.no_agents.iter().map(|path| {
+        Failure::new(format!("`{path}` is no agent definition that agentry knows")).hint(
+            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`",
+        )
+    });
+    missing.chain(others).collect()
+}
+
+/// Checks one agent; its errors are shown and end the command.
+fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
+    let config = Config::read(disk, &found.dir);
+    let compiled = check_agent(disk, found, &config);
+    if !compiled.has_errors() {
+        return Ok(compiled);
+    }
+    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
+    {
+        eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
+    }
+    Err(Failure::new(format!("`{}` has errors", found.path))
+        .hint("`agentry check` shows all findings"))
+}
+
+/// Prints text that was made safe for a terminal already.
+fn eprint_raw(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,222 @@
+//! `agentry check`: finds agents and says what is wrong with them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use agentry_compile::model::Format;
+use agentry_compile::text::report::Summary;
+use agentry_compile::text::{Diagnostic, Sources};
+use agentry_compile::{
+    Baseline, Compiled, Config, Discovery, FixMode, Found, check, discover, duplicate_names, fix,
+};
+use rayon::prelude::*;
+
+use crate::args::Check;
+use crate::command::failures;
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, remark};
+use crate::progress::Progress;
+use crate::save;
+
+use super::check_report::Report;
+
+/// Agents are checked side by side in groups, so that memory does not grow with their number.
+const GROUP: usize = 256;
+
+pub(crate) fn run(args: &Check) -> Outcome {
+    let disk = Disk::default();
+    let config = Config::read(&disk, args.paths.first().map_or(".", String::as_str));
+    let exclude = |path: &str| config.excludes_path(path);
+    let found = discover(&disk, &args.paths, args.format_override, &exclude);
+    let mut run = Run::new(args, &disk, &config)?;
+    run.report.diagnostics(&config.diagnostics, &config.sources);
+    run.report.diagnostics(&found.diagnostics, &found.sources);
+    run.agents(&found.agents);
+    run.names();
+    run.finish(&found)
+}
+
+struct Run<'a> {
+    args: &'a Check,
+    disk: &'a Disk,
+    config: &'a Config,
+    baseline_path: Option<String>,
+    report: Report,
+    /// What is kept of each agent: workspace, format, name and where it was found.
+    seen: Vec<(String, Format, String, Found)>,
+    fixed: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(args: &'a Check, disk: &'a Disk, config: &'a Config) -> Result<Self, Failure> {
+        let configured = config.baseline.as_ref().map(|path| join(&config.root, path));
+        let baseline_path = args.baseline.clone().or(configured);
+        let known = match &baseline_path {
+            Some(path) if !args.write_baseline => read_baseline(path)?,
+            _ => Baseline::default(),
+        };
+        let report = Report::new(args.format, known, args.write_baseline);
+        Ok(Self { args, disk, config, baseline_path, report, seen: Vec::new(), fixed: 0 })
+    }
+
+    fn agents(&mut self, agents: &[Found]) {
+        let mut progress = Progress::new(agents.len());
+        for group in agents.chunks(GROUP) {
+            let checked: Vec<Checked> = if group.len() < 8 {
+                group.iter().map(|found| self.one(found)).collect()
+            } else {
+                group.par_iter().map(|found| self.one(found)).collect()
+            };
+            progress.add(group.len());
+            progress.clear();
+            for (found, checked) in group.iter().zip(checked) {
+                self.take(found, checked);
+            }
+        }
+    }
+
+    fn one(&self, found: &Found) -> Checked {
+        let work = || {
+            let mode = match (self.args.fix_unsafe, self.args.fix) {
+                (true, _) => Some(FixMode::Unsafe),
+                (false, true) => Some(FixMode::Safe),
+                (false, false) => None,
+            };
+            match mode {
+                None => Checked::new(check(self.disk, found, self.config), Vec::new(), 0),
+                Some(mode) => {
+                    let fixed = fix(self.disk, found, self.config, mode);
+                    Checked::new(fixed.compiled, fixed.files, fixed.count)
+                }
+            }
+        };
+        // A defect in one reader must not take the other files with it.
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|_| Checked { broken: true, ..Checked::default() })
+    }
+
+    fn take(&mut self, found: &Found, checked: Checked) {
+        if checked.broken {
+            let message = format!(
+                "`{}` could not be checked: a defect in agentry; please report it",
+                found.path
+            );
+            complain(&Failure::new(message));
+            self.report.broken += 1;
+        }
+        for (path, bytes) in &checked.files {
+            match save::replace(path, bytes) {
+                Ok(()) => {}
+                Err(error) => {
+                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")))
+                }
+            }
+        }
+        self.fixed += checked.fixed;
+        self.report.agent(found, &checked.name);
+        self.report.diagnostics(&checked.diagnostics, &checked.sources);
+        self.seen.push((checked.workspace, found.format, checked.name, found.clone()));
+    }
+
+    /// Names that two agents share; those agents are read once more to show the place.
+    fn names(&mut self) {
+        let names = self
+            .seen
+            .iter()
+            .map(|(workspace, format, name, _)| (workspace.as_str(), *format, name.as_str()));
+        for taken in duplicate_names(names) {
+            let (Some(first), Some(second)) =
+                (self.seen.get(taken.first), self.seen.get(taken.second))
+            else {
+                continue;
+            };
+            if second.2.is_empty() {
+                continue;
+            }
+            let mut compiled = agentry_compile::read(self.disk, &second.3);
+            compiled.diagnostics.clear();
+            compiled.name_taken(&first.3.path, self.config);
+            self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
+        }
+    }
+
+    fn finish(mut self, found: &Discovery) -> Outcome {
+        let failures = failures(found);
+        failures.iter().for_each(complain);
+        for path in &found.empty {
+            remark(&format!("note: no agent found in `{path}`"));
+        }
+        if self.fixed > 0 {
+            remark(&format!("fixed {}", counted(self.fixed, "finding")));
+        }
+        let summary = self.report.finish();
+        if self.args.write_baseline {
+            self.write_baseline()?;
+            return Ok(if failures.is_empty() { Exit::Done } else { Exit::Usage });
+        }
+        Ok(exit(&summary, self.args.deny_warnings, !failures.is_empty() || self.report.broken > 0))
+    }
+
+    fn write_baseline(&self) -> Result<(), Failure> {
+        let path = self.baseline_path.clone().unwrap_or_else(|| "agentry-baseline.json".to_owned());
+        save::replace(&path, self.report.baseline.to_text().as_bytes())
+            .map_err(|error| Failure::new(format!("`{path}` cannot be written: {error}")))?;
+        remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
+        if self.args.baseline.is_none() && self.config.baseline.is_none() {
+            remark(&format!(
+                "  = help: add `baseline = \"{path}\"` to `[check]` in `agentry.toml`"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of an agent that was checked.
+#[derive(Debug, Default)]
+struct Checked {
+    name: String,
+    workspace: String,
+    diagnostics: Vec<Diagnostic>,
+    sources: Sources,
+    files: Vec<(String, Vec<u8>)>,
+    fixed: usize,
+    broken: bool,
+}
+
+impl Checked {
+    fn new(compiled: Compiled, files: Vec<(String, Vec<u8>)>, fixed: usize) -> Self {
+        let name = compiled.agent.identity.name.map_or(String::new(), |name| name.value);
+        let Compiled { workspace, diagnostics, sources, .. } = compiled;
+        // The texts are only kept for showing findings.
+        let sources = if diagnostics.is_empty() { Sources::default() } else { sources };
+        Self { name, workspace, diagnostics, sources, files, fixed, broken: false }
+    }
+}
+
+fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
+    let found = summary.errors > 0 || (deny_warnings && summary.warnings > 0);
+    match (unreadable, found) {
+        (true, _) => Exit::Usage,
+        (false, true) => Exit::Findings,
+        (false, false) => Exit::Done,
+    }
+}
+
+fn read_baseline(path: &str) -> Result<Baseline, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::new(format!(
+            "the baseline `{path}` cannot be read: {}",
+            error.to_string().to_lowercase()
+        ))
+        .hint("make one with `--write-baseline`")
+    })?;
+    Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
+}
+
+fn join(root: &str, path: &str) -> String {
+    if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") }
+}
+
+/// `1 finding`, `2 findings`.
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}

@@ -1,0 +1,106 @@
+//! The four ways in which `check` reports, finding by finding.
+
+use agentry_compile::text::report::{Summary, github, human, json, sarif};
+use agentry_compile::text::{Diagnostic, Sources};
+use agentry_compile::{Baseline, Found, registry};
+use serde_json::{Value, json};
+
+use crate::args::ReportFormat;
+use crate::output::{print, style};
+
+/// Takes findings as they come and prints them in one of the formats.
+pub(crate) struct Report {
+    format: ReportFormat,
+    summary: Summary,
+    agents: Vec<Value>,
+    findings: Vec<Value>,
+    sarif: sarif::Log,
+    /// What is known already; with `recording`, what was found.
+    pub(crate) baseline: Baseline,
+    recording: bool,
+    /// How many findings were recorded.
+    pub(crate) recorded: usize,
+    known: usize,
+    /// Agents that could not be checked.
+    pub(crate) broken: usize,
+}
+
+impl Report {
+    pub(crate) fn new(format: ReportFormat, baseline: Baseline, recording: bool) -> Self {
+        Self {
+            format,
+            summary: Summary::default(),
+            agents: Vec::new(),
+            findings: Vec::new(),
+            sarif: sarif::Log::new(env!("CARGO_PKG_VERSION")),
+            baseline,
+            recording,
+            recorded: 0,
+            known: 0,
+            broken: 0,
+        }
+    }
+
+    pub(crate) fn agent(&mut self, found: &Found, name: &str) {
+        self.summary.agents += 1;
+        if self.format == ReportFormat::Json {
+            let name = if name.is_empty() { Value::Null } else { name.into() };
+            self.agents
+                .push(json!({"path": found.path, "format": found.format.as_str(), "name": name}));
+        }
+    }
+
+    pub(crate) fn diagnostics(&mut self, diagnostics: &[Diagnostic], sources: &Sources) {
+        for diagnostic in diagnostics {
+            if self.recording {
+                self.baseline.add(diagnostic, sources);
+                self.recorded += 1;
+            } else if self.baseline.take(diagnostic, sources) {
+                self.known += 1;
+            } else {
+                self.summary.count(diagnostic);
+                self.one(diagnostic, sources);
+            }
+        }
+    }
+
+    fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
+        match self.format {
+            ReportFormat::Human => {
+                print(&format!("{}\n", human::render(diagnostic, sources, style())))
+            }
+            ReportFormat::Github => print(&format!("{}\n", github::line(diagnostic, sources))),
+            ReportFormat::Json => self.findings.push(json::diagnostic(diagnostic, sources)),
+            ReportFormat::Sarif => self.sarif.add(diagnostic, sources),
+        }
+    }
+
+    /// Prints what comes last, and gives the counts.
+    pub(crate) fn finish(&mut self) -> Summary {
+        match self.format {
+            ReportFormat::Human if self.recording => {}
+            ReportFormat::Human => {
+                let known = if self.known == 0 {
+                    String::new()
+                } else {
+                    format!(" ({} in the baseline)", self.known)
+                };
+                print(&format!("{}{known}\n", self.summary));
+            }
+            ReportFormat::Github => {}
+            ReportFormat::Json => {
+                let value = json!({
+                    "agents": std::mem::take(&mut self.agents),
+                    "diagnostics": std::mem::take(&mut self.findings),
+                    "summary": json::summary(&self.summary),
+                });
+                print(&json::text(&value));
+            }
+            ReportFormat::Sarif => {
+                let log = std::mem::replace(&mut self.sarif, sarif::Log::new(""));
+                print(&json::text(&log.finish(registry())));
+            }
+        }
+        self.summary.clone()
+    }
+}

@@ -1,0 +1,59 @@
+//! `agentry hash`: what an agent is called by its content.
+
+use agentry_compile::text::report::human;
+use agentry_compile::text::report::{json, visible};
+use agentry_compile::{Digest, Found, hash, read};
+use serde_json::{Value, json};
+
+use crate::args::{Hash, ResultFormat};
+use crate::command::{eprint_raw, find};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, print, style};
+
+pub(crate) fn run(args: &Hash) -> Outcome {
+    let disk = Disk::default();
+    let agents = find(&disk, &args.agents, args.format_override)?;
+    let several = agents.len() > 1;
+    let (mut exit, mut rows) = (Exit::Done, Vec::new());
+    for found in &agents {
+        match one(&disk, found, args.full) {
+            Ok((shown, digest)) if args.format == ResultFormat::Human => {
+                let _ = digest;
+                let path =
+                    if several { format!("  {}", visible(&found.path)) } else { String::new() };
+                print(&format!("{shown}{path}\n"));
+            }
+            Ok((_, digest)) => rows.push(json!({
+                "path": found.path,
+                "format": found.format.as_str(),
+                "ag1": digest.short,
+                "sha256": digest.full,
+            })),
+            Err(failure) => {
+                complain(&failure);
+                exit = Exit::Findings;
+            }
+        }
+    }
+    if args.format == ResultFormat::Json {
+        print(&json::text(&Value::Array(rows)));
+    }
+    Ok(exit)
+}
+
+/// The digest to show, and all of them. A manifest is digested by its own rules even where `check`
+/// finds errors, as long as those rules accept it.
+fn one(disk: &Disk, found: &Found, full: bool) -> Result<(String, Digest), Failure> {
+    let compiled = read(disk, found);
+    let digest = hash(disk, &compiled);
+    match digest.short.clone().filter(|_| !full) {
+        Some(short) => Ok((short, digest)),
+        None if compiled.has_errors() => {
+            for diagnostic in &compiled.diagnostics {
+                eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
+            }
+            Err(Failure::new(format!("`{}` has errors and no digest", found.path)))
+        }
+        None => Ok((digest.full.clone(), digest)),
+    }
+}

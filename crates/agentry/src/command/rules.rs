@@ -1,0 +1,61 @@
+//! `agentry rules`: what is looked for, and why.
+
+use agentry_compile::text::near::did_you_mean;
+use agentry_compile::text::report::json;
+use agentry_compile::text::{Example, Rule};
+use agentry_compile::{registry, rule};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Rules};
+use crate::output::{Exit, Failure, Outcome, columns, print};
+
+pub(crate) fn run(args: &Rules) -> Outcome {
+    let rules = match &args.rule {
+        None => registry().to_vec(),
+        Some(name) => vec![rule(name).ok_or_else(|| unknown(name))?],
+    };
+    match (args.format, &args.rule) {
+        (ResultFormat::Json, _) => {
+            print(&json::text(&Value::Array(rules.iter().map(|rule| value(rule)).collect())))
+        }
+        (ResultFormat::Human, None) => {
+            let row = |rule: &&Rule| {
+                vec![rule.code.to_owned(), rule.severity.to_string(), rule.name.to_owned()]
+            };
+            print(&columns(&rules.iter().map(row).collect::<Vec<_>>()));
+        }
+        (ResultFormat::Human, Some(_)) => rules.iter().for_each(|rule| print(&explain(rule))),
+    }
+    Ok(Exit::Done)
+}
+
+fn unknown(name: &str) -> Failure {
+    let near = did_you_mean(name, registry().iter().map(|rule| rule.name));
+    Failure::new(format!("there is no rule `{name}`"))
+        .hint(near.unwrap_or_else(|| "`agentry rules` lists them all".to_owned()))
+}
+
+fn value(rule: &Rule) -> Value {
+    json!({"code": rule.code, "name": rule.name, "severity": rule.severity.to_string(), "why": rule.why})
+}
+
+fn explain(rule: &Rule) -> String {
+    let Rule { code, name, severity, why, bad, good } = rule;
+    format!(
+        "{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
+        shown(bad),
+        shown(good)
+    )
+}
+
+fn shown(example: &Example) -> String {
+    let file = |(path, text): &(&str, &str)| {
+        let lines: Vec<_> = text.lines().map(|line| format!("    {line}")).collect();
+        format!("  {path}\n{}\n", lines.join("\n"))
+    };
+    match example {
+        Example::File(path, text) => file(&(*path, *text)),
+        Example::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
+        Example::Made(what, _) => format!("  {what}\n"),
+    }
+}

@@ -1,0 +1,69 @@
+//! `agentry show`: an agent as it is understood.
+
+use agentry_compile::text::report::{json, visible};
+use agentry_compile::{declared, prompt, resolved, rows};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Show};
+use crate::command::{find_one, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Outcome, columns, print};
+
+pub(crate) fn run(args: &Show) -> Outcome {
+    let disk = Disk::default();
+    let found = find_one(&disk, &args.agent, args.format_override)?;
+    let compiled = usable(&disk, &found)?;
+    if args.prompt {
+        show_prompt(&prompt(&disk, &compiled), args.format);
+        return Ok(Exit::Done);
+    }
+    let agent = if args.declared { compiled.agent.clone() } else { resolved(&compiled) };
+    match args.format {
+        ResultFormat::Json => print(&json::text(&declared(&agent).to_json())),
+        ResultFormat::Human => {
+            let head = format!("{} ({})\n\n", visible(&found.path), found.format);
+            let rows = rows(&agent, &compiled.sources);
+            let cell = |text: &str| cut(&visible(text), 72);
+            let table: Vec<_> = rows
+                .iter()
+                .map(|row| {
+                    vec![cell(&row.field), cell(&row.value), visible(&row.origin).into_owned()]
+                })
+                .collect();
+            print(&format!("{head}{}", columns(&table)));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn show_prompt(parts: &[agentry_compile::Part], format: ResultFormat) {
+    match format {
+        ResultFormat::Json => {
+            let parts: Vec<Value> = parts
+                .iter()
+                .map(|part| json!({"name": part.name, "origin": part.origin, "text": part.text}))
+                .collect();
+            print(&json::text(&Value::Array(parts)));
+        }
+        ResultFormat::Human => {
+            for part in parts {
+                let lines: Vec<_> =
+                    part.text.lines().map(|line| visible(line).into_owned()).collect();
+                print(&format!(
+                    "── {} ({})\n{}\n\n",
+                    part.name,
+                    visible(&part.origin),
+                    lines.join("\n")
+                ));
+            }
+        }
+    }
+}
+
+/// At most `width` characters of a text.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or("")),
+        None => text.to_owned(),
+    }
+}

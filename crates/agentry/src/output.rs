@@ -1,0 +1,106 @@
+//! What is printed, and how the program ends.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use agentry_compile::text::report::{human::Style, visible};
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// Findings, or losses that were not allowed.
+    Findings,
+    /// Bad usage or unreadable input.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Findings => 1,
+            Exit::Usage => 2,
+        })
+    }
+}
+
+/// Why a command could not do its work: what was found, and what to do.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Lower case, no full stop.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) hint: Option<String>,
+}
+
+/// What a command gives back.
+pub(crate) type Outcome = Result<Exit, Failure>;
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Failure {
+    pub(crate) fn hint_opt(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(error.to_string().to_lowercase())
+    }
+}
+
+/// Prints to standard output. A reader that went away ends the program quietly.
+pub(crate) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        #[expect(clippy::exit, reason = "nobody reads any more; there is nothing left to do")]
+        std::process::exit(0);
+    }
+}
+
+/// Prints a line to standard error.
+pub(crate) fn remark(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", visible(line));
+}
+
+/// Prints why the program failed.
+pub(crate) fn complain(failure: &Failure) {
+    remark(&format!("error: {}", failure.message));
+    if let Some(hint) = &failure.hint {
+        remark(&format!("  = help: {hint}"));
+    }
+}
+
+/// Colours only on a terminal, and not where `NO_COLOR` is set.
+pub(crate) fn style() -> Style {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Style { color: io::stdout().is_terminal() && !plain, ..Style::default() }
+}
+
+/// Rows as aligned columns, the last one not padded.
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}

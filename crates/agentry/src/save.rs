@@ -1,0 +1,51 @@
+//! Writes files whole or not at all.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::output::Failure;
+
+/// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
+pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
+    // Through a link, the file itself is replaced, not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| Path::new(path).to_path_buf());
+    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    if let Ok(metadata) = fs::metadata(&target) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes new files below `dir`; refuses, before anything is written, to replace one that is there.
+pub(crate) fn create(dir: &str, files: &[(String, String)], force: bool) -> Result<(), Failure> {
+    let full = |path: &String| if dir.is_empty() { path.clone() } else { format!("{dir}/{path}") };
+    let taken = files.iter().map(|(path, _)| full(path)).find(|path| Path::new(path).exists());
+    if let Some(path) = taken.filter(|_| !force) {
+        return Err(Failure::new(format!("`{path}` is there already"))
+            .hint("choose another path, or pass `--force`"));
+    }
+    for (path, text) in files {
+        let path = full(path);
+        let write = || -> io::Result<()> {
+            if let Some(parent) = Path::new(&path).parent() {
+                fs::create_dir_all(parent)?;
+            }
+            if force && Path::new(&path).exists() {
+                return replace(&path, text.as_bytes());
+            }
+            fs::File::create_new(&path)?.write_all(text.as_bytes())
+        };
+        write().map_err(|error| {
+            Failure::new(format!(
+                "`{path}` cannot be written: {}",
+                error.to_string().to_lowercase()
+            ))
+        })?;
+    }
+    Ok(())
+}
