@@ -7,11 +7,13 @@ mod returned;
 mod scheme;
 mod scope;
 
+use std::collections::HashSet;
+
 use agentry_text::{Data, Findings, Source, Span, Spanned};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Statement;
 use oxc_parser::config::TokensParserConfig;
-use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn};
+use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn, Token};
 use oxc_span::{GetSpan, SourceType};
 
 use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
@@ -141,21 +143,18 @@ fn lower_first(text: &str) -> String {
 
 /// The names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
 fn variables(scope: &Scope<'_>) -> Vec<Spanned<String>> {
-    let mut found: Vec<Spanned<String>> = Vec::new();
-    for window in scope.tokens.windows(3) {
-        let [object, sign, name] = window else { continue };
-        let text = scope.token(name);
+    let mut seen = HashSet::new();
+    let read = |window: &[Token]| {
+        let [object, sign, name] = window else { return None };
         let text = match (sign.kind(), name.kind()) {
-            (Kind::LBrack, Kind::Str) => text.trim_matches(['"', '\'']),
-            (Kind::Dot | Kind::QuestionDot, _) => text,
-            _ => continue,
+            (Kind::LBrack, Kind::Str) => scope.token(name).trim_matches(['"', '\'']),
+            (Kind::Dot | Kind::QuestionDot, _) => scope.token(name),
+            _ => return None,
         };
-        let is_new = |text: &str| !found.iter().any(|other| other.value == text);
-        if scope.token(object) == "env" && is_variable(text) && is_new(text) {
-            found.push(Spanned::new(text.to_owned(), scope.span(name.span())));
-        }
-    }
-    found
+        let is_read = scope.token(object) == "env" && is_variable(text) && seen.insert(text);
+        is_read.then(|| Spanned::new(text.to_owned(), scope.span(name.span())))
+    };
+    scope.tokens.windows(3).filter_map(read).collect()
 }
 
 /// Whether `text` is spelt like an environment variable, and not like a method.
