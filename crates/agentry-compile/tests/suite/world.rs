@@ -1,6 +1,6 @@
 //! The one place that knows the API: text in, text out.
 
-use agentry_compile::text::Severity;
+
 use agentry_compile::{Config, Found, MemoryWorld, check, discover, duplicate_names};
 
 /// A world of files given as paths and texts.
@@ -20,7 +20,6 @@ pub(crate) fn report(world: &MemoryWorld) -> Vec<String> {
 #[derive(Debug, Clone)]
 pub(crate) struct Finding {
     pub(crate) code: &'static str,
-    pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) line: String,
 }
@@ -41,7 +40,6 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
             );
             out.push(Finding {
                 code,
-                severity: found.severity,
                 message: found.message.clone(),
                 line,
             });
