@@ -79,3 +79,89 @@ fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
     let plain = rules.sections.iter().all(|section| section.rules.is_empty());
     plain && Section::ALL.iter().all(|of| rules.strictest(*of) == again.strictest(*of))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_policy::{Abilities, Exec, Filesystem, SectionRules, Trust};
+
+    fn at<T>(value: T) -> Spanned<T> {
+        Spanned::new(value, Span::start_of(FileId::BUILT_IN))
+    }
+
+    fn policy(sections: &[(Section, Action)]) -> Policy {
+        let section = |(section, intent): &(Section, Action)| SectionRules {
+            section: at(*section),
+            intent: Some(at(*intent)),
+            rules: Vec::new(),
+        };
+        let permissions = Permissions { sections: sections.iter().map(section).collect() };
+        Policy { permissions: Some(permissions), ..Policy::default() }
+    }
+
+    fn names(list: &Option<Vec<Spanned<String>>>) -> Vec<&str> {
+        list.iter().flatten().map(|tool| tool.value.as_str()).collect()
+    }
+
+    #[test]
+    fn whole_tools_are_allowed_or_denied() {
+        use Action::{Allow, Ask, Deny};
+        let cases = [
+            (vec![(Section::Bash, Deny)], vec![], vec!["Bash"], LossKind::Changed),
+            (vec![(Section::Bash, Ask)], vec![], vec![], LossKind::Changed),
+            (vec![(Section::Edit, Allow)], vec!["Edit", "Write"], vec![], LossKind::Changed),
+            // A tool that is not listed is asked about, but reading is free.
+            (vec![(Section::Read, Ask)], vec![], vec!["Read"], LossKind::Narrowed),
+            (vec![(Section::Tool, Deny)], vec![], vec!["*"], LossKind::Changed),
+        ];
+        for (sections, allowed, denied, kind) in cases {
+            let mut notes = Vec::new();
+            let lists = lists(&policy(&sections), &Place::default(), &mut notes);
+            let tools = lists.tools.expect("lists");
+            let reading = |name: &&str| *name != "Read" || sections[0].0 == Section::Read;
+            let found: Vec<_> = names(&tools.allowed).into_iter().filter(reading).collect();
+            assert_eq!(found, allowed, "{sections:?}");
+            assert_eq!(names(&tools.denied), denied, "{sections:?}");
+            let notes: Vec<_> = notes.iter().map(|note| (note.field.as_str(), note.kind)).collect();
+            assert_eq!(notes, [("permissions", kind)], "{sections:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_list_can_say_is_closed_elsewhere() {
+        let closed = [
+            (Section::ExternalDirectory, Action::Deny),
+            (Section::Delegate, Action::Deny),
+            (Section::Mcp, Action::Deny),
+        ];
+        let lists = lists(&policy(&closed), &Place::default(), &mut Vec::new());
+        assert!(lists.inside_only && lists.no_delegates && lists.no_mcp);
+    }
+
+    #[test]
+    fn lists_never_widen() {
+        let axes = Trust {
+            filesystem: Some(at(Filesystem::ReadOnly)),
+            exec: Some(at(Exec::None)),
+            ..Trust::default()
+        };
+        let policies = [
+            Policy { trust: Some(axes.clone()), ..Policy::default() },
+            Policy { trust: Some(Trust::default()), ..Policy::default() },
+            Policy { abilities: Some(Abilities::default()), ..Policy::default() },
+            Policy { trust: Some(axes), ..policy(&[(Section::Bash, Action::Allow)]) },
+        ];
+        let spoken =
+            [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
+        for policy in policies {
+            let rules = to_permissions(&policy, &Place::default()).expect("rules");
+            let tools = lists(&policy, &Place::default(), &mut Vec::new()).tools;
+            let result = Policy { tool_permissions: tools, ..Policy::default() };
+            let again = to_permissions(&result, &Place::default()).unwrap_or_default();
+            for section in spoken {
+                let (before, after) = (rules.strictest(section), again.strictest(section));
+                assert!(after >= before, "{section}: {before} became {after} in {policy:?}");
+            }
+        }
+    }
+}

@@ -100,7 +100,8 @@ fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> String {
     let lists = permissions::lists(&agent.policy, &target.place, notes);
     let mut out = MapBuilder::new();
     identity(agent, target, &mut out, notes);
-    out.set_opt("access_control", agent.access_control.as_ref().map(|data| data.value.clone()));
+    let access = agent.access_control.as_ref().filter(|data| fits("access_control", data));
+    out.set_opt("access_control", access.map(|data| data.value.clone()));
     out.set_opt("avatar", avatar(agent));
     out.set_opt("llm", llm(agent));
     out.set_opt("tool_permissions", lists.tools.as_ref().map(tool_lists));
