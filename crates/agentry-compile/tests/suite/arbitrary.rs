@@ -102,7 +102,8 @@ impl<'a> Gen<'a> {
     /// A name that no other has. Names sort in the order of being made, as files in a folder do.
     fn name(&mut self) -> String {
         self.count += 1;
-        format!("a{:03}-{}", self.count, self.pick(WORDS))
+        let word = self.pick(WORDS);
+        format!("a{:03}-{word}", self.count)
     }
 
     /// Text on one line.

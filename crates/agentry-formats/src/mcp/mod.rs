@@ -112,9 +112,6 @@ static OAUTH_BLOCK: Table = Table::new(
 )
 .keys(Keys::SnakeOrCamel);
 
-/// The fields of a `read` that belong to the document around the server, not to the server.
-const AROUND: &[&str] = &["kind", "name", "description"];
-
 /// Reads the server `name` from a record that was validated against a table with the fields above.
 /// Never fails: what is wrong is reported and left out.
 pub fn read(record: Record<'_>, name: &Spanned<String>, findings: &mut Findings) -> McpServer {
@@ -219,8 +216,7 @@ impl<'t> Reader<'t> {
     /// What the block says beyond the model's fields: `oauth`, and what nobody knows.
     fn options(&self) -> Vec<(String, Data)> {
         let oauth = self.record.data("oauth").map(|data| ("oauth".to_owned(), data.value));
-        let known = |entry: &&Entry| !AROUND.contains(&entry.key.text.as_str());
-        let unknown = self.record.unknown().filter(known);
+        let unknown = self.record.unknown();
         let unknown = unknown.map(|entry| (entry.key.text.clone(), entry.value.to_data()));
         oauth.into_iter().chain(unknown).collect()
     }
@@ -351,15 +347,19 @@ fn unused(server: &McpServer, findings: &mut Findings) {
     }
 }
 
+/// Reports a literal secret, or a reference of another tool, in the value of one key.
+pub fn check_secret(entry: &Entry, findings: &mut Findings) {
+    if let Some(text) = entry.value.to_spanned() {
+        secret::check(&entry.key.text, &text, findings);
+    }
+}
+
 /// Values that should not stand in a file: literal secrets, and references of other tools.
 fn secrets(reader: &Reader<'_>, findings: &mut Findings) {
     let maps = [reader.pick("headers"), reader.record.entry("env"), reader.record.entry("oauth")];
     for entry in maps.into_iter().flatten() {
-        for item in entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
-            if let Some(text) = item.value.to_spanned() {
-                secret::check(&item.key.text, &text, findings);
-            }
-        }
+        let items = entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+        items.iter().for_each(|item| check_secret(item, findings));
     }
     let args = reader.args().unwrap_or_default();
     args.iter().chain(&reader.text("url")).for_each(|text| secret::variables(text, findings));
