@@ -157,7 +157,7 @@ pub static SAME_FIELD_TWICE: Rule = Rule {
           each other; readers differ in which one they take.",
     bad: Example::File(
         "agents/help_helper.agent.md",
-        "---\nstatus: active\nStatus: disabled\n---\n# Helper\n\nAnswers questions.\n",
+        "---\nstatus: active\nStatus: active\n---\n# Helper\n\nAnswers questions.\n",
     ),
     good: Example::File(
         "agents/help_helper.agent.md",
