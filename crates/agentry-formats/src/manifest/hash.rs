@@ -5,9 +5,9 @@ use agentry_model::digest::hex;
 use agentry_text::{Entry, Findings, Key, Node, Source, Span, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::canonical;
 use super::load::{Loaded, MAIN_FILES, load};
 use super::schema::{self, Refusal};
-use super::canonical;
 use crate::Package;
 
 /// The hash of a manifest, with the text that it is the hash of.
@@ -72,7 +72,8 @@ fn with_texts(loaded: &Loaded) -> Node {
     node
 }
 
-/// The text of a file with one kind of line break, as the reference reads it.
+/// The text of a file as the reference reads it: with one kind of line break, and with its mark.
 fn lines(source: &Source) -> String {
-    source.text.replace("\r\n", "\n").replace('\r', "\n")
+    let mark = if source.had_mark { "\u{feff}" } else { "" };
+    format!("{mark}{}", source.text.replace("\r\n", "\n").replace('\r', "\n"))
 }
