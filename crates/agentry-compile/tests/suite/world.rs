@@ -1,13 +1,9 @@
 //! The one place that knows the API: text in, text out.
 
-<<<<<<< HEAD
 use agentry_compile::model::Format;
 use agentry_compile::{
     Config, Discovery, Found, MemoryWorld, World as _, check, discover, duplicate_names,
 };
-=======
-use agentry_compile::{Config, Found, MemoryWorld, check, discover, duplicate_names};
->>>>>>> agentmd
 
 /// A world of files given as paths and texts.
 pub(crate) fn world(files: &[(&str, &str)]) -> MemoryWorld {

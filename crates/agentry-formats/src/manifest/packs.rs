@@ -46,11 +46,6 @@ pub(super) fn memories(package: &mut Package<'_>, findings: &mut Findings) -> Ve
 }
 
 fn is_markdown(name: &str) -> bool {
-<<<<<<< HEAD
     let stem = name.strip_suffix(".md");
     stem.is_some_and(|stem| !stem.is_empty()) && !skill::is_readme(name)
-=======
-    name.strip_suffix(".md")
-        .is_some_and(|stem| !stem.is_empty() && !stem.eq_ignore_ascii_case("readme"))
->>>>>>> agentmd
 }

@@ -160,11 +160,7 @@ pub static SAME_FIELD_TWICE: Rule = Rule {
           each other; readers differ in which one they take.",
     bad: Example::File(
         "agents/help_helper.agent.md",
-<<<<<<< HEAD
         "---\nicon: 🤖\nIcon: 🧭\n---\n# Helper\n\nAnswers questions.\n",
-=======
-        "---\nstatus: active\nStatus: active\n---\n# Helper\n\nAnswers questions.\n",
->>>>>>> agenttoml
     ),
     good: Example::File(
         "agents/help_helper.agent.md",
