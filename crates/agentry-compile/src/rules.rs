@@ -28,7 +28,10 @@ pub(crate) static UNREADABLE: Rule = Rule {
           error of the disk) may say anything; the agent is not used without it.",
     bad: Example::Made("`SOUL.md` is a directory", || {
         let manifest = b"name: helper\ndescription: Answers questions\n".to_vec();
-        vec![("helper/agent.yaml".to_owned(), manifest), ("helper/SOUL.md/x".to_owned(), Vec::new())]
+        vec![
+            ("helper/agent.yaml".to_owned(), manifest),
+            ("helper/SOUL.md/x".to_owned(), Vec::new()),
+        ]
     }),
     good: GOOD,
 };
@@ -82,7 +85,8 @@ pub(crate) static TOO_MANY_FILES: Rule = Rule {
     why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
     bad: Example::Made("a directory with 10,001 skills", || {
         let skill = |at| {
-            let text = format!("---\nname: s{at}\ndescription: Answers question {at}\n---\nAnswer it.\n");
+            let text =
+                format!("---\nname: s{at}\ndescription: Answers question {at}\n---\nAnswer it.\n");
             (format!("helper/skills/s{at}.md"), text.into_bytes())
         };
         let mut files: Vec<_> = (0..10_001).map(skill).collect();

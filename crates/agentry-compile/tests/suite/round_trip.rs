@@ -55,7 +55,8 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
         let again = convert(&first.agent, info.format, &target);
         prop_assert_eq!(&again.files, &first.files, "{}", info.format);
         // What a writer remarks about a value that is all there is no loss.
-        let lost: Vec<_> = again.losses.iter().filter(|loss| loss.kind != LossKind::Changed).collect();
+        let lost: Vec<_> =
+            again.losses.iter().filter(|loss| loss.kind != LossKind::Changed).collect();
         prop_assert!(lost.is_empty(), "{}: {lost:#?}", info.format);
         let (a, b) = (tree::tree(&first.agent).to_data(), tree::tree(&again.agent).to_data());
         prop_assert_eq!(a, b, "{}", info.format);

@@ -25,7 +25,10 @@ pub static UNKNOWN_FIELD: Rule = Rule {
     severity: Warning,
     why: "A key that the format does not have is ignored by every reader, so a misspelt field \
           silently does nothing. Keys that start with `x-` are extensions and never reported.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nlisence: MIT\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nlisence: MIT\n",
+    ),
     good: Example::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nlicense: MIT\n",
@@ -49,8 +52,14 @@ pub static WRONG_TYPE: Rule = Rule {
     severity: Error,
     why: "A value of another type is not converted: guessing what was meant could change what the \
           agent does.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntags: research\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntags: [research]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: research\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: [research]\n",
+    ),
 };
 
 /// A word that the field does not know.
@@ -60,8 +69,14 @@ pub static UNKNOWN_VALUE: Rule = Rule {
     severity: Error,
     why: "The field takes one of a few words. Another word is refused rather than replaced by a \
           default, because not understood means not allowed.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: readwrite}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: readwrite}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only}\n",
+    ),
 };
 
 /// A word outside the usual ones, where the format allows any.
@@ -71,8 +86,14 @@ pub static UNEXPECTED_VALUE: Rule = Rule {
     severity: Warning,
     why: "The format takes any text here, but only some words have a meaning; another one is \
           probably misspelt.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nmodel: {context: 129k}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nmodel: {context: 128k}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {context: 129k}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {context: 128k}\n",
+    ),
 };
 
 /// A number outside the bounds of its field.
@@ -82,8 +103,14 @@ pub static OUT_OF_RANGE: Rule = Rule {
     severity: Error,
     why: "A limit that is negative, zero where something must happen, or not a number at all \
           limits nothing.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbehavior: {max_steps: -1}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbehavior: {max_steps: 10}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: -1}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: 10}\n",
+    ),
 };
 
 /// A field that the format leaves out on purpose.
