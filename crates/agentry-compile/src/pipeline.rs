@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use agentry_check::Subject;
 use agentry_formats::{Package, info};
 use agentry_model::{Agent, Format};
-use agentry_text::{Diagnostic, Findings, Severity, Sources, Span};
+use agentry_text::{Diagnostic, FileId, Findings, Severity, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
-use crate::files::{AgentFiles, split};
+use crate::files::{AgentFiles, join, split};
 use crate::rules::{NAME_TAKEN, UNREADABLE};
 use crate::suppress::suppress;
 use crate::world::World;
@@ -72,9 +72,18 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
         let message = "the file disappeared while it was read";
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
+    placed(&mut sources, found, &mut findings);
     let compiled =
         Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
     (compiled, findings)
+}
+
+/// Findings about a file that is not there point at where it should be.
+fn placed(sources: &mut Sources, found: &Found, findings: &mut Findings) {
+    if findings.iter().any(|finding| finding.span.file == FileId::BUILT_IN) {
+        let source = sources.add(&join(&found.dir, &found.main), "");
+        findings.place(FileId::BUILT_IN, Span::start_of(source.id));
+    }
 }
 
 /// The bare name of a directory; empty when only the file system knows it.
