@@ -26,7 +26,8 @@ pub fn digest(compiled: &Compiled) -> String {
 
 /// Both digests of an agent.
 pub fn hash(world: &dyn World, compiled: &Compiled) -> Digest {
-    let short = (compiled.found.format == Format::Manifest).then(|| short(world, compiled)).flatten();
+    let short =
+        (compiled.found.format == Format::Manifest).then(|| short(world, compiled)).flatten();
     Digest { short, full: digest(compiled) }
 }
 

@@ -76,6 +76,8 @@ pub trait Files {
 #[derive(Debug, Default)]
 pub struct MemoryFiles {
     files: Vec<(String, String)>,
+    /// Whether files elsewhere in the workspace are taken to be there.
+    trusts_workspace: bool,
     /// What was read so far, for showing findings.
     pub sources: Sources,
 }
@@ -83,7 +85,14 @@ pub struct MemoryFiles {
 impl MemoryFiles {
     /// Files by their paths relative to the agent's directory.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self { files: files.into_iter().collect(), sources: Sources::default() }
+        let files = files.into_iter().collect();
+        Self { files, trusts_workspace: false, sources: Sources::default() }
+    }
+
+    /// The same files, somewhere in a workspace that has whatever they name outside their directory.
+    #[must_use]
+    pub fn in_some_workspace(self) -> Self {
+        Self { trusts_workspace: true, ..self }
     }
 }
 
@@ -108,7 +117,10 @@ impl Files for MemoryFiles {
         out
     }
 
-    fn probe(&mut self, _: Base, path: &str) -> Presence {
+    fn probe(&mut self, base: Base, path: &str) -> Presence {
+        if self.trusts_workspace && (base == Base::Workspace || path.starts_with("../")) {
+            return Presence::File;
+        }
         let path = path.trim_start_matches("./");
         let below = format!("{path}/");
         match self.files.iter().find(|(name, _)| name == path || name.starts_with(&below)) {

@@ -18,6 +18,8 @@ mod convert;
 mod files;
 pub mod front;
 pub mod manifest;
+pub mod mcp;
+pub mod skill;
 mod written;
 
 pub use convert::{Converted, convert};

@@ -99,10 +99,11 @@ impl<'a> Gen<'a> {
         (0..self.below(3)).map(|_| make(self)).collect()
     }
 
-    /// A name that no other has.
+    /// A name that no other has. Names sort in the order of being made, as files in a folder do.
     fn name(&mut self) -> String {
         self.count += 1;
-        format!("{}-{}", self.pick(WORDS), self.count)
+        let word = self.pick(WORDS);
+        format!("a{:03}-{word}", self.count)
     }
 
     /// Text on one line.

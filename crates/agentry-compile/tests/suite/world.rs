@@ -40,7 +40,6 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
             );
             out.push(Finding {
                 code,
-                severity: found.severity,
                 message: found.message.clone(),
                 line,
             });

@@ -1,28 +1,81 @@
-//! Placeholder.
+//! `*.agent.md`: one Markdown file with YAML metadata, recognised headings and JavaScript tools.
+//!
+//! | in the file | in the model |
+//! | --- | --- |
+//! | the file's name, `<category>_<agent-name>.agent.md` | `identity.category`, `identity.name` |
+//! | `version`, `icon`, `status` | `identity.version`, `.icon`, `.status` |
+//! | `title`, or the first `# Heading` | `identity.display_name` |
+//! | `description`, or the first paragraph under it | `identity.description` |
+//! | `avatar`, or the first image under `# Avatar` | `identity.avatar` |
+//! | `system`, or the text under `## System` | `instructions.system` |
+//! | `rules`, or the text under `## Rules` | `instructions.rules` |
+//! | the rest of the text | `instructions.notes` |
+//! | `recommended.models`, `recommended.capabilities` | `model.preferred`, `model.capabilities` |
+//! | `required.env`, `required.startup` | `requirements.env`, `.startup` |
+//! | `abilities`, `allow`, `deny` | `policy.abilities` |
+//! | the `js` blocks under `## Tools` | `tools.source`, and what they return: `tools.functions` |
+//! | `x-…`, `extensions` | `extensions` |
+//!
+//! The tools are read without being run: [`js`] parses each block and looks at the object that its
+//! top-level `return` gives back.
 
-use agentry_model::{Agent, Format};
-use agentry_text::Findings;
+mod abilities;
+mod body;
+mod conflict;
+mod fields;
+mod js;
+mod metadata;
+mod name;
+mod read;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod write;
 
-use crate::{FormatInfo, Package, Target, Written};
+use agentry_model::{Agent, Format, Status};
+use agentry_text::{FileId, Span, Spanned};
+
+use crate::FormatInfo;
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentMd,
-    title: "",
-    documents: &[],
-    rules: &[],
-    carries: &[],
-    read,
-    write,
+    title: "Agent File Format (`.agent.md`)",
+    documents: &[("*.agent.md", &fields::METADATA)],
+    rules: rules::RULES,
+    carries: &[
+        "display_name",
+        "description",
+        "version",
+        "icon",
+        "avatar",
+        "status",
+        "system",
+        "rules",
+        "notes",
+        "model.preferred",
+        "model.capabilities",
+        "required",
+        "abilities",
+        "tools.source",
+        "extensions",
+    ],
+    read: read::read,
+    write: write::write,
     defaults,
 };
 
-fn read(_: &mut Package<'_>, _: &mut Findings) -> Agent {
-    Agent::default()
-}
+/// The version of a definition that does not say one.
+const VERSION: &str = "0.1.0";
+/// The icon of a definition that has none.
+const ICON: &str = "🤖";
 
-fn write(_: &Agent, _: &Target) -> Written {
-    Written::default()
+fn defaults(agent: &mut Agent) {
+    let built_in = Span::start_of(FileId::BUILT_IN);
+    let text = |text: &str| Spanned::new(text.to_owned(), built_in);
+    let identity = &mut agent.identity;
+    identity.version.get_or_insert_with(|| text(VERSION));
+    identity.icon.get_or_insert_with(|| text(ICON));
+    identity.status.get_or_insert_with(|| Spanned::new(Status::Active, built_in));
 }
-
-fn defaults(_: &mut Agent) {}

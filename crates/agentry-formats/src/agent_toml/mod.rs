@@ -1,28 +1,73 @@
-//! Placeholder.
+//! `agent.toml` with `system-prompt.md`: a definition that is not tied to any harness.
+//!
+//! | field of the file | field of the model |
+//! | --- | --- |
+//! | `name`, `display_name`, `description` | the same of [`agentry_model::Identity`] |
+//! | `mode`, `tags` | the same of [`agentry_model::Identity`] |
+//! | `max_turns` | `behaviour.max_turns` |
+//! | `skills` | `skills`, by name |
+//! | `context` | `instructions.context` |
+//! | `rules` | `instructions.rule_files` |
+//! | `[permissions.TOOL]` | `policy.permissions` |
+//! | `x-…`, `[extensions]` | `extensions` |
+//! | `system-prompt.md` | `instructions.system` |
 
-use agentry_model::{Agent, Format};
-use agentry_text::Findings;
+mod coverage;
+mod fields;
+mod permissions;
+mod read;
+mod references;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod write;
+mod write_policy;
+#[cfg(test)]
+mod write_tests;
 
-use crate::{FormatInfo, Package, Target, Written};
+use agentry_model::{Agent, Format, Mode};
+use agentry_text::{FileId, Span, Spanned};
+
+use crate::FormatInfo;
+
+pub use rules::RULES;
+
+/// The main file.
+const MAIN: &str = "agent.toml";
+/// The system prompt, beside it.
+const PROMPT: &str = "system-prompt.md";
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentToml,
-    title: "",
-    documents: &[],
-    rules: &[],
-    carries: &[],
-    read,
-    write,
+    title: "`agent.toml` with `system-prompt.md`",
+    documents: &[(MAIN, &fields::AGENT)],
+    rules: RULES,
+    carries: &[
+        "name",
+        "display_name",
+        "description",
+        "mode",
+        "tags",
+        "max_turns",
+        "skills",
+        "context",
+        "rule_files",
+        "permissions",
+        "system",
+        "extensions",
+    ],
+    read: read::read,
+    write: write::write,
     defaults,
 };
 
-fn read(_: &mut Package<'_>, _: &mut Findings) -> Agent {
-    Agent::default()
+/// Without a word about it, people and agents alike start the agent, and its lists are empty.
+fn defaults(agent: &mut Agent) {
+    let mode = Spanned::new(Mode::All, Span::start_of(FileId::BUILT_IN));
+    agent.identity.mode.get_or_insert(mode);
+    agent.identity.tags.get_or_insert_default();
+    agent.skills.get_or_insert_default();
+    agent.instructions.context.get_or_insert_default();
+    agent.instructions.rule_files.get_or_insert_default();
 }
-
-fn write(_: &Agent, _: &Target) -> Written {
-    Written::default()
-}
-
-fn defaults(_: &mut Agent) {}

@@ -84,6 +84,10 @@ impl Walk<'_> {
         }
         if table.unknown == Unknown::Error {
             found.severity = crate::Severity::Error;
+            if found.hint.is_none() {
+                let names: Vec<_> = table.names().collect();
+                found.hint(format!("use one of {}", listed(&names)));
+            }
         }
     }
 

@@ -1,0 +1,280 @@
+//! Reads `agent.acl`: the model, the loop, MCP servers, and blocks that are carried whole.
+
+use agentry_model::Agent;
+use agentry_policy::{PatternRule, Permissions, Section, SectionRules};
+use agentry_text::near::did_you_mean;
+use agentry_text::table::{Coerce, is_extension, validate};
+use agentry_text::{Entry, Findings, Map, Node, Record, Spanned, Value, acl};
+
+use super::acl_fields::{ACL, PERMISSIONS, PROVIDER, SECTION, X_AGENTRY};
+use super::read::Reader;
+use super::rules::{
+    BROKEN_PERMISSION, LITERAL_API_KEY, MISSING_LABEL, PROVIDER_CONNECTION, UNKNOWN_DEFAULT_MODEL,
+    UNKNOWN_FUNCTION,
+};
+use crate::{Base, Presence, mcp};
+
+/// The file.
+pub(super) const FILE: &str = "agent.acl";
+/// The block that only Agentry reads.
+pub(super) const OWN_BLOCK: &str = "x_agentry";
+/// The fields that the model has fields of its own for.
+const MAPPED: &[&str] = &["default_model", "max_tool_rounds", "mcp_servers"];
+/// How a provider is reached; ignored when run.
+const CONNECTION: &[&str] = &["api_key", "base_url", "headers", "session_id_header"];
+
+/// Reads `agent.acl`, if there is one.
+pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
+    match reader.package.files.probe(Base::Agent, FILE) {
+        Presence::Missing => return,
+        Presence::Directory => return reader.directory_for_file(FILE),
+        Presence::File | Presence::Outside => {}
+    }
+    let Some(source) = reader.package.read(FILE, reader.findings) else { return };
+    let mut node = acl::parse(&source, reader.findings);
+    calls(&node, reader.findings);
+    if let Value::Map(map) = &mut node.value {
+        labels(map, reader.findings);
+        providers(map, reader.findings);
+    }
+    let plain = without_calls(&node);
+    validate(&ACL, &plain, Coerce::Strict, reader.findings);
+    document(Record::new(&ACL, &plain, Coerce::Strict), agent, reader.findings);
+    carry(&node, agent, reader.findings);
+}
+
+/// The fields that the model has.
+fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
+    let model = record.str("default_model");
+    if let Some(model) = &model {
+        default_model(model, record, findings);
+    }
+    agent.model.preferred = model.map(|model| vec![model]);
+    agent.behaviour.max_turns = record.int("max_tool_rounds").filter(|rounds| rounds.value >= 1);
+    let Some(servers) = record.map("mcp_servers") else { return };
+    let list = agent.tools.mcp.get_or_insert_default();
+    for entry in &servers.entries {
+        if entry.value.as_map().is_some() {
+            let record = Record::new(&mcp::SERVER, &entry.value, Coerce::Strict);
+            let name = Spanned::new(entry.key.text.clone(), entry.key.span);
+            let server = mcp::read(record, &name, findings);
+            list.push(Spanned::new(server, entry.key.span));
+        }
+    }
+}
+
+/// Everything else is carried whole, by name.
+fn carry(node: &Node, agent: &mut Agent, findings: &mut Findings) {
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+        let data = Spanned::new(value.to_data(), value.span);
+        match ACL.field(&key.text) {
+            Some(field) if MAPPED.contains(&field.name) => {}
+            Some(field) => set(&mut agent.settings, field.name, data),
+            None if is_own(&key.text) => own(value, agent, findings),
+            None if is_extension(&key.text) => set(&mut agent.extensions, &key.text, data),
+            None => set(&mut agent.unknown, &key.text, data),
+        }
+    }
+}
+
+/// Sets a name; of one that was written twice, the last counts.
+fn set<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
+    list.retain(|(other, _)| other != name);
+    list.push((name.to_owned(), value));
+}
+
+fn is_own(key: &str) -> bool {
+    key.replace('-', "_").eq_ignore_ascii_case(OWN_BLOCK)
+}
+
+/// Reports every call that is not `env("NAME")`.
+fn calls(node: &Node, findings: &mut Findings) {
+    match &node.value {
+        Value::Call(name, arguments) if name == "env" => {
+            let variable = match arguments.as_slice() {
+                [one] => one.as_str().filter(|name| !name.is_empty()),
+                _ => None,
+            };
+            if variable.is_none() {
+                let message = "`env` takes the name of one variable";
+                findings.add(&UNKNOWN_FUNCTION, node.span, message).hint("write `env(\"NAME\")`");
+            }
+        }
+        Value::Call(name, _) => {
+            findings
+                .add(&UNKNOWN_FUNCTION, node.span, format!("there is no function `{name}`"))
+                .hint("`env(\"NAME\")` is the only one");
+        }
+        Value::List(items) => items.iter().for_each(|item| calls(item, findings)),
+        Value::Map(map) => map.entries.iter().for_each(|entry| calls(&entry.value, findings)),
+        _ => {}
+    }
+}
+
+/// The same tree with texts for calls: `${env:NAME}`, as MCP servers write it.
+fn without_calls(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Call(_, arguments) => {
+            let name = arguments.first().and_then(Node::as_str).unwrap_or("");
+            Value::Str(format!("${{env:{name}}}"))
+        }
+        Value::List(items) => Value::List(items.iter().map(without_calls).collect()),
+        Value::Map(map) => {
+            let entry = |Entry { key, value }: &Entry| Entry {
+                key: key.clone(),
+                value: without_calls(value),
+            };
+            let entries = map.entries.iter().map(entry).collect();
+            Value::Map(Map { entries, ..map.clone() })
+        }
+        other => other.clone(),
+    };
+    Node { value, ..node.clone() }
+}
+
+/// Reports blocks without the label that tells them apart, and leaves out what cannot be read so.
+fn labels(map: &mut Map, findings: &mut Findings) {
+    for name in ["providers", "mcp_servers"] {
+        labelled(map, name, findings);
+    }
+    for entry in &mut map.entries {
+        if ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers") {
+            let Value::Map(providers) = &mut entry.value.value else { continue };
+            for provider in &mut providers.entries {
+                if let Value::Map(provider) = &mut provider.value.value {
+                    labelled(provider, "models", findings);
+                }
+            }
+        }
+    }
+}
+
+fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
+    let same = |key: &str| agentry_text::table::Keys::SnakeOrCamel.same(key, name);
+    map.entries.retain(|entry| {
+        let Some(blocks) = entry.value.as_map().filter(|_| same(&entry.key.text)) else {
+            return true;
+        };
+        if blocks.labelled || blocks.is_empty() {
+            return true;
+        }
+        findings
+            .add(&MISSING_LABEL, entry.key.span, format!("the block `{}` has no label", entry.key.text))
+            .hint(format!("write `{} \"name\" {{ … }}`", entry.key.text));
+        blocks.entries.iter().all(|entry| entry.value.as_map().is_some())
+    });
+}
+
+/// Looks at how providers are reached. A key that is written out is reported, and taken out so that
+/// nothing else can show it.
+fn providers(map: &mut Map, findings: &mut Findings) {
+    let providers = map.entries.iter_mut().filter(|entry| {
+        ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers")
+    });
+    for entry in providers {
+        let Value::Map(providers) = &mut entry.value.value else { continue };
+        for provider in &mut providers.entries {
+            connection(provider, findings);
+            let Value::Map(fields) = &mut provider.value.value else { continue };
+            for models in fields.entries.iter_mut().filter(|entry| entry.key.text == "models") {
+                let Value::Map(models) = &mut models.value.value else { continue };
+                models.entries.iter_mut().for_each(|model| connection(model, findings));
+            }
+        }
+    }
+}
+
+/// A provider, or a model that says how it is reached.
+fn connection(block: &mut Entry, findings: &mut Findings) {
+    let Value::Map(fields) = &mut block.value.value else { return };
+    let name = |entry: &Entry| PROVIDER.field(&entry.key.text).map_or("", |field| field.name);
+    fields.entries.retain(|entry| {
+        let literal = name(entry) == "api_key" && entry.value.as_str().is_some_and(|key| !key.is_empty());
+        if literal {
+            findings
+                .add(&LITERAL_API_KEY, entry.value.span, "an API key is written out")
+                .hint("remove it, and revoke the key if the file was shared");
+        }
+        !literal
+    });
+    for entry in fields.entries.iter().filter(|entry| name(entry) == "headers") {
+        let headers = entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+        headers.iter().for_each(|header| mcp::check_secret(header, findings));
+    }
+    let ignored: Vec<_> =
+        fields.entries.iter().filter(|entry| CONNECTION.contains(&name(entry))).collect();
+    if let Some(first) = ignored.first() {
+        let names: Vec<_> = ignored.iter().map(|entry| format!("`{}`", entry.key.text)).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let message = format!("{} of `{}` {verb} ignored when run", names.join(", "), block.key.text);
+        findings
+            .add(&PROVIDER_CONNECTION, first.key.span, message)
+            .hint("addresses and keys come from the user's own configuration");
+    }
+}
+
+/// Whether the default model is one that the file declares, where it declares any.
+fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Findings) {
+    let Some(providers) = record.map("providers").filter(|map| !map.is_empty()) else { return };
+    let (provider, id) = model.split_once('/').unwrap_or((model.value.as_str(), ""));
+    let labels = |map: &Map| -> Vec<String> {
+        map.entries.iter().map(|entry| entry.key.text.clone()).collect()
+    };
+    let (message, near) = match providers.get(provider) {
+        None => {
+            let labels = labels(providers);
+            let near = did_you_mean(provider, labels.iter().map(String::as_str));
+            (format!("no provider `{provider}` is declared"), near)
+        }
+        Some(block) => {
+            let record = Record::new(&PROVIDER, block, Coerce::Strict);
+            let Some(models) = record.map("models").filter(|map| !map.is_empty()) else { return };
+            if models.get(id).is_some() {
+                return;
+            }
+            let labels = labels(models);
+            let near = did_you_mean(id, labels.iter().map(String::as_str));
+            (format!("the provider `{provider}` declares no model `{id}`"), near)
+        }
+    };
+    findings
+        .add(&UNKNOWN_DEFAULT_MODEL, model.span, message)
+        .hint(near.unwrap_or_else(|| "declare it, or name one that is declared".to_owned()));
+}
+
+/// The block that only Agentry reads: permissions that the format has no words for.
+fn own(node: &Node, agent: &mut Agent, findings: &mut Findings) {
+    let plain = without_calls(node);
+    validate(&X_AGENTRY, &plain, Coerce::Strict, findings);
+    let record = Record::new(&X_AGENTRY, &plain, Coerce::Strict);
+    if let Some(permissions) = record.record("permissions", &PERMISSIONS) {
+        let sections = Section::ALL.iter().filter_map(|section| {
+            let entry = permissions.entry(section.as_str())?;
+            let rules = permissions.record(section.as_str(), &SECTION)?;
+            let place = Spanned::new(*section, entry.key.span);
+            Some(self::section(place, rules, findings))
+        });
+        let mut sections: Vec<_> = sections.collect();
+        sections.sort_by_key(|rules: &SectionRules| rules.section.span);
+        agent.policy.permissions = Some(Permissions { sections });
+    }
+    for entry in record.unknown() {
+        let data = Spanned::new(entry.value.to_data(), entry.value.span);
+        set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);
+    }
+}
+
+fn section(section: Spanned<Section>, record: Record<'_>, findings: &mut Findings) -> SectionRules {
+    let mut rules = Vec::new();
+    for text in record.strings("rules").unwrap_or_default() {
+        match text.value.parse::<PatternRule>() {
+            Ok(rule) => rules.push(Spanned::new(rule, text.span)),
+            Err(_) => {
+                findings
+                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is no rule", text.value))
+                    .hint("write `pattern:allow`, `pattern:ask` or `pattern:deny`");
+            }
+        }
+    }
+    SectionRules { section, intent: record.word("intent"), rules }
+}

@@ -1,0 +1,165 @@
+//! What the Markdown files of an agent directory may hold.
+
+use agentry_model::{Misfire, Overlap};
+use agentry_text::table::{Keys, Unknown};
+use agentry_text::{Field, Kind, Table};
+
+use crate::mcp;
+
+/// The metadata of `schedules/*.md`.
+pub static SCHEDULE: Table = Table::new(
+    "the schedule",
+    &[
+        Field::required(
+            "cron",
+            Kind::Line,
+            "When it runs: `0 9 * * mon-fri`, with seconds in front, or `@daily`.",
+        ),
+        Field::optional("name", Kind::Line, "What it is called; the file's name if left out."),
+        Field::default("enabled", Kind::Bool, "true", "Whether it runs at all."),
+        Field::default("timezone", Kind::Line, "\"UTC\"", "An IANA time zone: `Europe/Berlin`."),
+        Field::default(
+            "overlap",
+            Kind::Choice(Overlap::WORDS),
+            "\"skip\"",
+            "What happens when the last run is still going.",
+        ),
+        Field::default(
+            "misfire",
+            Kind::Choice(Misfire::WORDS),
+            "\"once\"",
+            "What happens to runs that were missed.",
+        ),
+        Field::optional(
+            "jitter",
+            Kind::Line,
+            "The most by which a run is delayed at random: `30s`, `5m`, `1h`.",
+        ),
+    ],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// The kinds of tool.
+pub const KINDS: &[&str] = &["mcp", "script"];
+
+const KIND: Field =
+    Field::required("kind", Kind::Choice(KINDS), "What the tool is: `mcp` or `script`.");
+const NAME: Field =
+    Field::optional("name", Kind::Line, "What it is called; the file's name if left out.");
+
+/// The metadata of `tools/*.md` with `kind: mcp`.
+pub static MCP_TOOL: Table = Table::new(
+    "the MCP server",
+    &[
+        KIND,
+        NAME,
+        mcp::TRANSPORT,
+        mcp::COMMAND,
+        mcp::ARGS,
+        mcp::URL,
+        mcp::HEADERS,
+        mcp::ENV,
+        mcp::ENABLED,
+        mcp::TIMEOUT,
+        mcp::OAUTH,
+    ],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// The metadata of `tools/*.md` with `kind: script`.
+pub static SCRIPT_TOOL: Table = Table::new(
+    "the script tool",
+    &[
+        KIND,
+        NAME,
+        Field::optional(
+            "description",
+            Kind::Str,
+            "What it does, for the model; the text after the metadata if left out.",
+        ),
+        Field::required(
+            "path",
+            Kind::Line,
+            "The `.js` or `.mjs` file, relative to the agent's directory, else to the workspace.",
+        ),
+        Field::default(
+            "allowed_tools",
+            Kind::List(&Kind::Str),
+            "[]",
+            "The tools that the script may call.",
+        ),
+        Field::optional("limits", Kind::Block(&LIMITS), "What the script may use."),
+        Field::optional(
+            "inputs",
+            Kind::Map(&Kind::Any),
+            "The JSON Schema of the object that the script is called with.",
+        ),
+    ],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// The bounds and the default of a limit.
+pub const TIMEOUT_MS: (i64, i64, i64) = (1, 600_000, 30_000);
+/// The bounds and the default of a limit.
+pub const MAX_TOOL_CALLS: (i64, i64, i64) = (1, 1_000, 20);
+/// The bounds and the default of a limit.
+pub const MAX_OUTPUT_BYTES: (i64, i64, i64) = (1, 16_777_216, 65_536);
+
+/// `limits` of a script.
+pub static LIMITS: Table = Table::new(
+    "`limits`",
+    &[
+        Field::default(
+            "timeoutMs",
+            Kind::Int(TIMEOUT_MS.0, TIMEOUT_MS.1),
+            "30000",
+            "How long a call may take, in milliseconds.",
+        ),
+        Field::default(
+            "maxToolCalls",
+            Kind::Int(MAX_TOOL_CALLS.0, MAX_TOOL_CALLS.1),
+            "20",
+            "How many tools a call may call.",
+        ),
+        Field::default(
+            "maxOutputBytes",
+            Kind::Int(MAX_OUTPUT_BYTES.0, MAX_OUTPUT_BYTES.1),
+            "65536",
+            "How many bytes of each inner result are kept.",
+        ),
+    ],
+)
+.keys(Keys::SnakeOrCamel)
+.unknown(Unknown::Error);
+
+/// The metadata of `skills/**/*.md`.
+pub static SKILL: Table = Table::new(
+    "the skill",
+    &[
+        Field::optional("name", Kind::Line, "What it is called; the file's or folder's name if left out."),
+        Field::optional("description", Kind::Str, "What it is for, and when to use it."),
+        Field::optional(
+            "allowed-tools",
+            Kind::Strings,
+            "The tools that may be used while it runs: a list, or `Tool(pattern), …`; none if left out.",
+        ),
+        Field::default(
+            "disable-model-invocation",
+            Kind::Bool,
+            "false",
+            "Whether only a person may start it.",
+        ),
+        Field::default(
+            "kind",
+            Kind::Choice(&["instruction", "persona", "tool"]),
+            "\"instruction\"",
+            "What the text is.",
+        ),
+        Field::optional("tags", Kind::List(&Kind::Str), "Labels for grouping."),
+        Field::optional("version", Kind::Line, "The version of the skill."),
+        Field::optional("license", Kind::Line, "Under which licence it may be used."),
+        Field::optional("compatibility", Kind::Str, "What it needs of its surroundings."),
+        Field::optional("metadata", Kind::Map(&Kind::Any), "Further keys of the author."),
+    ],
+)
+.keys(Keys::SnakeOrCamel);

@@ -1,0 +1,139 @@
+//! Reads an agent directory: the role first, then each optional part.
+
+use agentry_model::Agent;
+use agentry_model::slug;
+use agentry_text::markdown::{self, Parts};
+use agentry_text::{FileId, Findings, Source, Span, Spanned};
+
+use super::rules::{
+    DIRECTORY_FOR_FILE, DIRECTORY_NAME, EMPTY_INSTRUCTIONS, INSTRUCTIONS_METADATA, NO_INSTRUCTIONS,
+};
+use super::{RULES_MARK, acl, schedules, skills, tools};
+use crate::front::trimmed;
+use crate::{Base, Package, Presence};
+
+/// The required file.
+pub(super) const INSTRUCTIONS: &str = "instructions.md";
+
+/// Reads an agent directory. Never fails: what cannot be read is reported and left out.
+pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+    let mut agent = Agent::default();
+    let home = instructions(package, &mut agent, findings);
+    let mut reader = Reader { package, findings, home };
+    acl::read(&mut reader, &mut agent);
+    agent.skill_packs = skills::read(&mut reader);
+    schedules::read(&mut reader, &mut agent);
+    tools::read(&mut reader, &mut agent);
+    agent
+}
+
+/// What every part of the reader needs.
+pub(super) struct Reader<'r, 'w> {
+    pub(super) package: &'r mut Package<'w>,
+    pub(super) findings: &'r mut Findings,
+    /// Where to report what no file holds: the start of `instructions.md`.
+    pub(super) home: Span,
+}
+
+impl Reader<'_, '_> {
+    /// The Markdown files of a folder by their stems, sorted; `README.md` is not one of them.
+    pub(super) fn markdown_files(&mut self, folder: &str) -> Vec<(String, Source)> {
+        let mut out = Vec::new();
+        for listed in self.package.files.list(folder, self.findings) {
+            let Some(stem) = listed.name.strip_suffix(".md") else { continue };
+            let path = format!("{folder}/{}", listed.name);
+            if listed.is_dir {
+                self.directory_for_file(&path);
+            } else if !stem.eq_ignore_ascii_case("readme")
+                && let Some(source) = self.package.read(&path, self.findings)
+            {
+                out.push((stem.to_owned(), source));
+            }
+        }
+        out
+    }
+
+    pub(super) fn directory_for_file(&mut self, path: &str) {
+        self.findings
+            .add(&DIRECTORY_FOR_FILE, self.home, format!("`{path}` is a directory, not a file"))
+            .hint("rename the directory, or make it a file");
+    }
+}
+
+/// Reads the role, and gives the place of findings about the whole directory.
+fn instructions(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) -> Span {
+    let Some(source) = package.read(INSTRUCTIONS, findings) else {
+        return no_instructions(package, findings);
+    };
+    let home = Span::start_of(source.id);
+    name(&package.dir_name, home, agent, findings);
+    role(&source, agent);
+    let parts = markdown::parts(&source);
+    if agent.instructions.system.is_none() && agent.instructions.rules.is_none() {
+        findings
+            .add(&EMPTY_INSTRUCTIONS, home, "`instructions.md` is empty")
+            .hint("say who the agent is and what it does");
+    }
+    if let Some(metadata) = &parts.metadata {
+        findings
+            .add(
+                &INSTRUCTIONS_METADATA,
+                Span::new(source.id, metadata.start, metadata.end),
+                "`instructions.md` has no metadata: this block is told to the model",
+            )
+            .hint("put settings into `agent.acl`, and remove the block");
+    }
+    agent.identity.description = description(&source, &parts);
+    home
+}
+
+/// The whole text is the role; rules that were added by a conversion stand after their mark.
+fn role(source: &Source, agent: &mut Agent) {
+    let (system, rules) = match source.text.find(RULES_MARK) {
+        Some(at) => {
+            let rules = Span::new(source.id, at + RULES_MARK.len(), source.text.len());
+            (Span::new(source.id, 0, at), trimmed(source, rules))
+        }
+        None => (source.whole(), None),
+    };
+    agent.instructions.system = trimmed(source, system);
+    agent.instructions.rules = rules;
+}
+
+fn no_instructions(package: &mut Package<'_>, findings: &mut Findings) -> Span {
+    let home = Span::start_of(FileId::BUILT_IN);
+    let message = match package.files.probe(Base::Agent, INSTRUCTIONS) {
+        Presence::Directory => "`instructions.md` is a directory, not a file",
+        Presence::Missing | Presence::Outside => "there is no `instructions.md`",
+        // The file is there, and what is wrong with it was reported by whoever read it.
+        Presence::File => return home,
+    };
+    findings.add(&NO_INSTRUCTIONS, home, message).hint("write one that says who the agent is");
+    home
+}
+
+fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) {
+    if dir_name.is_empty() {
+        return;
+    }
+    let sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !dir_name.chars().all(sign) {
+        let message = format!("the agent is called like its directory, `{dir_name}`");
+        let found = findings.add(&DIRECTORY_NAME, home, message);
+        match slug(dir_name).as_str() {
+            "" => found.hint("rename the directory to letters, digits and `-`"),
+            slug => found.hint(format!("rename the directory to `{slug}`")),
+        };
+    }
+    agent.identity.name = Some(Spanned::new(dir_name.to_owned(), home));
+}
+
+/// The first paragraph, wherever it stands, on one line.
+fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
+    let sections = markdown::sections(source, parts.body.clone());
+    let own = sections.iter().find_map(|section| {
+        markdown::first_paragraph(source, section.own.range())
+    });
+    let first = markdown::first_paragraph(source, parts.body.clone()).or(own)?;
+    Some(first.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")))
+}

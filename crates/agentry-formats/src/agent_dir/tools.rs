@@ -1,0 +1,232 @@
+//! Reads `tools/*.md`: MCP servers and scripts.
+
+use agentry_model::{Agent, ScriptLimits, ScriptTool};
+use agentry_text::near::did_you_mean;
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned};
+
+use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
+use super::read::Reader;
+use super::rules::{
+    BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
+};
+use super::schedules::{name, unknown, with_metadata};
+use super::script;
+use crate::front::Document;
+use crate::{Base, Presence, mcp};
+
+/// The names of built-in tools, here and in the reference.
+const BUILT_IN: &[&str] = &[
+    "agent", "ask_user", "bash", "batch", "bm25", "code_diagnostics", "code_navigation",
+    "code_symbols", "delegate", "download", "dynamic_workflow", "edit", "generate_object", "git",
+    "glob", "grep", "ls", "parallel_task", "patch", "program", "question", "read", "search",
+    "search_skills", "skill", "task", "todo", "todoread", "todowrite", "update_plan", "verify",
+    "web_fetch", "web_search", "webfetch", "websearch", "write",
+];
+
+/// Reads every tool of the directory.
+pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
+    let servers = agent.tools.mcp.iter().flatten();
+    let mut names: Vec<Spanned<String>> =
+        servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect();
+    for (stem, source) in reader.markdown_files("tools") {
+        let Some(document) = with_metadata(source, reader.findings) else { continue };
+        match kind(&document, reader.findings) {
+            Some("mcp") => server(&stem, &document, agent, &mut names, reader.findings),
+            Some(_) => script_tool(&stem, &document, agent, &mut names, reader),
+            None => {}
+        }
+    }
+}
+
+/// What the file describes, if that is known.
+fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
+    let place = Span::start_of(document.source.id);
+    let Some(map) = document.metadata.as_map() else {
+        validate(&SCRIPT_TOOL, &document.metadata, Coerce::Strict, findings);
+        return None;
+    };
+    let Some(node) = map.get("kind") else {
+        let place = map.entries.first().map_or(place, |entry| entry.key.span);
+        findings.add(&TOOL_KIND, place, "the tool has no `kind`").hint("add `kind: mcp` or `kind: script`");
+        return None;
+    };
+    let written = node.as_str().unwrap_or("");
+    let known = KINDS.iter().find(|kind| **kind == written).copied();
+    if known.is_none() {
+        let message = match node.as_str() {
+            Some(text) => format!("there is no kind of tool `{text}`"),
+            None => format!("`kind` is {}, expected a string", node.value.describe()),
+        };
+        let near = did_you_mean(written, KINDS.iter().copied());
+        findings
+            .add(&TOOL_KIND, node.span, message)
+            .hint(near.unwrap_or_else(|| "write `mcp` or `script`".to_owned()));
+    }
+    known
+}
+
+fn server(
+    stem: &str,
+    document: &Document,
+    agent: &mut Agent,
+    names: &mut Vec<Spanned<String>>,
+    findings: &mut Findings,
+) {
+    let record = document.record(&MCP_TOOL, findings);
+    let name = name(stem, record, &document.source);
+    take_name(&name, names, findings);
+    let server = mcp::read(record, &name, findings);
+    agent.tools.mcp.get_or_insert_default().push(Spanned::new(server, name.span));
+}
+
+fn script_tool(
+    stem: &str,
+    document: &Document,
+    agent: &mut Agent,
+    names: &mut Vec<Spanned<String>>,
+    reader: &mut Reader<'_, '_>,
+) {
+    let record = document.record(&SCRIPT_TOOL, reader.findings);
+    let name = name(stem, record, &document.source);
+    take_name(&name, names, reader.findings);
+    check_name(&name, reader.findings);
+    unknown(&format!("tools.{}", name.value), record, agent);
+    let described = record.str("description").filter(|text| !text.trim().is_empty());
+    let described = described.map(|text| text.map(|text| text.trim().to_owned()));
+    let path = record.str("path").map(|path| path.map(|path| path.replace('\\', "/")));
+    let source = path.as_ref().and_then(|path| source(path, reader));
+    let inputs = record.data("inputs");
+    if let Some(inputs) = &inputs {
+        check_inputs(&inputs.value.to_json(), inputs.span, reader.findings);
+    }
+    let span = name.span;
+    let script = ScriptTool {
+        name: Some(name),
+        description: described.or_else(|| document.text()),
+        path,
+        allowed_tools: record.list("allowed_tools").and(record.strings("allowed_tools")),
+        limits: limits(record),
+        inputs,
+        source: source.map(|source| Spanned::new(source.text.to_string(), source.whole())),
+    };
+    agent.tools.scripts.push(Spanned::new(script, span));
+}
+
+/// Reports a name that another tool has, and remembers it.
+fn take_name(name: &Spanned<String>, names: &mut Vec<Spanned<String>>, findings: &mut Findings) {
+    match names.iter().find(|first| first.value == name.value) {
+        Some(first) => {
+            let message = format!("there are two tools `{}`", name.value);
+            findings
+                .add(&DUPLICATE_TOOL, name.span, message)
+                .related(first.span, "the first one")
+                .hint("give each its own `name`");
+        }
+        None => names.push(name.clone()),
+    }
+}
+
+fn check_name(name: &Spanned<String>, findings: &mut Findings) {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if BUILT_IN.contains(&name.to_lowercase().as_str()) {
+        findings
+            .add(&BUILT_IN_TOOL, name.span, format!("`{}` is a built-in tool", name.value))
+            .hint("choose another `name`");
+    } else if name.len() > 64 || !name.chars().all(sign) {
+        findings
+            .add(&TOOL_NAME, name.span, format!("no model can call a tool `{}`", name.value))
+            .hint("use at most 64 letters, digits, `_` and `-`");
+    }
+}
+
+/// The limits that are within their bounds; the others were reported.
+fn limits(record: Record<'_>) -> ScriptLimits {
+    let Some(limits) = record.record("limits", &LIMITS) else { return ScriptLimits::default() };
+    let limit = |name: &str| {
+        let fits = |field: &Field, value: i64| match field.kind {
+            Kind::Int(least, most) => (least..=most).contains(&value),
+            _ => true,
+        };
+        limits.int(name).filter(|value| LIMITS.field(name).is_some_and(|field| fits(field, value.value)))
+    };
+    ScriptLimits {
+        timeout_ms: limit("timeoutMs"),
+        max_tool_calls: limit("maxToolCalls"),
+        max_output_bytes: limit("maxOutputBytes"),
+    }
+}
+
+/// The script, if it lies in the agent's directory; one of the workspace is only looked for.
+fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source> {
+    if let Some((message, hint)) = path_problem(path) {
+        reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
+        return None;
+    }
+    let files = &mut reader.package.files;
+    match files.probe(Base::Agent, path) {
+        Presence::File => {
+            let source = reader.package.read(path, reader.findings)?;
+            script::check(&source, reader.findings);
+            return Some(source);
+        }
+        Presence::Outside => return outside(path, reader.findings),
+        Presence::Missing | Presence::Directory => {}
+    }
+    match files.probe(Base::Workspace, path) {
+        Presence::File => {}
+        Presence::Outside => return outside(path, reader.findings),
+        presence @ (Presence::Missing | Presence::Directory) => {
+            let message = match presence {
+                Presence::Directory => format!("`{}` is a directory, not a script", path.value),
+                _ => format!("there is no script `{}`", path.value),
+            };
+            reader
+                .findings
+                .add(&SCRIPT_MISSING, path.span, message)
+                .hint("the path is relative to the agent's directory, else to the workspace");
+        }
+    }
+    None
+}
+
+fn outside(path: &Spanned<String>, findings: &mut Findings) -> Option<Source> {
+    findings
+        .add(&SCRIPT_PATH, path.span, format!("`{}` leaves the workspace", path.value))
+        .hint("keep the script inside the agent's directory or the workspace");
+    None
+}
+
+/// Why no script may lie at `path`, and what to do.
+pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    if path.trim().is_empty() {
+        Some(("the path of the script is empty".to_owned(), "name a `.js` or `.mjs` file"))
+    } else if path.starts_with(['/', '~']) || drive {
+        let message = format!("`{path}` is not relative");
+        Some((message, "write it relative to the agent's directory"))
+    } else if path.split('/').any(|part| part == "..") {
+        Some((format!("`{path}` leaves its directory"), "write a path without `..`"))
+    } else if !(path.ends_with(".js") || path.ends_with(".mjs")) {
+        Some((format!("`{path}` is no JavaScript file"), "name a `.js` or `.mjs` file"))
+    } else {
+        None
+    }
+}
+
+fn check_inputs(schema: &serde_json::Value, span: Span, findings: &mut Findings) {
+    if let Err(error) = jsonschema::draft202012::meta::validate(schema) {
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
+        findings
+            .add(&INPUTS_SCHEMA, span, format!("`inputs` is no JSON Schema: {error}{place}"))
+            .hint("write a JSON Schema of type `object`");
+        return;
+    }
+    let kind = schema.get("type");
+    if kind.is_some_and(|kind| kind != "object") {
+        findings
+            .add(&INPUTS_SCHEMA, span, "`inputs` describes something other than an object")
+            .hint("write `type: object`: a call always passes an object");
+    }
+}

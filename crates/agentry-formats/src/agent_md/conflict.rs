@@ -1,0 +1,70 @@
+//! Values that may stand in the metadata or under a heading: one of them, or both alike.
+
+use std::ops::Range;
+
+use agentry_model::Field;
+use agentry_text::{Entry, Findings, Fix, Record, Source, Span};
+
+use super::rules::CONFLICT;
+
+/// Which of two equal values is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefer {
+    /// The one in the metadata: the heading is only its default.
+    Metadata,
+    /// The one under the heading.
+    Heading,
+}
+
+/// The metadata, and where the finding goes.
+pub(super) struct Resolver<'r> {
+    pub(super) source: &'r Source,
+    pub(super) record: Record<'r>,
+    pub(super) metadata: Range<usize>,
+    pub(super) findings: &'r mut Findings,
+}
+
+impl Resolver<'_> {
+    /// The value of `name`; `place` says what the heading's copy is called.
+    pub(super) fn resolve(
+        &mut self,
+        name: &str,
+        heading: &Field<String>,
+        place: &str,
+        prefer: Prefer,
+    ) -> Field<String> {
+        let metadata = self.record.str(name);
+        let (Some(written), Some(shown)) = (&metadata, heading) else {
+            return metadata.or_else(|| heading.clone());
+        };
+        if normal(&written.value) != normal(&shown.value) {
+            let message = format!("`{name}` in the metadata differs from {place}");
+            let fix = self.record.entry(name).and_then(|entry| self.removal(entry));
+            let found = self.findings.add(&CONFLICT, written.span, message);
+            found.related(shown.span, format!("{place} says something else"));
+            found.hint("keep one of them, or make them equal");
+            if let Some(span) = fix {
+                found.fix(Fix::unsafe_(format!("remove `{name}` from the metadata"), span, ""));
+            }
+        }
+        if prefer == Prefer::Metadata { metadata } else { heading.clone() }
+    }
+
+    /// The whole lines of an entry, if no other entry shares them.
+    fn removal(&self, entry: &Entry) -> Option<Span> {
+        let text = &*self.source.text;
+        let start = text.get(..entry.key.span.range().start)?.rfind('\n').map_or(0, |at| at + 1);
+        let last = entry.value.span.range().end.max(entry.key.span.range().end);
+        let ended = last > 0 && text.as_bytes().get(last - 1) == Some(&b'\n');
+        let after = text.get(last..)?.find('\n').map_or(text.len(), |at| last + at + 1);
+        let end = if ended { last } else { after };
+        let alone = text.get(start..entry.key.span.range().start)?.trim().is_empty();
+        let inside = start >= self.metadata.start && end <= self.metadata.end;
+        (alone && inside).then(|| Span::new(self.source.id, start, end))
+    }
+}
+
+/// A text for comparing: no case, runs of white space as one space.
+fn normal(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}

@@ -1,0 +1,165 @@
+//! Literals as values: what an expression is, when that can be said without running it.
+
+use agentry_text::{Entry, Key, Map, Node, Span, Spanned, Value, limits};
+use oxc_ast::ast::{
+    ArrayExpressionElement, BinaryOperator, Expression, ObjectExpression, ObjectProperty,
+    ObjectPropertyKind, PropertyKind, UnaryOperator,
+};
+use oxc_span::GetSpan;
+
+use super::scope::Scope;
+
+/// One property of an object literal.
+#[derive(Clone)]
+pub(super) struct Property<'a> {
+    /// Its key.
+    pub(super) key: Spanned<String>,
+    /// Its value; a method is a function.
+    pub(super) value: &'a Expression<'a>,
+    /// Where the whole property stands.
+    pub(super) span: Span,
+}
+
+/// The properties of an object literal, and the place of the first one that cannot be read.
+#[derive(Default)]
+pub(super) struct Properties<'a> {
+    /// In order; of a key that was written twice, the last.
+    pub(super) list: Vec<Property<'a>>,
+    /// What only running the code would tell.
+    pub(super) unknown: Option<Span>,
+}
+
+impl<'a> Properties<'a> {
+    /// The property of that key.
+    pub(super) fn get(&self, key: &str) -> Option<&Property<'a>> {
+        self.list.iter().find(|property| property.key.value == key)
+    }
+
+    fn set(&mut self, property: Property<'a>) {
+        match self.list.iter_mut().find(|other| other.key.value == property.key.value) {
+            Some(other) => *other = property,
+            None => self.list.push(property),
+        }
+    }
+}
+
+impl<'a> Scope<'a> {
+    /// The properties of an object, those of spread literals among them.
+    pub(super) fn properties(&self, object: &'a ObjectExpression<'a>) -> Properties<'a> {
+        let mut found = Properties::default();
+        self.collect(object, &mut found, 0);
+        found
+    }
+
+    fn collect(&self, object: &'a ObjectExpression<'a>, found: &mut Properties<'a>, depth: usize) {
+        for property in &object.properties {
+            let place = self.span(property.span());
+            if depth > limits::BASES || !self.spend() {
+                found.unknown.get_or_insert(place);
+                return;
+            }
+            match property {
+                ObjectPropertyKind::ObjectProperty(property) => match self.property(property) {
+                    Some(property) => found.set(property),
+                    None => drop(found.unknown.get_or_insert(place)),
+                },
+                ObjectPropertyKind::SpreadProperty(spread) => {
+                    match self.resolve(&spread.argument) {
+                        Expression::ObjectExpression(inner) => {
+                            self.collect(inner, found, depth + 1);
+                        }
+                        _ => drop(found.unknown.get_or_insert(place)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn property(&self, property: &'a ObjectProperty<'a>) -> Option<Property<'a>> {
+        let key = (!property.computed && property.kind == PropertyKind::Init)
+            .then(|| property.key.static_name())
+            .flatten()?;
+        let key = Spanned::new(key.into_owned(), self.span(property.key.span()));
+        Some(Property { key, value: &property.value, span: self.span(property.span) })
+    }
+
+    /// The value of `expression`, unless only running the code would tell.
+    pub(super) fn evaluate(&self, expression: &'a Expression<'a>) -> Option<Node> {
+        self.value(expression, 0)
+    }
+
+    fn value(&self, expression: &'a Expression<'a>, depth: usize) -> Option<Node> {
+        if depth > limits::DEPTH || !self.spend() {
+            return None;
+        }
+        let resolved = self.resolve(expression);
+        let span = self.span(resolved.span());
+        let value = match resolved {
+            Expression::BooleanLiteral(literal) => Value::Bool(literal.value),
+            Expression::NullLiteral(_) => Value::Null,
+            Expression::NumericLiteral(literal) => number(literal.value),
+            Expression::StringLiteral(literal) if !literal.lone_surrogates => {
+                Value::Str(literal.value.to_string())
+            }
+            Expression::TemplateLiteral(template) => {
+                Value::Str(template.single_quasi()?.to_string())
+            }
+            Expression::ArrayExpression(array) => {
+                let items = array.elements.iter().map(|element| self.element(element, depth + 1));
+                Value::List(items.collect::<Option<_>>()?)
+            }
+            Expression::ObjectExpression(object) => self.map(object, depth + 1)?,
+            Expression::UnaryExpression(unary)
+                if unary.operator == UnaryOperator::UnaryNegation =>
+            {
+                negated(&self.value(&unary.argument, depth + 1)?.value)?
+            }
+            Expression::BinaryExpression(binary) if binary.operator == BinaryOperator::Addition => {
+                let (left, right) =
+                    (self.value(&binary.left, depth + 1)?, self.value(&binary.right, depth + 1)?);
+                Value::Str(format!("{}{}", left.as_str()?, right.as_str()?))
+            }
+            Expression::StaticMemberExpression(member) => {
+                let object = self.value(&member.object, depth + 1)?;
+                return object.as_map()?.get(member.property.name.as_str()).cloned();
+            }
+            _ => return None,
+        };
+        Some(Node::new(value, span))
+    }
+
+    fn element(&self, element: &'a ArrayExpressionElement<'a>, depth: usize) -> Option<Node> {
+        self.value(element.as_expression()?, depth)
+    }
+
+    fn map(&self, object: &'a ObjectExpression<'a>, depth: usize) -> Option<Value> {
+        let properties = self.properties(object);
+        if properties.unknown.is_some() {
+            return None;
+        }
+        let entry = |property: &Property<'a>| {
+            let key = Key::string(property.key.value.clone(), property.key.span);
+            Some(Entry { key, value: self.value(property.value, depth)? })
+        };
+        let entries: Option<Vec<_>> = properties.list.iter().map(entry).collect();
+        Some(Value::Map(Map::from(entries?)))
+    }
+}
+
+/// A number of JavaScript; whole ones up to 2^53 are whole numbers.
+#[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
+        Value::Int(value as i64)
+    } else {
+        Value::Float(value)
+    }
+}
+
+fn negated(value: &Value) -> Option<Value> {
+    match value {
+        Value::Int(value) => Some(Value::Int(-value)),
+        Value::Float(value) => Some(Value::Float(-value)),
+        _ => None,
+    }
+}

@@ -1,0 +1,182 @@
+//! JavaScript, read without being run: parses one block and finds what its top-level `return` gives
+//! back. What only running the code would tell is said to be so, never guessed.
+
+mod evaluate;
+mod nesting;
+mod parameters;
+mod returned;
+mod scheme;
+mod scope;
+
+use agentry_text::{Data, Findings, Source, Span, Spanned};
+use oxc_allocator::Allocator;
+use oxc_ast::ast::Statement;
+use oxc_parser::config::TokensParserConfig;
+use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn};
+use oxc_span::{GetSpan, SourceType};
+
+use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
+use scope::Scope;
+
+/// What one block gives back.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// The tools, in order.
+    pub(super) tools: Vec<Tool>,
+    /// Whether these are all that there are.
+    pub(super) complete: bool,
+    /// The environment variables that its code reads by name.
+    pub(super) variables: Vec<Spanned<String>>,
+}
+
+/// A tool as far as it can be read.
+#[derive(Debug, Clone)]
+pub(super) struct Tool {
+    /// The key under which it is returned.
+    pub(super) name: Spanned<String>,
+    /// What its scheme says it does.
+    pub(super) description: Option<Spanned<String>>,
+    /// The JSON Schema of its arguments.
+    pub(super) parameters: Option<Spanned<Data>>,
+}
+
+/// The stack that one level of nesting may take; three times what was measured.
+const STACK_PER_LEVEL: usize = 8 * 1024;
+/// Levels that fit on any thread's stack.
+const SHALLOW: usize = 64;
+/// Syntax errors of one block that are worth showing: the first is the cause of most others.
+const MOST_SYNTAX_ERRORS: usize = 3;
+
+/// Reads the block of `source` at `code`.
+pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Block {
+    match with_stack(source.slice(code), || parse(source, code, findings)) {
+        Some(block) => block,
+        None => {
+            findings
+                .add(
+                    &JAVASCRIPT_NESTING,
+                    Span { end: code.start, ..code },
+                    "the code is nested too deeply to read",
+                )
+                .hint(format!("at most {} levels are read", nesting::MOST));
+            Block::default()
+        }
+    }
+}
+
+/// Whether `text` is JavaScript as it may stand in a block.
+pub(super) fn parses(text: &str) -> bool {
+    let parse = || {
+        let allocator = Allocator::default();
+        parser(&allocator, text).parse().diagnostics.is_empty()
+    };
+    with_stack(text, parse).unwrap_or(false)
+}
+
+/// Runs `work` with as much stack as `code` may need, unless that is beyond reason.
+fn with_stack<T: Send>(code: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
+    let levels = nesting::bound(code);
+    if levels <= SHALLOW {
+        return Some(work());
+    }
+    if levels > nesting::MOST {
+        return None;
+    }
+    let builder = std::thread::Builder::new().stack_size((levels + SHALLOW) * STACK_PER_LEVEL);
+    std::thread::scope(|scope| builder.spawn_scoped(scope, work).ok()?.join().ok())
+}
+
+/// Parses code as the body of an asynchronous function; strict, as in a module.
+fn parser<'a>(allocator: &'a Allocator, code: &'a str) -> Parser<'a> {
+    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+    Parser::new(allocator, code, SourceType::mjs()).with_options(options)
+}
+
+fn parse(source: &Source, code: Span, findings: &mut Findings) -> Block {
+    let text = source.slice(code);
+    let allocator = Allocator::default();
+    if syntax_errors(&parser(&allocator, text).parse(), text, code, findings) {
+        return Block::default();
+    }
+    // Its list of tokens is sound only for code that parses, so it is asked for afterwards.
+    let parsed = parser(&allocator, text).with_config(TokensParserConfig).parse();
+    let scope = Scope::new(&parsed.program, &parsed.tokens, text, code);
+    let mut block = returned::read(&scope, findings);
+    block.variables = variables(&scope);
+    block
+}
+
+/// Reports what the parser found, and whether there was something.
+fn syntax_errors(
+    parsed: &ParserReturn<'_>,
+    text: &str,
+    code: Span,
+    findings: &mut Findings,
+) -> bool {
+    let place = |start: usize, end: usize| {
+        let (start, end) = (start.min(text.len()), end.min(text.len()));
+        Span::new(code.file, start, end).shifted(code.range().start)
+    };
+    for error in parsed.diagnostics.iter().take(MOST_SYNTAX_ERRORS) {
+        let label = error.labels.first();
+        let span = label.map_or(place(0, 0), |label| {
+            let start = label.offset() as usize;
+            place(start, start + label.len() as usize)
+        });
+        let message = format!(
+            "the code does not parse: {}",
+            lower_first(error.message.trim_end_matches('.'))
+        );
+        findings
+            .add(&JAVASCRIPT_SYNTAX, span, message)
+            .hint_opt(error.help.as_deref().map(lower_first));
+    }
+    let modules = parsed.program.body.iter().filter(|statement| is_module_declaration(statement));
+    let mut found = !parsed.diagnostics.is_empty();
+    for statement in modules {
+        let span = statement.span();
+        findings
+            .add(
+                &JAVASCRIPT_SYNTAX,
+                place(span.start as usize, span.end as usize),
+                "`import` and `export` cannot stand in a tools block",
+            )
+            .hint("a block is the body of a function: give the tools back with `return`");
+        found = true;
+    }
+    found
+}
+
+fn is_module_declaration(statement: &Statement<'_>) -> bool {
+    statement.is_module_declaration()
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// The names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
+fn variables(scope: &Scope<'_>) -> Vec<Spanned<String>> {
+    let mut found: Vec<Spanned<String>> = Vec::new();
+    for window in scope.tokens.windows(3) {
+        let [object, sign, name] = window else { continue };
+        let text = scope.token(name);
+        let text = match (sign.kind(), name.kind()) {
+            (Kind::LBrack, Kind::Str) => text.trim_matches(['"', '\'']),
+            (Kind::Dot | Kind::QuestionDot, _) => text,
+            _ => continue,
+        };
+        let is_new = |text: &str| !found.iter().any(|other| other.value == text);
+        if scope.token(object) == "env" && is_variable(text) && is_new(text) {
+            found.push(Spanned::new(text.to_owned(), scope.span(name.span())));
+        }
+    }
+    found
+}
+
+/// Whether `text` is spelt like an environment variable, and not like a method.
+fn is_variable(text: &str) -> bool {
+    let sign = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    !text.is_empty() && text.chars().all(sign) && !text.starts_with(|c: char| c.is_ascii_digit())
+}

@@ -1,0 +1,290 @@
+//! How deeply a parser may have to recurse into some JavaScript, before it is parsed.
+//!
+//! The parser recurses without a limit of its own, so code that is nested deeply enough would end
+//! the whole process. The bound found here is never too small. Strings, comments, templates and
+//! regular expressions are skipped as long as it is certain where they start; from the first place
+//! where a `/` could be either a division or a regular expression, nothing closes any more.
+
+/// The most levels that are read; beyond, the code is refused.
+pub(super) const MOST: usize = 10_000;
+
+/// Levels that the parser may have to go down, at most.
+pub(super) fn bound(code: &str) -> usize {
+    let mut scan =
+        Scan { rest: code, previous: Previous::Operator, levels: vec![Level::default()], most: 0 };
+    while scan.step() {}
+    scan.most
+}
+
+/// What stood before, which decides what a `/` is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Previous {
+    /// A sign after which a value starts: `/` opens a regular expression.
+    Operator,
+    /// A name, a number, a string or `]`: `/` divides.
+    Operand,
+    /// A keyword, `)`, `}`, `+` or `-`: `/` may be either.
+    Either,
+}
+
+/// One open bracket, with what nests inside it without one.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// Levels outside of it.
+    outside: usize,
+    /// Operators since the last `,` or `;`.
+    operators: usize,
+    /// Statements that hold a statement.
+    statements: usize,
+    /// Whether it is `${`, whose end goes back into a template.
+    in_template: bool,
+}
+
+impl Level {
+    fn depth(&self) -> usize {
+        self.outside + self.operators + self.statements + 1
+    }
+}
+
+struct Scan<'c> {
+    rest: &'c str,
+    previous: Previous,
+    levels: Vec<Level>,
+    most: usize,
+}
+
+impl Scan<'_> {
+    /// Takes the next sign or word; `false` at the end, or when it is deep enough to stop.
+    fn step(&mut self) -> bool {
+        let Some(next) = self.rest.chars().next() else { return false };
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\\' | '#');
+        match next {
+            _ if next.is_whitespace() => self.skip(next.len_utf8()),
+            _ if self.rest.starts_with("//") => self.skip(line_end(self.rest)),
+            _ if self.rest.starts_with("/*") => {
+                self.skip(self.rest.find("*/").map_or(self.rest.len(), |at| at + 2));
+            }
+            '/' => return self.slash(),
+            '"' | '\'' => self.string(next),
+            '`' => self.template(1),
+            _ if is_word(next) => {
+                let length = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
+                self.word(length);
+            }
+            _ => self.sign(next),
+        }
+        self.most <= MOST
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or("");
+    }
+
+    /// Counts something that may hold what follows.
+    fn count(&mut self, add: impl FnOnce(&mut Level)) {
+        if let Some(level) = self.levels.last_mut() {
+            add(level);
+            self.most = self.most.max(level.depth());
+        }
+    }
+
+    fn word(&mut self, length: usize) {
+        let word = self.rest.get(..length).unwrap_or("");
+        self.previous = if KEYWORDS.contains(&word) { Previous::Either } else { Previous::Operand };
+        match word {
+            "if" | "else" | "for" | "while" | "do" | "with" => {
+                self.count(|level| level.statements += 1);
+            }
+            _ if self.previous == Previous::Either => self.count(|level| level.operators += 1),
+            _ => {}
+        }
+        self.skip(length);
+    }
+
+    fn sign(&mut self, sign: char) {
+        let is_operator = "([{,;=:?&|!~<>*%^/".contains(sign);
+        self.previous = if is_operator { Previous::Operator } else { Previous::Either };
+        match sign {
+            '(' | '[' | '{' => self.open(false),
+            ')' | ']' | '}' => {
+                if sign == ']' {
+                    self.previous = Previous::Operand;
+                }
+                let closed = (self.levels.len() > 1).then(|| self.levels.pop()).flatten();
+                if sign == '}' && closed.is_some_and(|level| level.in_template) {
+                    return self.template(1);
+                }
+            }
+            ';' | ',' => self.count(|level| level.operators = 0),
+            '!' | '~' | '?' | ':' | '=' | '*' | '+' | '-' | '@' | '<' => {
+                self.count(|level| level.operators += 1);
+            }
+            _ => {}
+        }
+        self.skip(sign.len_utf8());
+    }
+
+    fn open(&mut self, in_template: bool) {
+        let outside = self.levels.last().map_or(0, Level::depth);
+        self.levels.push(Level { outside, in_template, ..Level::default() });
+        self.count(|_| {});
+    }
+
+    fn string(&mut self, quote: char) {
+        let (mut escaped, mut after_cr) = (false, false);
+        let body = self.rest.get(1..).unwrap_or("");
+        let end = body.find(|c| {
+            let continued = escaped || (after_cr && c == '\n');
+            let ends = !continued && (c == quote || c == '\n' || c == '\r');
+            after_cr = escaped && c == '\r';
+            escaped = !escaped && c == '\\';
+            ends
+        });
+        self.skip(end.map_or(self.rest.len(), |at| at + 2));
+        self.previous = Previous::Operand;
+    }
+
+    /// Goes on in a template after `skipped` bytes, up to its end or to the next `${`.
+    fn template(&mut self, skipped: usize) {
+        self.skip(skipped);
+        self.previous = Previous::Operand;
+        let mut escaped = false;
+        let mut dollar = false;
+        let end = self.rest.char_indices().find(|(_, c)| {
+            let ends = !escaped && (*c == '`' || (*c == '{' && dollar));
+            dollar = !escaped && *c == '$';
+            escaped = !escaped && *c == '\\';
+            ends
+        });
+        match end {
+            Some((at, '{')) => {
+                self.skip(at + 1);
+                self.previous = Previous::Operator;
+                self.open(true);
+            }
+            Some((at, _)) => self.skip(at + 1),
+            None => self.rest = "",
+        }
+    }
+
+    fn slash(&mut self) -> bool {
+        let line = self.rest.get(1..line_end(self.rest)).unwrap_or("");
+        match self.previous {
+            Previous::Operand => self.sign('/'),
+            Previous::Either if !line.contains('/') => self.sign('/'),
+            Previous::Either => return self.give_up(),
+            Previous::Operator => match regular_expression(line) {
+                Some(length) => {
+                    self.skip(length + 1);
+                    self.previous = Previous::Operand;
+                }
+                None => return self.give_up(),
+            },
+        }
+        self.most <= MOST
+    }
+
+    /// Takes every further opening sign for one that is never closed.
+    fn give_up(&mut self) -> bool {
+        let counts = |c: &char| "([{`!~?:=*+-@<".contains(*c);
+        let signs = self.rest.chars().filter(counts).count();
+        let words = self.rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
+        let words = words.filter(|word| KEYWORDS.contains(word)).count();
+        self.most = self.most.max(self.levels.last().map_or(0, Level::depth) + signs + words);
+        false
+    }
+}
+
+/// Words that may stand before a value, or that nest without a bracket.
+const KEYWORDS: &[&str] = &[
+    "async",
+    "await",
+    "case",
+    "class",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "extends",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "instanceof",
+    "new",
+    "of",
+    "return",
+    "throw",
+    "typeof",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "export",
+    "let",
+    "get",
+    "set",
+    "static",
+];
+
+fn line_end(text: &str) -> usize {
+    text.find(['\n', '\r', '\u{2028}', '\u{2029}']).unwrap_or(text.len())
+}
+
+/// The length of a regular expression after its opening `/`, with its closing one.
+fn regular_expression(line: &str) -> Option<usize> {
+    let (mut escaped, mut in_class) = (false, false);
+    for (at, c) in line.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '/' if !in_class => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_never_too_small() {
+        let deep = |open: &str| open.repeat(300);
+        let cases = [
+            (deep("("), 300),
+            (deep("!"), 300),
+            (deep("a=>"), 300),
+            (deep("typeof "), 300),
+            (deep("if(a)"), 300),
+            (deep("if(a)a;else "), 300),
+            (deep("(\")\"+"), 300),
+            (deep("`${"), 300),
+            (deep("(/[)]/,"), 300),
+            (deep("if(a)/`/.test((b);(\n"), 300),
+            (deep("((a)/b+`\n)`+"), 300),
+            (deep("a.return/`/b;(\n)`+("), 300),
+            (deep("a++/`/b;(\n)`+("), 300),
+            (deep("1./`/b;(\n)`+("), 300),
+            (deep("(\"\\\r\n)\"+"), 300),
+            (deep("/*)*/("), 300),
+            (deep("(//)\n"), 300),
+        ];
+        for (code, least) in cases {
+            assert!(bound(&code) >= least, "{:?} gives {}", code.get(..20), bound(&code));
+        }
+    }
+
+    #[test]
+    fn ordinary_code_is_shallow() {
+        let line = "const a = f({ b: [1, 2], c: `x${y}` }, \"((\");\nif (a) { g(a / 2) }\n";
+        let code = line.repeat(1_000);
+        // `if` is counted once a statement, everything else closes again.
+        assert!(bound(&code) < 1_100, "{}", bound(&code));
+        assert!(bound(&line.repeat(10)) < 40);
+    }
+}

@@ -1,0 +1,127 @@
+//! The scheme of a tool: what the model is told of it.
+
+use agentry_text::{Findings, Node, Spanned};
+use oxc_ast::ast::Expression;
+
+use super::evaluate::{Properties, Property};
+use super::scope::Scope;
+use super::{Tool, parameters};
+use crate::agent_md::rules::{NOT_STATIC, SCHEME, SCHEME_NAME};
+
+/// Reads the scheme of the tool that is returned under `key`.
+pub(super) fn read<'a>(
+    scope: &Scope<'a>,
+    key: &Spanned<String>,
+    scheme: &Property<'a>,
+    findings: &mut Findings,
+) -> Tool {
+    let mut tool = Tool { name: key.clone(), description: None, parameters: None };
+    let Some(parts) = unwrapped(scope, scheme) else {
+        let message =
+            format!("the scheme of `{}` can only be known by running the code", key.value);
+        findings
+            .add(&NOT_STATIC, scheme.span, message)
+            .hint("write the scheme as an object literal");
+        return tool;
+    };
+    let mut reader = Reader { scope, key, place: scheme, parts, findings };
+    reader.name();
+    tool.description = reader.text("description");
+    if let Some(node) = reader.part("parameters") {
+        parameters::check(&key.value, &node, reader.findings);
+        tool.parameters = Some(Spanned::new(node.to_data(), node.span));
+    }
+    tool
+}
+
+/// The properties of a scheme, or of its `function` when it is wrapped.
+fn unwrapped<'a>(scope: &Scope<'a>, scheme: &Property<'a>) -> Option<Properties<'a>> {
+    let of = |value: &'a Expression<'a>| match scope.resolve(value) {
+        Expression::ObjectExpression(object) => Some(scope.properties(object)),
+        _ => None,
+    };
+    let parts = of(scheme.value)?;
+    match parts.get("function") {
+        Some(inner) if parts.get("type").is_some() => of(inner.value),
+        _ => Some(parts),
+    }
+}
+
+struct Reader<'r, 'a> {
+    scope: &'r Scope<'a>,
+    key: &'r Spanned<String>,
+    place: &'r Property<'a>,
+    parts: Properties<'a>,
+    findings: &'r mut Findings,
+}
+
+impl Reader<'_, '_> {
+    /// The value of a part that must be there.
+    fn part(&mut self, name: &str) -> Option<Node> {
+        let tool = &self.key.value;
+        let Some(property) = self.parts.get(name) else {
+            if let Some(place) = self.parts.unknown {
+                let message = format!(
+                    "`{name}` of the scheme of `{tool}` can only be known by running the code"
+                );
+                self.findings
+                    .add(&NOT_STATIC, place, message)
+                    .hint("write the scheme as an object literal");
+            } else {
+                let message = format!("the scheme of `{tool}` has no `{name}`");
+                self.findings
+                    .add(&SCHEME, self.place.key.span, message)
+                    .hint(format!("add `{name}`"));
+            }
+            return None;
+        };
+        let value = self.scope.evaluate(property.value);
+        if value.is_none() {
+            let message =
+                format!("`{name}` of the scheme of `{tool}` can only be known by running the code");
+            self.findings.add(&NOT_STATIC, property.span, message).hint("write it as a literal");
+        }
+        value
+    }
+
+    /// A part that must be text with something in it.
+    fn text(&mut self, name: &str) -> Option<Spanned<String>> {
+        let node = self.part(name)?;
+        match node.to_spanned() {
+            Some(text) if !text.value.trim().is_empty() => Some(text),
+            Some(_) => {
+                let message = format!("`{name}` of the scheme of `{}` is empty", self.key.value);
+                self.findings
+                    .add(&SCHEME, node.span, message)
+                    .hint("write what a model needs to know");
+                None
+            }
+            None => {
+                let what = node.value.describe();
+                let message = format!(
+                    "`{name}` of the scheme of `{}` is {what}, not a string",
+                    self.key.value
+                );
+                self.findings.add(&SCHEME, node.span, message).hint("put it in quotes");
+                None
+            }
+        }
+    }
+
+    fn name(&mut self) {
+        let Some(name) = self.text("name") else { return };
+        let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.value.to_lowercase() != self.key.value.to_lowercase() {
+            let message = format!("the scheme of `{}` is named `{}`", self.key.value, name.value);
+            self.findings
+                .add(&SCHEME_NAME, name.span, message)
+                .related(self.key.span, "the key under which it is returned")
+                .hint("give both the same name");
+        } else if name.value.len() > 64 || !name.value.chars().all(is_sign) {
+            let message = format!("`{}` is no name that a model can call", name.value);
+            self.findings
+                .add(&SCHEME, name.span, message)
+                .hint("use up to 64 letters, digits, `_` and `-`");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The fields of the metadata that are read as they stand.
+
+use agentry_model::{Agent, ListField};
+use agentry_text::table::is_extension;
+use agentry_text::{Data, Entry, Findings, Fix, Node, Record, Source, Span, Spanned, Value};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::fields::{ABILITIES, RECOMMENDED, REQUIRED};
+use super::rules::{ENV_NAME, NOT_ONE_EMOJI};
+
+/// Fills in version, icon, status, recommendations, requirements and whatever the format does not know.
+pub(super) fn fill(
+    agent: &mut Agent,
+    record: &Record<'_>,
+    source: &Source,
+    findings: &mut Findings,
+) {
+    agent.identity.version = record.str("version");
+    agent.identity.icon = record.str("icon").map(|icon| icon.map(|text| text.trim().to_owned()));
+    agent.identity.status = record.word("status");
+    if let Some(icon) = &agent.identity.icon {
+        check_icon(icon, findings);
+    }
+    if let Some(recommended) = record.record("recommended", &RECOMMENDED) {
+        agent.model.preferred = list(&recommended, "models", source);
+        agent.model.capabilities = list(&recommended, "capabilities", source);
+    }
+    if let Some(required) = record.record("required", &REQUIRED) {
+        agent.requirements.env = list(&required, "env", source);
+        agent.requirements.startup = required.str("startup");
+    }
+    for name in agent.requirements.env.iter().flatten() {
+        check_variable(name, findings);
+    }
+    extensions(agent, record);
+}
+
+/// A list, which may also be written as one text with commas or line breaks.
+pub(super) fn list(record: &Record<'_>, name: &str, source: &Source) -> ListField<String> {
+    texts(record.node(name)?, source)
+}
+
+/// The texts of a list, or of one text with commas or line breaks between them.
+pub(super) fn texts(node: &Node, source: &Source) -> ListField<String> {
+    match &node.value {
+        Value::List(items) => Some(items.iter().filter_map(Node::to_spanned).collect()),
+        Value::Str(text) => {
+            let mut at = node.span.range().start;
+            let parts = text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty());
+            let place = |part: &str| {
+                let rest = source.text.get(at..node.span.range().end)?;
+                let start = at + rest.find(part)?;
+                at = start + part.len();
+                Some(Span::new(source.id, start, at))
+            };
+            let places: Vec<_> = parts.clone().map(place).collect();
+            let item = |(part, place): (&str, Option<Span>)| {
+                Spanned::new(part.to_owned(), place.unwrap_or(node.span))
+            };
+            Some(parts.zip(places).map(item).collect())
+        }
+        _ => None,
+    }
+}
+
+fn check_icon(icon: &Spanned<String>, findings: &mut Findings) {
+    if !is_one_emoji(&icon.value) {
+        let message = format!("`icon` is `{}`, not one emoji", icon.value);
+        findings
+            .add(&NOT_ONE_EMOJI, icon.span, message)
+            .hint("choose exactly one, as in `icon: 🤖`");
+    }
+}
+
+/// Whether `text` is one extended grapheme cluster that is an emoji, in whatever variation.
+pub(super) fn is_one_emoji(text: &str) -> bool {
+    let styled = |text: &str| format!("{text}\u{fe0f}");
+    let known = |text: &str| emojis::get(text).is_some() || emojis::get(&styled(text)).is_some();
+    let first = text.chars().next().filter(|c| !c.is_ascii());
+    let varied = first.is_some_and(|first| known(&first.to_string()));
+    text.graphemes(true).count() == 1 && (emojis::get(text).is_some() || varied)
+}
+
+fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
+    if is_variable(&name.value) {
+        return;
+    }
+    let message = format!("`{}` is no name of an environment variable", name.value);
+    let found = findings.add(&ENV_NAME, name.span, message);
+    found.hint("use letters, digits and `_`, not starting with a digit");
+    let mended = name.value.replace(['-', ' ', '.'], "_");
+    if is_variable(&mended) {
+        found.fix(Fix::unsafe_(format!("write `{mended}`"), name.span, mended));
+    }
+}
+
+/// Whether a shell could set such a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Keeps what the format does not know, and what belongs to other programs.
+fn extensions(agent: &mut Agent, record: &Record<'_>) {
+    for entry in record.unknown() {
+        let kept =
+            if is_extension(&entry.key.text) { &mut agent.extensions } else { &mut agent.unknown };
+        keep(kept, entry.key.text.clone(), entry);
+    }
+    for entry in record.map("extensions").into_iter().flat_map(|map| &map.entries) {
+        keep(&mut agent.extensions, entry.key.text.clone(), entry);
+    }
+    let blocks =
+        [("recommended", &RECOMMENDED), ("required", &REQUIRED), ("abilities", &ABILITIES)];
+    for (name, table) in blocks {
+        for entry in record.record(name, table).iter().flat_map(Record::unknown) {
+            keep(&mut agent.unknown, format!("{name}.{}", entry.key.text), entry);
+        }
+    }
+}
+
+/// Of a name that was written twice, the last value.
+fn keep(kept: &mut Vec<(String, Spanned<Data>)>, name: String, entry: &Entry) {
+    let data = Spanned::new(entry.value.to_data(), entry.value.span);
+    match kept.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, slot)) => *slot = data,
+        None => kept.push((name, data)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_emoji;
+
+    #[test]
+    fn emoji() {
+        let cases = [
+            ("🤖", true),
+            ("🧭", true),
+            ("⚙️", true),
+            ("⚙", true),
+            ("👩🏽‍💻", true),
+            ("🇫🇷", true),
+            ("1️⃣", true),
+            ("", false),
+            ("A", false),
+            ("1", false),
+            ("🤖🤖", false),
+            ("🤖 ", false),
+            (":robot:", false),
+            ("ðŸ¤–", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(is_one_emoji(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The file as a whole: its name, its metadata and its headings.
+
+use agentry_text::Severity::{Error, Warning};
+use agentry_text::{Example, Rule};
+
+use super::{PATH, with_body, with_metadata};
+
+/// A file name that says neither category nor name.
+pub(crate) static FILE_NAME: Rule = Rule {
+    code: "AG1001",
+    name: "agent-file-name",
+    severity: Warning,
+    why: "The name of the file says the category and the name of the agent, \
+          `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after \
+          its title, so that a changed title changes what programs call it.",
+    bad: Example::File("agents/helper.agent.md", "# Helper\n\nAnswers questions.\n"),
+    good: Example::File(PATH, "# Helper\n\nAnswers questions.\n"),
+};
+
+/// Neither `title` nor a top-level heading.
+pub(crate) static NO_TITLE: Rule = Rule {
+    code: "AG1002",
+    name: "no-title",
+    severity: Warning,
+    why: "Without `title` and without a `# Heading` people see the name of the file.",
+    bad: Example::File(PATH, "## System\n\nYou answer questions.\n"),
+    good: Example::File(PATH, "# Helper\n\n## System\n\nYou answer questions.\n"),
+};
+
+/// Metadata and a heading that say different things.
+pub(crate) static CONFLICT: Rule = Rule {
+    code: "AG1003",
+    name: "metadata-conflict",
+    severity: Error,
+    why: "A value may stand in the metadata or under its heading. When it stands in both and \
+          differs (case and white space aside), nobody can say which one is meant.",
+    bad: with_metadata!("title: Assistant\n"),
+    good: with_metadata!("title: helper\n"),
+};
+
+/// A heading with a meaning that occurs twice.
+pub(crate) static SECTION_TWICE: Rule = Rule {
+    code: "AG1004",
+    name: "section-twice",
+    severity: Error,
+    why: "`## System`, `## Rules`, `## Tools` and `# Avatar` each have one meaning. Readers differ \
+          in which of two they take, so a second one is refused.",
+    bad: with_body!("## Rules\n\n- Be brief\n\n## rules\n\n- Be kind\n"),
+    good: with_body!("## Rules\n\n- Be brief\n- Be kind\n"),
+};
+
+/// A heading with a meaning and nothing to mean it.
+pub(crate) static EMPTY_SECTION: Rule = Rule {
+    code: "AG1005",
+    name: "empty-section",
+    severity: Warning,
+    why: "A section that has a meaning but says nothing counts as absent, which is seldom what was \
+          meant.",
+    bad: with_body!("## System\n\n## Rules\n\n- Be brief\n"),
+    good: with_body!("## System\n\nYou answer questions.\n\n## Rules\n\n- Be brief\n"),
+};
+
+/// A heading with a meaning, at another level.
+pub(crate) static MISPLACED_SECTION: Rule = Rule {
+    code: "AG1006",
+    name: "misplaced-section",
+    severity: Warning,
+    why: "System, rules and tools are read from second-level headings and the avatar from a \
+          top-level one. At another level the section is text that nobody acts upon.",
+    bad: with_body!("# Rules\n\n- Be brief\n"),
+    good: with_body!("## Rules\n\n- Be brief\n"),
+};
+
+/// An icon that is not one emoji.
+pub(crate) static NOT_ONE_EMOJI: Rule = Rule {
+    code: "AG1007",
+    name: "not-one-emoji",
+    severity: Error,
+    why: "The icon is drawn in one place of a list: it is exactly one emoji, and neither a word nor \
+          two of them.",
+    bad: with_metadata!("icon: robot\n"),
+    good: with_metadata!("icon: 🤖\n"),
+};
+
+/// A name that no environment variable can have.
+pub(crate) static ENV_NAME: Rule = Rule {
+    code: "AG1008",
+    name: "not-a-variable-name",
+    severity: Error,
+    why: "A required variable with a name that no shell can set would keep the agent from ever \
+          starting.",
+    bad: with_metadata!("required:\n  env:\n    - API-KEY\n"),
+    good: with_metadata!("required:\n  env:\n    - API_KEY\n"),
+};

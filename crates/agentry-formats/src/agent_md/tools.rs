@@ -1,0 +1,207 @@
+//! `## Tools`: the fenced JavaScript, and code that should have been fenced.
+
+use agentry_model::{Function, Tools};
+use agentry_text::markdown::{self, Fence};
+use agentry_text::near::did_you_mean;
+use agentry_text::{Applicability, Edit, Findings, Fix, Source, Span, Spanned};
+
+use super::js::{self, Block, Tool};
+use super::rules::{
+    CODE_OUTSIDE_FENCE, OTHER_LANGUAGE, STARTUP_MISSING, TOOL_TWICE, UNCLOSED_FENCE,
+};
+
+/// What stands under `## Tools`.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    /// The code, block by block.
+    pub(super) source: Vec<Spanned<String>>,
+    /// The tools that it gives back, as far as they can be read.
+    pub(super) tools: Vec<Tool>,
+    /// Whether these are all that there are.
+    pub(super) complete: bool,
+    /// The environment variables that the code reads.
+    pub(super) variables: Vec<Spanned<String>>,
+}
+
+impl Section {
+    /// Reads the bytes `place` of `source`.
+    pub(super) fn read(source: &Source, place: Span, findings: &mut Findings) -> Self {
+        let mut section = Self { complete: true, ..Self::default() };
+        let fences = markdown::fences(source, place.range());
+        for fence in &fences {
+            section.fence(source, fence, findings);
+        }
+        let blocks: Vec<_> = fences.iter().map(|fence| fence.block).collect();
+        for stretch in markdown::outside(source, place.range(), &blocks) {
+            for code in bare_code(source, stretch) {
+                section.complete = false;
+                report_bare(source, code, findings);
+            }
+        }
+        section
+    }
+
+    fn fence(&mut self, source: &Source, fence: &Fence, findings: &mut Findings) {
+        if !matches!(fence.language.as_str(), "js" | "javascript") {
+            return other_language(source, fence, findings);
+        }
+        let text = source.slice(fence.code);
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        self.source.push(Spanned::new(text.to_owned(), fence.code));
+        let block = if fence.closed {
+            js::read(source, fence.code, findings)
+        } else {
+            findings
+                .add(&UNCLOSED_FENCE, fence.opening, "the code fence is never closed")
+                .hint("close it with a line of the same signs");
+            // Whatever is wrong with the code comes of the text that the fence has swallowed.
+            let block = js::read(source, fence.code, &mut Findings::default());
+            Block { complete: false, ..block }
+        };
+        self.complete &= block.complete;
+        self.variables.extend(block.variables);
+        for tool in block.tools {
+            self.tool(tool, findings);
+        }
+    }
+
+    fn tool(&mut self, tool: Tool, findings: &mut Findings) {
+        match self.tools.iter().find(|other| is_same(&other.name, &tool.name)) {
+            Some(first) => {
+                findings
+                    .add(
+                        &TOOL_TWICE,
+                        tool.name.span,
+                        format!("there are two tools `{}`", tool.name.value),
+                    )
+                    .related(first.name.span, "the first one")
+                    .hint("give one of them another name");
+            }
+            None => self.tools.push(tool),
+        }
+    }
+
+    /// The tools of the model.
+    pub(super) fn to_tools(&self) -> Tools {
+        let function = |tool: &Tool| {
+            let Tool { name, description, parameters } = tool.clone();
+            Spanned::new(Function { name: name.value, description, parameters }, name.span)
+        };
+        Tools {
+            functions: self.tools.iter().map(function).collect(),
+            source: self.source.clone(),
+            ..Tools::default()
+        }
+    }
+}
+
+/// Reports a start-up tool that does not exist. What could not be read was reported already.
+pub(super) fn check_startup(
+    startup: &Spanned<String>,
+    section: Option<&Section>,
+    findings: &mut Findings,
+) {
+    let tools = section.map_or(&[][..], |section| &section.tools);
+    let is_known = tools.iter().any(|tool| is_same(&tool.name, startup));
+    if is_known || section.is_some_and(|section| !section.complete) {
+        return;
+    }
+    let message = format!("the start-up tool `{}` does not exist", startup.value);
+    let near = did_you_mean(&startup.value, tools.iter().map(|tool| tool.name.value.as_str()));
+    let hint = match section {
+        None => "define it under a heading `## Tools`".to_owned(),
+        Some(_) => near.unwrap_or_else(|| "return a tool of that name under `## Tools`".to_owned()),
+    };
+    findings.add(&STARTUP_MISSING, startup.span, message).hint(hint);
+}
+
+/// Tool names are compared without regard to case.
+fn is_same(a: &str, b: &str) -> bool {
+    a.trim().to_lowercase() == b.trim().to_lowercase()
+}
+
+fn other_language(source: &Source, fence: &Fence, findings: &mut Findings) {
+    let message = match fence.language.as_str() {
+        "" => "a code block without a language is not read".to_owned(),
+        language => format!("a `{language}` block is not read"),
+    };
+    let found = findings.add(&OTHER_LANGUAGE, fence.opening, message);
+    found.hint("tools are written in fenced `js` blocks");
+    if fence.language.is_empty() && js::parses(source.slice(fence.code)) {
+        let end = Span { start: fence.opening.end, ..fence.opening };
+        found.fix(Fix::unsafe_("mark the block as `js`", end, "js"));
+    }
+}
+
+/// The stretches of a text that are plainly code, whole lines each.
+fn bare_code(source: &Source, stretch: Span) -> Vec<Span> {
+    let line_start = source.text.get(..stretch.range().start).and_then(|text| text.rfind('\n'));
+    let start = line_start.map_or(0, |at| at + 1);
+    let text = source.text.get(start..stretch.range().end).unwrap_or("");
+    let mut found: Vec<Span> = Vec::new();
+    let mut open = false;
+    let mut at = start;
+    for line in text.split_inclusive('\n') {
+        let place = Span::new(source.id, at, at + line.trim_end().len());
+        at += line.len();
+        if line.starts_with('#') {
+            open = false;
+        } else if open || is_code(line) {
+            match found.last_mut().filter(|_| open) {
+                Some(last) if !line.trim().is_empty() => last.end = place.end,
+                Some(_) => {}
+                None => found.push(place),
+            }
+            open = true;
+        }
+    }
+    found
+}
+
+/// Whether a line can hardly be prose.
+fn is_code(line: &str) -> bool {
+    let line = line.trim();
+    let starts = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    let ends = |signs: &[&str]| signs.iter().any(|sign| line.ends_with(sign));
+    (starts(&["const ", "let ", "var "]) && line.contains('='))
+        || (starts(&["function ", "async function", "function*"]) && line.contains('('))
+        || (starts(&["return ", "return{", "class ", "if (", "for (", "while (", "try {"])
+            && ends(&["{", ";", "(", "}"]))
+        || (starts(&["import ", "export ", "module.exports", "exports."])
+            && ends(&[";", "{", "'", "\""]))
+        || ends(&["=> {", "});", "};"])
+}
+
+/// Reports code without a fence; fences it when what stands there parses.
+fn report_bare(source: &Source, code: Span, findings: &mut Findings) {
+    let found = findings.add(&CODE_OUTSIDE_FENCE, code, "code stands outside a fence");
+    found.hint("put it between ```` ```js ```` and ```` ``` ````");
+    if let Some(code) = parsing(source, code) {
+        let fence = fence_for(source.slice(code));
+        let at = |at: u32, text: String| Edit { span: Span { start: at, end: at, ..code }, text };
+        let edits =
+            vec![at(code.start, format!("{fence}js\n")), at(code.end, format!("\n{fence}"))];
+        let title = "put the code into a fence".to_owned();
+        found.fix(Fix { title, edits, applicability: Applicability::Safe });
+    }
+}
+
+/// The code, as far as it parses: all of it, or up to its last line that is plainly code.
+fn parsing(source: &Source, code: Span) -> Option<Span> {
+    let text = source.slice(code);
+    let lines = text.split_inclusive('\n');
+    let lengths = lines.scan(0, |end, line| {
+        *end += line.len();
+        Some((*end, is_code(line)))
+    });
+    let last = lengths.filter(|(_, is_code)| *is_code).last().map_or(text.len(), |(end, _)| end);
+    let shorter = text.get(..last).unwrap_or(text).trim_end().len();
+    let of = |length: usize| Span::new(source.id, code.range().start, code.range().start + length);
+    [text.len(), shorter].map(of).into_iter().find(|span| js::parses(source.slice(*span)))
+}
+
+/// A fence longer than any run of its sign in `code`.
+pub(super) fn fence_for(code: &str) -> String {
+    let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}

@@ -1,0 +1,154 @@
+//! Lays the texts of an agent out in Markdown, so that a reader finds each of them again.
+
+use agentry_model::Field;
+use agentry_text::{FileId, Findings, Source};
+
+use crate::agent_md::body::Body;
+use crate::agent_md::tools::fence_for;
+use crate::front::Document;
+
+/// The texts that may stand under a heading; each that is left here when the metadata is written
+/// stands there instead.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Texts {
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) avatar: Option<String>,
+    pub(super) system: Option<String>,
+    pub(super) rules: Option<String>,
+    pub(super) notes: Option<String>,
+    pub(super) tools: Vec<String>,
+}
+
+/// Where the notes stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notes {
+    AfterRules,
+    AfterDescription,
+    Last,
+    Nowhere,
+}
+
+/// The whole file. `metadata` writes the block for the texts that do not stand under a heading.
+pub(super) fn lay_out(texts: &Texts, metadata: impl Fn(&Texts) -> String) -> String {
+    let headed = surviving(texts);
+    let untitled = Texts { title: None, description: None, ..headed.clone() };
+    let bare = Texts { notes: texts.notes.clone(), tools: texts.tools.clone(), ..Texts::default() };
+    let layouts = [headed, untitled, bare];
+    let places = [Notes::AfterRules, Notes::AfterDescription, Notes::Last];
+    let with_notes = layouts.iter().flat_map(|texts| places.map(|place| (texts, place)));
+    let without = layouts.iter().map(|texts| (texts, Notes::Nowhere));
+    let mut last = String::new();
+    for (shown, place) in with_notes.chain(without) {
+        last = format!("{}{}", metadata(&texts.without(shown)), shown.markdown(place));
+        if shown.reads_back(&last, place) {
+            break;
+        }
+    }
+    last
+}
+
+/// The texts that survive under their headings. A description survives folded, too: its exact form
+/// then stands in the metadata as well, and the two do not conflict.
+fn surviving(texts: &Texts) -> Texts {
+    // A text is tried with a heading before and one after it.
+    let frame = |texts: Texts| Texts {
+        title: texts.title.or_else(|| Some("T".to_owned())),
+        tools: vec![String::new()],
+        ..texts
+    };
+    let survives = |texts: Texts| {
+        let texts = frame(texts);
+        texts.reads_back(&texts.markdown(Notes::Nowhere), Notes::Nowhere)
+    };
+    let Texts { title, description, avatar, system, rules, notes, tools } = texts.clone();
+    let title =
+        title.filter(|text| survives(Texts { title: Some(text.clone()), ..Texts::default() }));
+    let described =
+        |text: &String| survives(Texts { description: Some(text.clone()), ..Texts::default() });
+    let folded =
+        description.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let description = description.filter(described).or_else(|| folded.filter(described));
+    let rules =
+        rules.filter(|text| survives(Texts { rules: Some(text.clone()), ..Texts::default() }));
+    let after = || Some("r".to_owned());
+    let system = system.filter(|text| {
+        survives(Texts { system: Some(text.clone()), rules: after(), ..Texts::default() })
+    });
+    let avatar =
+        avatar.filter(|text| survives(Texts { avatar: Some(text.clone()), ..Texts::default() }));
+    let description = description.filter(|_| title.is_some());
+    Texts { title, description, avatar, system, rules, notes, tools }
+}
+
+impl Texts {
+    /// What does not stand under a heading in `shown`, at least not exactly.
+    fn without(&self, shown: &Self) -> Self {
+        let rest =
+            |text: &Option<String>, shown: &Option<String>| text.clone().filter(|_| text != shown);
+        Self {
+            title: rest(&self.title, &shown.title),
+            description: rest(&self.description, &shown.description),
+            avatar: rest(&self.avatar, &shown.avatar),
+            system: rest(&self.system, &shown.system),
+            rules: rest(&self.rules, &shown.rules),
+            notes: None,
+            tools: Vec::new(),
+        }
+    }
+
+    fn markdown(&self, notes: Notes) -> String {
+        let Self { title, description, avatar, system, rules, notes: left_over, tools } = self;
+        let at = |place: Notes| left_over.clone().filter(|_| notes == place);
+        let section = |heading: &str, text: &Option<String>| {
+            text.as_ref().map(|text| format!("## {heading}\n\n{text}"))
+        };
+        let alt =
+            title.as_deref().filter(|title| title.chars().all(|c| c.is_alphanumeric() || c == ' '));
+        let alt = alt.unwrap_or("Avatar");
+        let parts = [
+            title.as_ref().map(|title| format!("# {title}")),
+            description.clone(),
+            at(Notes::AfterDescription),
+            section("System", system),
+            section("Rules", rules),
+            at(Notes::AfterRules),
+            (!tools.is_empty()).then(|| format!("## Tools\n\n{}", blocks(tools))),
+            avatar.as_ref().map(|avatar| format!("# Avatar\n\n![{alt}]({avatar})")),
+            at(Notes::Last),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
+    }
+
+    /// Whether a reader of `text` finds exactly these texts under their headings.
+    fn reads_back(&self, text: &str, notes: Notes) -> bool {
+        let source = Source::new(FileId(0), "", text);
+        let mut findings = Findings::default();
+        let document = Document::read(source, &mut findings);
+        let body = Body::read(&document.source, document.body, &mut findings);
+        let same = |field: &Field<String>, text: &Option<String>| {
+            field.as_ref().map(|field| &field.value) == text.as_ref()
+        };
+        let left_over = self.notes.clone().filter(|_| notes != Notes::Nowhere);
+        !findings.has_errors()
+            && same(&body.title, &self.title)
+            && same(&body.description, &self.description)
+            && same(&body.avatar, &self.avatar)
+            && same(&body.system, &self.system)
+            && same(&body.rules, &self.rules)
+            && same(&body.notes, &left_over)
+            && body.tools.is_some() != self.tools.is_empty()
+            && body
+                .tools
+                .is_none_or(|place| document.source.slice(place).trim() == blocks(&self.tools))
+    }
+}
+
+fn blocks(tools: &[String]) -> String {
+    let block = |code: &String| {
+        let fence = fence_for(code);
+        format!("{fence}js\n{code}\n{fence}")
+    };
+    tools.iter().map(block).collect::<Vec<_>>().join("\n\n")
+}

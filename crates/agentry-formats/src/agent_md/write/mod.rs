@@ -1,0 +1,85 @@
+//! From the model to the file.
+//!
+//! Text goes under its heading where a reader finds it again, and into the metadata where it would
+//! not survive: a system text with a `## Heading` of its own, a title with markup. What survives is
+//! not reasoned about but tried, by reading the result.
+
+mod body;
+mod metadata;
+mod policy;
+
+use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Tools, slug};
+
+use super::name;
+use crate::{Target, Written};
+use body::Texts;
+
+/// Writes `agent` as an agent file.
+pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+    let mut notes = Vec::new();
+    let texts = texts(agent, target, &mut notes);
+    let abilities = policy::abilities(&agent.policy, &target.place, &mut notes);
+    let laid_out = body::lay_out(&texts, |texts| metadata::block(agent, texts, abilities.as_ref()));
+    Written { files: vec![(file_name(agent, target), laid_out)], notes }
+}
+
+/// The name that was asked for, else the one that the format would like.
+fn file_name(agent: &Agent, target: &Target) -> String {
+    if !target.name.is_empty() {
+        return target.name.clone();
+    }
+    let part = |text: Option<&str>, other: &str| {
+        let part = slug(text.unwrap_or(other));
+        if part.is_empty() { other.to_owned() } else { part }
+    };
+    let Identity { name, category, .. } = &agent.identity;
+    let category = part(category.as_ref().map(|text| text.value.as_str()), "general");
+    let name = part(name.as_ref().map(|text| text.value.as_str()), "agent");
+    format!("{category}_{name}.agent.md")
+}
+
+/// The texts of the agent that may stand under a heading.
+fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
+    let Identity { display_name, description, avatar, .. } = &agent.identity;
+    let Instructions { system, system_override, rules, notes: left_over, .. } = &agent.instructions;
+    let Tools { source, .. } = &agent.tools;
+    let text = |field: &agentry_model::Field<String>| field.as_ref().map(|text| text.value.clone());
+    let title = text(display_name).map(|title| one_line(&title)).filter(|title| !title.is_empty());
+    let mut system = text(system);
+    if system.is_none() && system_override.is_some() {
+        system = text(system_override);
+        let detail = "written as the system text".to_owned();
+        notes.push(Loss { field: "system_override".to_owned(), kind: LossKind::Changed, detail });
+    }
+    Texts {
+        title: title.or_else(|| derived_title(agent, target)),
+        description: text(description),
+        avatar: text(avatar).map(|avatar| one_line(&avatar)),
+        system,
+        rules: text(rules),
+        notes: text(left_over),
+        tools: source.iter().map(|block| block.value.clone()).collect(),
+    }
+}
+
+/// A title made of the name, `code-reviewer` → `Code Reviewer`, else of the file's name.
+fn derived_title(agent: &Agent, target: &Target) -> Option<String> {
+    let name = agent.identity.name.as_ref().map_or("", |name| name.value.as_str());
+    let name = if name.trim().is_empty() { name::stem(&target.name) } else { name };
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+    };
+    let words = name.split(['-', '_', ' ']).filter(|word| !word.is_empty());
+    let title = words.map(capital).collect::<Vec<_>>().join(" ");
+    Some(one_line(&title)).filter(|title| !title.is_empty())
+}
+
+/// The text with every run of white space that holds a line break as one space.
+fn one_line(text: &str) -> String {
+    if text.contains(['\n', '\r']) {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        text.to_owned()
+    }
+}

@@ -1,0 +1,52 @@
+//! What the agent may do, as abilities: the same when it was written so, else never more.
+
+use agentry_model::{Loss, LossKind};
+use agentry_policy::{Abilities, Ability, Place, Policy, to_abilities, to_permissions};
+use agentry_text::Spanned;
+
+/// The abilities of a policy; `None` when it says nothing.
+pub(super) fn abilities(
+    policy: &Policy,
+    place: &Place,
+    notes: &mut Vec<Loss>,
+) -> Option<Abilities> {
+    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let others = [
+        ("permissions", permissions.is_some()),
+        ("trust", trust.is_some()),
+        ("tool_permissions", tool_permissions.is_some()),
+    ];
+    let others: Vec<_> = others.into_iter().filter(|(_, given)| *given).collect();
+    if others.is_empty() {
+        return abilities.as_ref().map(sound);
+    }
+    for (field, _) in others {
+        let detail = "abilities grant only what is allowed without exception".to_owned();
+        notes.push(Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail });
+    }
+    if abilities.is_some() {
+        let detail = "combined with the other rules of the agent".to_owned();
+        notes.push(Loss { field: "abilities".to_owned(), kind: LossKind::Narrowed, detail });
+    }
+    to_permissions(policy, place).map(|rules| sound(&to_abilities(&rules)))
+}
+
+/// The same abilities without those that are denied anyway, each once.
+fn sound(Abilities { allow, deny }: &Abilities) -> Abilities {
+    let denied = deny.as_deref().unwrap_or_default();
+    let allow = allow.as_deref().map(|list| {
+        let is_open = |ability: &&Spanned<Ability>| !denied.iter().any(|deny| deny.covers(ability));
+        once(list.iter().filter(is_open))
+    });
+    Abilities { allow, deny: deny.as_deref().map(|list| once(list.iter())) }
+}
+
+fn once<'a>(list: impl Iterator<Item = &'a Spanned<Ability>>) -> Vec<Spanned<Ability>> {
+    let mut out: Vec<Spanned<Ability>> = Vec::new();
+    for ability in list {
+        if !out.iter().any(|other| other.value == ability.value) {
+            out.push(ability.clone());
+        }
+    }
+    out
+}

@@ -1,0 +1,117 @@
+//! The fields of `agent.toml`: one table that feeds the reader, the schema and the reference page.
+
+use agentry_model::Mode;
+use agentry_policy::Action;
+use agentry_text::table::Unknown;
+use agentry_text::{Field, Kind, Table};
+
+const NAMES: Kind = Kind::List(&Kind::Str);
+
+/// `agent.toml`.
+pub(super) static AGENT: Table = Table::new(
+    "`agent.toml`",
+    &[
+        Field::required(
+            "name",
+            Kind::Str,
+            "What programs call the agent: lower-case letters, digits and hyphens, the name of its \
+             directory.",
+        ),
+        Field::optional("display_name", Kind::Line, "What people call the agent."),
+        Field::required(
+            "description",
+            Kind::Line,
+            "What the agent is for, on one line, without a full stop at the end.",
+        ),
+        Field::default(
+            "mode",
+            Kind::Choice(Mode::WORDS),
+            "\"all\"",
+            "Whether people start the agent (`primary`), other agents do (`subagent`), or both.",
+        ),
+        Field::default("tags", NAMES, "[]", "Labels for grouping."),
+        Field::optional(
+            "max_turns",
+            Kind::Int(1, i64::MAX),
+            "The most rounds of the agent's loop.",
+        ),
+        Field::default("skills", NAMES, "[]", "The skills that are loaded, by name."),
+        Field::default(
+            "context",
+            NAMES,
+            "[]",
+            "Files that are put into the context, relative to the agent's directory.",
+        ),
+        Field::default(
+            "rules",
+            NAMES,
+            "[]",
+            "Rule files of the workspace: `languages/nix` is `rules/languages/nix.md`.",
+        ),
+        Field::optional(
+            "permissions",
+            Kind::Block(&PERMISSIONS),
+            "What each tool may do; a tool without a section of its own asks.",
+        ),
+        Field::optional(
+            "extensions",
+            Kind::Map(&Kind::Any),
+            "Values for other programs; carried and never acted upon.",
+        ),
+        Field::excluded(
+            "model",
+            "which model runs an agent is the choice of each machine, not of the definition",
+        ),
+        Field::excluded("prompt", "the system prompt is the file `system-prompt.md` beside it"),
+        Field::excluded(
+            "mcp",
+            "MCP servers are set up where the agent is deployed, not in its definition",
+        ),
+        Field::excluded(
+            "hooks",
+            "only one harness has lifecycle hooks; the others could not follow them",
+        ),
+    ],
+);
+
+/// `[permissions]`: the document's six tools, and those that newer harnesses have.
+pub(super) static PERMISSIONS: Table = Table::new(
+    "`[permissions]`",
+    &[
+        section("bash", "Shell commands."),
+        section("edit", "Creating, changing, moving and deleting files."),
+        section("webfetch", "Fetching web addresses."),
+        section("websearch", "Searching the web."),
+        section("question", "Asking the person questions."),
+        section("external_directory", "Files outside the workspace."),
+        section("read", "Reading files."),
+        section("mcp", "Tools of MCP servers, as `server/tool`."),
+        section("tool", "Other tools, by name."),
+        section("skill", "Skills, by name."),
+        section("delegate", "Handing work to other agents, by name."),
+        section("env", "Environment variables, by name."),
+    ],
+)
+.unknown(Unknown::Error);
+
+/// `[permissions.TOOL]`.
+pub(super) static SECTION: Table = Table::new(
+    "the permission",
+    &[
+        Field::required(
+            "intent",
+            Kind::Choice(Action::WORDS),
+            "The answer when no rule matches: `allow`, `ask` or `deny`.",
+        ),
+        Field::default(
+            "rules",
+            NAMES,
+            "[]",
+            "Exceptions in order, `pattern:action`; the first that matches decides.",
+        ),
+    ],
+);
+
+const fn section(name: &'static str, doc: &'static str) -> Field {
+    Field::optional(name, Kind::Block(&SECTION), doc)
+}

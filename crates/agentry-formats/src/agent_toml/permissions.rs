@@ -1,0 +1,193 @@
+//! `[permissions.TOOL]`: the answer of each tool and its exceptions, in order.
+
+use std::ops::Range;
+
+use agentry_policy::{Action, InvalidRule, PatternRule, Permissions, Section, SectionRules};
+use agentry_text::edit::{Applicability, Edit};
+use agentry_text::near::nearest;
+use agentry_text::table::Coerce;
+use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned};
+
+use super::coverage::{self, Coverage};
+use super::fields::SECTION;
+use super::rules::{
+    CONTRADICTING_RULES, DUPLICATE_RULE, MALFORMED_RULE, SHADOWED_RULE, UNKNOWN_ACTION,
+};
+
+/// The most rules of a section that are compared with each other.
+const MOST_COMPARED: usize = 500;
+
+/// Reads the sections of `map`, in source order. Those that have no name of a tool were reported.
+pub(super) fn read(map: &Map, source: &Source, findings: &mut Findings) -> Permissions {
+    let mut reader = Reader { source, findings };
+    Permissions { sections: map.entries.iter().filter_map(|entry| reader.section(entry)).collect() }
+}
+
+struct Reader<'r> {
+    source: &'r Source,
+    findings: &'r mut Findings,
+}
+
+impl Reader<'_> {
+    fn section(&mut self, entry: &Entry) -> Option<SectionRules> {
+        let section: Section = entry.key.text.parse().ok()?;
+        entry.value.as_map()?;
+        let record = Record::new(&SECTION, &entry.value, Coerce::Strict);
+        let intent = record.str("intent").and_then(|text| {
+            let action = text.value.parse().ok()?;
+            Some(Spanned::new(action, text.span))
+        });
+        let written = record.list("rules").unwrap_or_default();
+        let rules: Vec<_> = written.iter().filter_map(|node| self.rule(node)).collect();
+        self.compare(section, &rules);
+        Some(SectionRules { section: Spanned::new(section, entry.key.span), intent, rules })
+    }
+
+    fn rule(&mut self, node: &Node) -> Option<Spanned<PatternRule>> {
+        let text = node.as_str()?;
+        match text.parse::<PatternRule>() {
+            Ok(rule) => return Some(Spanned::new(rule, node.span)),
+            Err(InvalidRule::NoAction) => {
+                let hint =
+                    format!("say what happens: `{text}:allow`, `{text}:ask` or `{text}:deny`");
+                self.findings
+                    .add(&MALFORMED_RULE, node.span, format!("rule `{text}` has no action"))
+                    .hint(hint);
+            }
+            Err(InvalidRule::NoPattern) => {
+                self.findings
+                    .add(&MALFORMED_RULE, node.span, format!("rule `{text}` has no pattern"))
+                    .hint("write what it matches before the colon; `**` matches everything");
+            }
+            Err(InvalidRule::Action(word)) => self.action(&word, text, node.span),
+        }
+        None
+    }
+
+    fn action(&mut self, word: &str, rule: &str, span: Span) {
+        let part = rule.len() - word.len()..rule.len();
+        let place = self.inside(span, rule, part.clone()).unwrap_or(span);
+        let found = self.findings.add(&UNKNOWN_ACTION, place, format!("`{word}` is no action"));
+        let plain = word.trim().to_lowercase();
+        if plain.parse::<Action>().is_ok() {
+            found.hint(format!("write `{plain}`"));
+            if place != span {
+                found.fix(Fix::safe(format!("write `{plain}`"), place, plain));
+            }
+        } else if let Some(near) = nearest(word, Action::WORDS.iter().copied()) {
+            found.hint(format!("did you mean `{near}`?"));
+        } else {
+            found.hint(format!("end the rule with an action, as in `{rule}:ask`"));
+        }
+    }
+
+    /// The part `range` of `text` in the file, if the text stands there as it is.
+    fn inside(&self, span: Span, text: &str, range: Range<usize>) -> Option<Span> {
+        let raw = self.source.slice(span);
+        let quoted = raw.get(1..raw.len().checked_sub(1)?)?;
+        let start = span.range().start + 1;
+        (quoted == text).then(|| Span::new(span.file, start + range.start, start + range.end))
+    }
+
+    /// Reports rules that never decide anything, each once.
+    fn compare(&mut self, section: Section, rules: &[Spanned<PatternRule>]) {
+        let rules = rules.get(..MOST_COMPARED).unwrap_or(rules);
+        let mut coverage = Coverage::new();
+        for (at, late) in rules.iter().enumerate() {
+            let earlier = rules.get(..at).unwrap_or_default();
+            let same = earlier.iter().position(|early| early.pattern == late.pattern);
+            let first = same
+                .or_else(|| earlier.iter().position(|early| coverage.covers(section, early, late)));
+            let Some(first) = first else { continue };
+            let pair = rules.get(first..=at).unwrap_or_default();
+            match earlier.get(first) {
+                Some(early) if early.value == late.value => self.duplicate(pair),
+                Some(early) if early.pattern == late.pattern => {
+                    self.contradicting(early, late);
+                }
+                Some(early) => self.shadowed(section, early, pair),
+                None => {}
+            }
+        }
+    }
+
+    fn duplicate(&mut self, rules: &[Spanned<PatternRule>]) {
+        let [first, .., before, late] = rules else {
+            if let [first, late] = rules {
+                self.duplicate_of(first, first, late);
+            }
+            return;
+        };
+        self.duplicate_of(first, before, late);
+    }
+
+    fn duplicate_of(
+        &mut self,
+        first: &Spanned<PatternRule>,
+        before: &Spanned<PatternRule>,
+        late: &Spanned<PatternRule>,
+    ) {
+        // From the end of the rule before: that takes the comma with it.
+        let gap = Span { start: before.span.end, end: late.span.start, ..late.span };
+        let only_comma = self.source.slice(gap).trim() == ",";
+        let found = self
+            .findings
+            .add(&DUPLICATE_RULE, late.span, format!("rule `{}` is there twice", late.value))
+            .related(first.span, "first written here")
+            .hint("remove one of them");
+        if only_comma {
+            found.fix(Fix::safe("remove the second one", gap.to(late.span), ""));
+        }
+    }
+
+    fn contradicting(&mut self, early: &Spanned<PatternRule>, late: &Spanned<PatternRule>) {
+        let message = format!(
+            "`{}` is both `{}` and `{}`; the first one holds",
+            late.pattern, early.action, late.action
+        );
+        self.findings
+            .add(&CONTRADICTING_RULES, late.span, message)
+            .related(early.span, "this one holds")
+            .hint("keep one of them");
+    }
+
+    /// The last of `rules` is covered by their first, `early`.
+    fn shadowed(
+        &mut self,
+        section: Section,
+        early: &Spanned<PatternRule>,
+        rules: &[Spanned<PatternRule>],
+    ) {
+        let Some(late) = rules.last() else { return };
+        let fix = self.moved_to_front(rules, &format!("move it before `{}`", early.value));
+        let found = self.findings.add(
+            &SHADOWED_RULE,
+            late.span,
+            format!("rule `{}` never decides: `{}` comes first", late.value, early.value),
+        );
+        found.related(early.span, "this one matches all that it matches");
+        if early.action == late.action {
+            found.hint("remove it");
+            return;
+        }
+        let subject = coverage::example(section, &late.pattern);
+        let becomes = match early.action {
+            Action::Allow => "allowed",
+            Action::Ask => "asked about",
+            Action::Deny => "denied",
+        };
+        found.hint(format!("put it first; as it is, `{subject}` is {becomes}")).fix(fix);
+    }
+
+    /// Puts the last of `rules` before the others, each in the place of another.
+    fn moved_to_front(&self, rules: &[Spanned<PatternRule>], title: &str) -> Fix {
+        let texts = rules.iter().map(|rule| self.source.slice(rule.span).to_owned());
+        let mut texts: Vec<_> = texts.collect();
+        if let Some(last) = texts.pop() {
+            texts.insert(0, last);
+        }
+        let edits = rules.iter().zip(texts).map(|(rule, text)| Edit { span: rule.span, text });
+        let edits = edits.collect();
+        Fix { title: title.to_owned(), edits, applicability: Applicability::Unsafe }
+    }
+}

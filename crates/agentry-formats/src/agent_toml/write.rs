@@ -1,0 +1,308 @@
+//! Writes `agent.toml` in the order of its document, the prompt beside it, and texts without a
+//! field of their own as context files.
+
+use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug};
+use agentry_text::data::MapBuilder;
+use agentry_text::table::is_extension;
+use agentry_text::{Data, Spanned, toml};
+
+use super::read::is_kebab_case;
+use super::{MAIN, PROMPT, write_policy};
+use crate::{Target, Written};
+
+/// The longest description that is made up.
+const MADE_UP_CHARS: usize = 160;
+
+/// Writes an agent, as far as the format has words for it.
+pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+    // No `..`: a new field of the model is placed here or left to the losses on purpose.
+    let Agent {
+        identity,
+        inheritance: _,
+        instructions,
+        model: _,
+        auth: _,
+        behaviour,
+        budget: _,
+        requirements: _,
+        policy,
+        access_control: _,
+        skills,
+        skill_packs,
+        tools: _,
+        memory: _,
+        memories: _,
+        expose: _,
+        agents: _,
+        pipeline: _,
+        schedules: _,
+        settings: _,
+        extensions,
+        unknown: _,
+    } = agent;
+    let mut out = Writer::default();
+    let identity = out.identity(identity, instructions, target);
+    let prompt = out.prompt(instructions, &identity);
+    let mut names = MapBuilder::new();
+    names.str_opt("name", Some(&identity.name));
+    names.str_opt("display_name", identity.display_name.as_ref());
+    names.str_opt("description", Some(&identity.description));
+    names.str_opt("mode", identity.mode);
+    names.set_opt("tags", identity.tags);
+    let turns = behaviour.max_turns.filter(|turns| turns.value >= 1);
+    names.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
+    let mut references = MapBuilder::new();
+    references.set_opt("skills", out.skills(skills.as_deref(), skill_packs));
+    references.set_opt("context", out.context(instructions));
+    references.set_opt("rules", texts(instructions.rule_files.as_deref()));
+    let (simple, tables) = out_extensions(extensions);
+    let traits = instructions.traits.as_deref().unwrap_or_default();
+    let permissions = write_policy::sections(policy, traits, &target.place, &mut out.notes);
+    let blocks = [
+        toml::emit(&names.build()),
+        toml::emit(&references.build()),
+        toml::emit(&simple),
+        permissions,
+        toml::emit(&tables),
+    ];
+    let text: Vec<_> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
+    let mut files = vec![(MAIN.to_owned(), text.join("\n")), (PROMPT.to_owned(), prompt)];
+    files.extend(out.files);
+    Written { files, notes: out.notes }
+}
+
+/// Who the agent is, as far as the format asks.
+struct Named {
+    name: String,
+    display_name: Option<String>,
+    description: String,
+    mode: Option<&'static str>,
+    tags: Option<Data>,
+}
+
+#[derive(Default)]
+struct Writer {
+    files: Vec<(String, String)>,
+    notes: Vec<Loss>,
+}
+
+impl Writer {
+    fn note(&mut self, field: &str, detail: impl Into<String>) {
+        let (field, detail) = (field.to_owned(), detail.into());
+        self.notes.push(Loss { field, kind: LossKind::Changed, detail });
+    }
+
+    fn identity(&mut self, of: &Identity, said: &Instructions, target: &Target) -> Named {
+        let written = of.name.as_ref().map(|name| name.value.as_str());
+        let people = of.display_name.as_ref().and_then(|name| one_line(name));
+        let name = match written.filter(|name| is_kebab_case(name)) {
+            Some(name) => name.to_owned(),
+            None => self.slug([written, people.as_deref(), Some(&target.name)]),
+        };
+        // A name that programs cannot use is still one that people can.
+        let display_name =
+            people.or_else(|| written.filter(|written| **written != name).and_then(one_line));
+        let shown = display_name.as_deref().unwrap_or(&name);
+        let description = self.description(of, said, shown);
+        Named {
+            description,
+            mode: of.mode.as_ref().map(|mode| mode.as_str()),
+            tags: texts(of.tags.as_deref()),
+            display_name,
+            name,
+        }
+    }
+
+    /// The first of `texts` that makes a slug.
+    fn slug(&mut self, texts: [Option<&str>; 3]) -> String {
+        let name = texts.into_iter().flatten().map(slug).find(|slug| !slug.is_empty());
+        let name = name.unwrap_or_else(|| "agent".to_owned());
+        let was = if texts[0].is_some() { "not kebab-case" } else { "missing" };
+        self.note("name", format!("was {was}; `{name}` was made of what else is known"));
+        name
+    }
+
+    fn description(&mut self, of: &Identity, said: &Instructions, shown: &str) -> String {
+        if let Some(text) = of.description.as_ref().and_then(|text| one_line(text)) {
+            let bare = without_stop(&text);
+            if of.description.as_ref().is_some_and(|text| text.value != bare) {
+                self.note("description", "on one line, without a full stop at the end");
+            }
+            return bare.to_owned();
+        }
+        let sentence = said.system.as_ref().and_then(|text| first_sentence(text));
+        let role = || of.role.as_ref().and_then(|role| one_line(role));
+        let made_up = sentence.or_else(role).unwrap_or_else(|| shown.to_owned());
+        let made_up = without_stop(&made_up).to_owned();
+        self.note("description", format!("was missing; `{made_up}` was made up"));
+        made_up
+    }
+
+    fn prompt(&mut self, said: &Instructions, named: &Named) -> String {
+        let full = |text: &Option<Spanned<String>>| {
+            let text = text.as_ref().map(|text| text.trim().to_owned());
+            text.filter(|text| !text.is_empty())
+        };
+        let text = full(&said.system).or_else(|| {
+            let text = full(&said.system_override)?;
+            self.note("system_override", "became the system prompt");
+            Some(text)
+        });
+        let text = text.unwrap_or_else(|| {
+            self.note("system", "was missing; a sentence was made up");
+            let shown = named.display_name.as_deref().unwrap_or(&named.name);
+            format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
+        });
+        format!("{text}\n")
+    }
+
+    /// The context files, with those that hold rules and traits.
+    fn context(&mut self, said: &Instructions) -> Option<Data> {
+        let paths = said.context.as_deref().unwrap_or_default();
+        let mut paths: Vec<String> = paths.iter().map(|path| path.value.clone()).collect();
+        let written = paths.len();
+        if let Some(rules) = said.rules.as_ref().filter(|rules| !rules.trim().is_empty()) {
+            self.file("rules", rules.trim(), &mut paths);
+        }
+        if let Some(traits) = said.traits.as_ref().filter(|traits| !traits.is_empty()) {
+            let lines: Vec<_> = traits.iter().map(|text| format!("- {}", text.trim())).collect();
+            self.file("traits", &lines.join("\n"), &mut paths);
+        }
+        if written > 0 && paths.len() > written {
+            self.note("context", "files with rules and traits were added");
+        }
+        (said.context.is_some() || !paths.is_empty()).then(|| Data::strings(&paths))
+    }
+
+    /// Puts a text that has no field into a file of its own, which is then a context file.
+    fn file(&mut self, field: &str, text: &str, paths: &mut Vec<String>) {
+        let numbered = (2..).map(|number| format!("{field}-{number}.md"));
+        let mut names = std::iter::once(format!("{field}.md")).chain(numbered);
+        let Some(name) = names.find(|name| !paths.contains(name)) else { return };
+        self.note(field, format!("moved to `{name}`, which `context` names"));
+        self.files.push((name.clone(), format!("{text}\n")));
+        paths.push(name);
+    }
+
+    /// The skills by name, with those that come as files.
+    fn skills(&mut self, asked: Option<&[Spanned<SkillRef>]>, packs: &[SkillPack]) -> Option<Data> {
+        let names = asked.unwrap_or_default().iter().map(|skill| skill.name.clone());
+        let mut names: Vec<String> = names.collect();
+        let before = self.files.len();
+        for pack in packs {
+            let Some((name, text)) = skill_name(&pack.path).zip(pack.text.as_ref()) else {
+                continue;
+            };
+            self.files.push((format!("skills/{}", pack.path), text.value.clone()));
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        if !packs.is_empty() {
+            let count = self.files.len() - before;
+            let detail = format!("{count} of {} were written below `skills/`", packs.len());
+            self.note("skill_packs", detail);
+        }
+        (asked.is_some() || !names.is_empty()).then(|| Data::strings(&names))
+    }
+}
+
+/// The name under which the skill in `path` is found; `None` for a path that leaves its place.
+fn skill_name(path: &str) -> Option<&str> {
+    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
+    if !path.split('/').all(plain) {
+        return None;
+    }
+    path.strip_suffix("/SKILL.md").or_else(|| path.strip_suffix(".md"))
+}
+
+/// Extensions whose values stand before the tables, and those that are tables. Those that are not
+/// `x-…` go into `[extensions]`.
+fn out_extensions(extensions: &[(String, Spanned<Data>)]) -> (Data, Data) {
+    let is_table = |data: &Data| match data {
+        Data::Map(_) => true,
+        Data::List(items) => items.iter().any(|item| matches!(item, Data::Map(_))),
+        _ => false,
+    };
+    let (mut simple, mut tables, mut others) =
+        (MapBuilder::new(), MapBuilder::new(), MapBuilder::new());
+    for (name, data) in extensions {
+        let to = match is_extension(name) {
+            false => &mut others,
+            true if is_table(data) => &mut tables,
+            true => &mut simple,
+        };
+        to.set(name, data.value.clone());
+    }
+    tables.set_full("extensions", others.build());
+    (simple.build(), tables.build())
+}
+
+fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
+    list.map(|list| Data::strings(list.iter().map(|text| &text.value)))
+}
+
+/// The words of `text` on one line; `None` without any.
+fn one_line(text: &str) -> Option<String> {
+    let words: Vec<_> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// `text` without the full stop at its end, unless it is nothing else.
+fn without_stop(text: &str) -> &str {
+    let bare = text.trim_end_matches(['.', ' ']);
+    if bare.is_empty() { text } else { bare }
+}
+
+/// The first sentence of a Markdown text, without its full stop.
+fn first_sentence(text: &str) -> Option<String> {
+    let is_prose =
+        |line: &&str| !line.is_empty() && !line.starts_with(['#', '`', '<', '-', '|', '>']);
+    let line = text.lines().map(str::trim).find(is_prose)?;
+    let sentence = line.split_once(". ").map_or(line, |(first, _)| first);
+    let sentence = sentence.trim_end_matches(['.', ':']).trim();
+    let short = match sentence.char_indices().nth(MADE_UP_CHARS) {
+        None => sentence,
+        Some((at, _)) => {
+            let cut = sentence.get(..at).unwrap_or("");
+            cut.rsplit_once(' ').map_or(cut, |(before, _)| before)
+        }
+    };
+    one_line(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences() {
+        let long = "word ".repeat(60);
+        let cases = [
+            ("You answer questions. You are kind.", Some("You answer questions")),
+            ("# Helper\n\nYou answer  questions.\n", Some("You answer questions")),
+            ("You follow these rules:\n- one\n", Some("You follow these rules")),
+            ("# Helper\n", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(first_sentence(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(first_sentence(&long).map(|text| text.len()), Some(159));
+    }
+
+    #[test]
+    fn skills_by_path() {
+        let cases = [
+            ("review/SKILL.md", Some("review")),
+            ("review.md", Some("review")),
+            ("law/review/SKILL.md", Some("law/review")),
+            ("../review.md", None),
+            ("/review.md", None),
+            ("review.txt", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(skill_name(path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Writes what an agent may do as `[permissions.TOOL]` sections, never wider than its source.
+
+use agentry_model::{Loss, LossKind};
+use agentry_policy::{
+    Abilities, Action, Base, PatternRule, Permissions, Place, Policy, Section, SectionRules,
+    ToolPermissions, Trust, to_permissions, to_tool_permissions,
+};
+use agentry_text::{Data, Spanned, toml};
+
+/// The trait that turns writing into asking; its text is not a rule, so its meaning becomes one.
+const ASK_BEFORE_WRITING: &str = "ask-before-writing";
+
+/// The sections of `policy`, and what had to change for them.
+pub(super) fn sections(
+    policy: &Policy,
+    traits: &[Spanned<String>],
+    place: &Place,
+    notes: &mut Vec<Loss>,
+) -> String {
+    let Some(mut permissions) = to_permissions(policy, place) else { return String::new() };
+    note_layers(policy, &permissions, notes);
+    if traits.iter().any(|text| text.trim() == ASK_BEFORE_WRITING) {
+        ask_before_writing(&mut permissions, notes);
+    }
+    let mut seen = Vec::new();
+    let mut blocks = Vec::new();
+    for section in &permissions.sections {
+        if !seen.contains(&section.section.value) {
+            seen.push(section.section.value);
+            blocks.push(block(section));
+        }
+    }
+    blocks.join("\n")
+}
+
+fn block(SectionRules { section, intent, rules }: &SectionRules) -> String {
+    let intent = intent.map_or(Action::Ask, |intent| intent.value);
+    // A pattern without any sign matches nothing and has no spelling here.
+    let rules = rules.iter().filter(|rule| !rule.pattern.trim().is_empty());
+    let lines: Vec<_> = rules.map(|rule| format!("  {},\n", quoted(&rule.value))).collect();
+    let head = format!("[permissions.{}]\nintent = \"{intent}\"\n", section.value);
+    if lines.is_empty() { head } else { format!("{head}rules = [\n{}]\n", lines.concat()) }
+}
+
+fn quoted(rule: &PatternRule) -> String {
+    let line = toml::emit(&Data::Map(vec![("rule".to_owned(), Data::str(rule.to_string()))]));
+    line.trim_start_matches("rule = ").trim_end_matches('\n').to_owned()
+}
+
+/// Says how each other notation was turned into rules.
+fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<Loss>) {
+    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let layers = [
+        trust.as_ref().map(|trust| ("trust", exact_trust(trust, result))),
+        abilities.as_ref().map(|abilities| ("abilities", exact_abilities(abilities))),
+        tool_permissions.as_ref().map(|tools| ("tool_permissions", exact_tools(tools, result))),
+    ];
+    let layers: Vec<_> = layers.into_iter().flatten().collect();
+    let alone = layers.len() + usize::from(permissions.is_some()) == 1;
+    for (field, exact) in layers {
+        let (kind, detail) = if exact && alone {
+            (LossKind::Changed, "written as `permissions`")
+        } else {
+            (LossKind::Narrowed, "written as `permissions` that allow no more, in part less")
+        };
+        notes.push(Loss { field: field.to_owned(), kind, detail: detail.to_owned() });
+    }
+    if !alone && permissions.as_ref().is_some_and(|before| before != result) {
+        let detail = "combined with the other limits of the agent";
+        narrowed("permissions", detail, notes);
+    }
+}
+
+/// Whether every path of the scope became a rule.
+fn exact_trust(trust: &Trust, result: &Permissions) -> bool {
+    let paths = trust.scope.as_deref().unwrap_or_default().len();
+    result.get(Section::Edit).is_some_and(|edit| edit.rules.is_empty() || edit.rules.len() == paths)
+}
+
+/// No section is about a browser alone, so that ability is granted nowhere.
+fn exact_abilities(abilities: &Abilities) -> bool {
+    let allowed = abilities.allow.as_deref().unwrap_or_default();
+    !allowed.iter().any(|ability| ability.base == Base::Browser)
+}
+
+/// Whether every tool has the answer that it had.
+fn exact_tools(tools: &ToolPermissions, result: &Permissions) -> bool {
+    let holds = |before: &Option<Vec<Spanned<String>>>, after: &Option<Vec<Spanned<String>>>| {
+        let after: Vec<_> = after.iter().flatten().map(|name| name.to_lowercase()).collect();
+        before.iter().flatten().all(|name| after.contains(&name.to_lowercase()))
+    };
+    let back = to_tool_permissions(result);
+    holds(&tools.allowed, &back.allowed) && holds(&tools.denied, &back.denied)
+}
+
+fn ask_before_writing(permissions: &mut Permissions, notes: &mut Vec<Loss>) {
+    for edit in permissions.sections.iter_mut().filter(|of| of.section.value == Section::Edit) {
+        let before = edit.clone();
+        if let Some(intent) = &mut edit.intent {
+            intent.value = intent.value.strictest(Action::Ask);
+        }
+        for rule in &mut edit.rules {
+            rule.value.action = rule.action.strictest(Action::Ask);
+        }
+        if *edit != before {
+            let detail = format!("the trait `{ASK_BEFORE_WRITING}` became the answer `ask`");
+            narrowed("permissions.edit", &detail, notes);
+        }
+    }
+}
+
+fn narrowed(field: &str, detail: &str, notes: &mut Vec<Loss>) {
+    let (field, detail) = (field.to_owned(), detail.to_owned());
+    notes.push(Loss { field, kind: LossKind::Narrowed, detail });
+}

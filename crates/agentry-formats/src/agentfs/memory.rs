@@ -1,0 +1,174 @@
+//! Memory files: Markdown with optional metadata, anywhere below `memory/`.
+//!
+//! | field of the file | field of [`MemoryFile`] |
+//! | --- | --- |
+//! | `type` | `kind` |
+//! | `importance`, `created`, `source` | the same |
+//! | the text | `text` |
+
+use agentry_model::{Agent, MemoryFile};
+use agentry_text::Severity::Warning;
+use agentry_text::data::MapBuilder;
+use agentry_text::{
+    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, yaml,
+};
+
+use super::time::is_rfc3339;
+use crate::front::Document;
+use crate::skill::is_readme;
+use crate::{Listed, Package};
+
+/// Every rule about memory files, in code order.
+pub const RULES: &[&Rule] = &[&NOT_A_TIME, &EMPTY_MEMORY];
+
+/// An agent with one memory.
+macro_rules! memory {
+    ($text:literal) => {
+        Example::Files(&[
+            ("helper/agent.json", super::rules::AGENT),
+            ("helper/persona.md", super::rules::PERSONA),
+            ("helper/principles.md", super::rules::PRINCIPLES),
+            ("helper/memory/tone.md", $text),
+        ])
+    };
+}
+
+/// A `created` that is no time.
+pub static NOT_A_TIME: Rule = Rule {
+    code: "AG6051",
+    name: "memory-without-time",
+    severity: Warning,
+    why: "Memories are sorted, archived and forgotten by their age; a time that is not written as \
+          RFC 3339 has it cannot be compared.",
+    bad: memory!("---\ntype: fact\ncreated: yesterday\n---\n\nThe user likes short answers.\n"),
+    good: memory!(
+        "---\ntype: fact\ncreated: 2026-01-15T10:30:00Z\n---\n\nThe user likes short answers.\n"
+    ),
+};
+
+/// A memory of nothing.
+pub static EMPTY_MEMORY: Rule = Rule {
+    code: "AG6052",
+    name: "empty-memory",
+    severity: Warning,
+    why: "The text of the file is what is remembered; metadata alone say nothing.",
+    bad: memory!("---\ntype: fact\n---\n"),
+    good: memory!("---\ntype: fact\n---\n\nThe user likes short answers.\n"),
+};
+
+/// The metadata of a memory file.
+pub static MEMORY: Table = Table::new(
+    "the memory",
+    &[
+        Field::optional("type", Kind::Known(&["fact", "preference", "experience", "rule"]),
+            "What kind of thing is remembered."),
+        Field::optional("importance", Kind::Choice(&["high", "medium", "low"]), "How much it matters."),
+        Field::optional("created", Kind::Str, "When it was learnt, as RFC 3339 writes times."),
+        Field::optional("source", Kind::Known(&["user_teaching", "interaction", "reflection"]),
+            "How it was learnt."),
+    ],
+);
+
+/// Reads every memory of the agent.
+pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) {
+    for path in list(package, findings) {
+        if let Some(source) = package.read(&format!("memory/{path}"), findings) {
+            let file = read_file(source, &path, agent, findings);
+            agent.memories.push(file);
+        }
+    }
+}
+
+/// The memory files, as paths relative to `memory/`, sorted.
+fn list(package: &mut Package<'_>, findings: &mut Findings) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), 0_usize)];
+    while let Some((folder, depth)) = open.pop() {
+        let dir = format!("memory/{folder}");
+        for Listed { name, is_dir } in package.files.list(dir.trim_end_matches('/'), findings) {
+            if is_dir && depth < limits::DEPTH {
+                open.push((format!("{folder}{name}/"), depth + 1));
+            } else if !is_dir && is_memory(&name) {
+                found.push(format!("{folder}{name}"));
+            }
+        }
+        if found.len() >= limits::FILES {
+            break;
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether a file is a memory: not an index, a policy or something for people.
+fn is_memory(name: &str) -> bool {
+    let is_text = name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty());
+    is_text && name != "_index.md" && !is_readme(name)
+}
+
+fn read_file(source: Source, path: &str, agent: &mut Agent, findings: &mut Findings) -> MemoryFile {
+    let document = Document::read(source, findings);
+    let record = document.record(&MEMORY, findings);
+    let file = MemoryFile {
+        path: path.to_owned(),
+        kind: record.str("type"),
+        importance: record.word("importance"),
+        created: record.str("created"),
+        source: record.str("source"),
+        text: document.text(),
+    };
+    if let Some(created) = file.created.as_ref().filter(|created| !is_rfc3339(created)) {
+        let message = format!("`created: {}` is not a time of RFC 3339", created.value);
+        findings
+            .add(&NOT_A_TIME, created.span, message)
+            .hint("write date, time and zone: `2026-01-15T10:30:00Z`");
+    }
+    if file.text.is_none() {
+        let place = Span::start_of(document.source.id);
+        findings
+            .add(&EMPTY_MEMORY, place, "the memory has no text")
+            .hint("write below the metadata what is to be remembered");
+    }
+    for entry in record.unknown() {
+        let data = Spanned::new(entry.value.to_data(), entry.value.span);
+        agent.unknown.push((unknown_name(path, &entry.key.text), data));
+    }
+    file
+}
+
+/// What a field of a memory file that nobody knows is called among the agent's unknown fields.
+fn unknown_name(path: &str, key: &str) -> String {
+    format!("memory/{path}.{key}")
+}
+
+/// The text of a memory file, with the unknown fields that it came with.
+pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> String {
+    let MemoryFile { path, kind, importance, created, source, text } = file;
+    let mut fields = MapBuilder::new();
+    fields.str_opt("type", kind.as_ref().map(|kind| &kind.value));
+    fields.str_opt("importance", importance.as_ref().map(|importance| importance.as_str()));
+    fields.str_opt("created", created.as_ref().map(|created| &created.value));
+    fields.str_opt("source", source.as_ref().map(|source| &source.value));
+    for (name, data) in unknown {
+        if let Some(key) = name.strip_prefix(&unknown_name(path, "")) {
+            fields.set(key, data.value.clone());
+        }
+    }
+    let text = text.as_ref().map_or("", |text| text.value.trim());
+    match fields.is_empty() {
+        true if !text.starts_with("---") => format!("{text}\n"),
+        true => format!("---\n---\n\n{text}\n"),
+        false => format!("---\n{}\n---\n\n{text}\n", yaml::emit(&fields.build()).trim_end()),
+    }
+}
+
+/// Where a memory is written: its own path, or another if that could not be read again.
+pub(super) fn safe_path(path: &str, at: usize) -> String {
+    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if path.split('/').all(part) && is_memory(name) {
+        path.to_owned()
+    } else {
+        format!("memory-{}.md", at + 1)
+    }
+}

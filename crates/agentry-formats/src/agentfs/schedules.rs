@@ -1,0 +1,248 @@
+//! Schedules: `schedules/*.json`. Those with a cron expression and a prompt are the model's own;
+//! the others are carried as settings, so that nothing is lost.
+//!
+//! | field of the file | field of [`Schedule`] |
+//! | --- | --- |
+//! | `id`, else the name of the file | `name` |
+//! | `enabled` | the same |
+//! | `schedule.cron`, `schedule.timezone` | the same |
+//! | `schedule.missed_fire_policy` | `misfire` |
+//! | `schedule.no_overlap: true` | `overlap: skip` |
+//! | `action.prompt` | `prompt` |
+
+use agentry_model::{Agent, Misfire, Overlap, Schedule, slug};
+use agentry_text::data::MapBuilder;
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{Data, Findings, Node, Record, Source, Span, Spanned, json};
+use croner::parser::{CronParser, Seconds, Year};
+
+use super::fields::{ACTION, SCHEDULE, TIMES};
+use super::rules::{NO_CRON, NOT_A_CRON, SCHEDULE_NOT_RUN};
+use crate::{Listed, Package};
+
+/// The setting under which whole schedules are carried that the model has no words for, by file.
+const CARRIED: &str = "schedules";
+/// The setting for what the others say beyond the model's fields, by the name of the schedule.
+const OPTIONS: &str = "schedule_options";
+
+/// What a file comes to.
+enum Found {
+    /// A schedule, and what the file says beyond it.
+    Schedule(Schedule, Option<Data>),
+    /// Something that the model has no words for.
+    Other(Data),
+}
+
+/// Reads every schedule of the agent.
+pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut Findings) {
+    let (mut carried, mut options) = (Vec::new(), Vec::new());
+    let mut place = None;
+    for Listed { name, is_dir } in package.files.list("schedules", findings) {
+        let Some(stem) = name.strip_suffix(".json").filter(|_| !is_dir) else { continue };
+        let Some(source) = package.read(&format!("schedules/{name}"), findings) else { continue };
+        place = place.or(Some(Span::start_of(source.id)));
+        match read_file(&source, stem, findings) {
+            Found::Schedule(schedule, rest) => {
+                let name = schedule.name.as_ref().map_or(stem, |name| &name.value).to_owned();
+                options.extend(rest.map(|rest| (name, rest)));
+                agent.schedules.push(schedule);
+            }
+            Found::Other(data) => carried.push((stem.to_owned(), data)),
+        }
+    }
+    for (name, entries) in [(CARRIED, carried), (OPTIONS, options)] {
+        if let Some(span) = place.filter(|_| !entries.is_empty()) {
+            agent.settings.push((name.to_owned(), Spanned::new(Data::Map(entries), span)));
+        }
+    }
+}
+
+fn read_file(source: &Source, stem: &str, findings: &mut Findings) -> Found {
+    let node = json::parse(source, findings);
+    validate(&SCHEDULE, &node, Coerce::Strict, findings);
+    let record = Record::new(&SCHEDULE, &node, Coerce::Strict);
+    let times = record.record("schedule", &TIMES);
+    let action = record.record("action", &ACTION);
+    let kind = times.and_then(|times| times.str("kind"));
+    let act = action.and_then(|action| action.str("type"));
+    let (Some(times), Some(action), Some(kind), Some(act)) = (times, action, kind, act) else {
+        return Found::Other(node.to_data());
+    };
+    if kind.value != "cron" || act.value != "query" {
+        not_run(&kind, &act, findings);
+        return Found::Other(node.to_data());
+    }
+    let cron = times.str("cron");
+    match &cron {
+        Some(cron) => check_cron(cron, findings),
+        None => {
+            findings
+                .add(&NO_CRON, times.span(), "the schedule of kind `cron` has no `cron`")
+                .hint("add `\"cron\": \"0 9 * * *\"`");
+        }
+    }
+    let schedule = of_records(record, times, action, (stem, cron));
+    let rest = minus(&spelt(&node), &to_data(&schedule));
+    Found::Schedule(schedule, rest)
+}
+
+/// The data of a file with the documented spelling of `cron`.
+fn spelt(node: &Node) -> Data {
+    let mut data = node.to_data();
+    let Data::Map(entries) = &mut data else { return data };
+    let times = entries.iter_mut().find(|(key, _)| key == "schedule");
+    if let Some((_, Data::Map(times))) = times {
+        for (key, _) in times {
+            if TIMES.field(key).is_some_and(|field| field.name == "cron") {
+                "cron".clone_into(key);
+            }
+        }
+    }
+    data
+}
+
+/// What `whole` says that `part` does not.
+fn minus(whole: &Data, part: &Data) -> Option<Data> {
+    match (whole, part) {
+        (Data::Map(entries), Data::Map(_)) => {
+            let rest = |(key, value): &(String, Data)| {
+                let rest = part.get(key).map_or(Some(value.clone()), |part| minus(value, part));
+                rest.map(|rest| (key.clone(), rest))
+            };
+            let rest: Vec<_> = entries.iter().filter_map(rest).collect();
+            (!rest.is_empty()).then_some(Data::Map(rest))
+        }
+        _ => (whole != part).then(|| whole.clone()),
+    }
+}
+
+/// `part` with all that `rest` says.
+fn plus(part: &mut Data, rest: &Data) {
+    match (part, rest) {
+        (Data::Map(entries), Data::Map(more)) => {
+            for (key, value) in more {
+                match entries.iter_mut().find(|(name, _)| name == key) {
+                    Some((_, slot)) => plus(slot, value),
+                    None => entries.push((key.clone(), value.clone())),
+                }
+            }
+        }
+        (part, rest) => *part = rest.clone(),
+    }
+}
+
+fn of_records(
+    record: Record<'_>,
+    times: Record<'_>,
+    action: Record<'_>,
+    (stem, cron): (&str, Option<Spanned<String>>),
+) -> Schedule {
+    let start = Span { end: record.span().start, ..record.span() };
+    let misfire = times.str("missed_fire_policy").and_then(|policy| {
+        let misfire = match policy.value.as_str() {
+            "skip" => Misfire::Skip,
+            "fire_once" => Misfire::Once,
+            "fire_all" => Misfire::All,
+            _ => return None,
+        };
+        Some(Spanned::new(misfire, policy.span))
+    });
+    let skips = times.bool("no_overlap").filter(|no_overlap| no_overlap.value);
+    let over = |status: &Spanned<String>| {
+        matches!(status.value.as_str(), "paused" | "completed" | "cancelled")
+    };
+    let over = record.str("status").filter(over).map(|status| status.map(|_| false));
+    Schedule {
+        name: record.str("id").or_else(|| Some(Spanned::new(stem.to_owned(), start))),
+        cron,
+        enabled: over.or_else(|| record.bool("enabled")),
+        timezone: times.str("timezone"),
+        overlap: skips.map(|skips| skips.map(|_| Overlap::Skip)),
+        misfire,
+        jitter: None,
+        prompt: action.str("prompt"),
+    }
+}
+
+fn not_run(kind: &Spanned<String>, action: &Spanned<String>, findings: &mut Findings) {
+    let (span, what) = if kind.value == "cron" {
+        (action.span, format!("whose action is `{}`", action.value))
+    } else {
+        (kind.span, format!("of kind `{}`", kind.value))
+    };
+    findings
+        .add(&SCHEDULE_NOT_RUN, span, format!("a schedule {what} is kept, but not run"))
+        .hint("use kind `cron` and action `query` for one that is run");
+}
+
+fn check_cron(cron: &Spanned<String>, findings: &mut Findings) {
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+    if parser.parse(cron.trim()).is_err() {
+        findings
+            .add(&NOT_A_CRON, cron.span, format!("`{}` is no cron expression", cron.value))
+            .hint("write minute, hour, day, month and weekday: `0 9 * * 1-5`");
+    }
+}
+
+/// The files of the schedules: those of the model, then those that were carried.
+pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    let mut add = |stem: &str, data: &Data| {
+        let path = format!("schedules/{stem}.json");
+        if !files.iter().any(|(taken, _)| *taken == path) {
+            files.push((path, json::emit(data)));
+        }
+    };
+    for (at, schedule) in agent.schedules.iter().enumerate() {
+        let name = schedule.name.as_ref().map_or("", |name| name.value.as_str());
+        let mut data = to_data(schedule);
+        if let Some(rest) = setting(agent, OPTIONS).and_then(|options| options.get(name)) {
+            plus(&mut data, rest);
+        }
+        let stem = if is_file_name(name) { name.to_owned() } else { slug(name) };
+        let stem = if stem.is_empty() { format!("schedule-{}", at + 1) } else { stem };
+        add(&stem, &data);
+    }
+    if let Some(Data::Map(entries)) = setting(agent, CARRIED) {
+        entries.iter().filter(|(name, _)| is_file_name(name)).for_each(|(name, data)| add(name, data));
+    }
+    files
+}
+
+fn setting<'a>(agent: &'a Agent, name: &str) -> Option<&'a Data> {
+    agent.settings.iter().find(|(found, _)| found == name).map(|(_, data)| &data.value)
+}
+
+/// Whether a name is safe to be that of a file.
+fn is_file_name(name: &str) -> bool {
+    let sign = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= 128 && !name.starts_with('.') && name.chars().all(sign)
+}
+
+/// The file of a schedule.
+fn to_data(schedule: &Schedule) -> Data {
+    let Schedule { name, cron, enabled, timezone, overlap, misfire, jitter: _, prompt } = schedule;
+    let mut times = MapBuilder::new();
+    times.set("kind", Data::str("cron"));
+    times.str_opt("cron", cron.as_ref().map(|cron| &cron.value));
+    times.str_opt("timezone", timezone.as_ref().map(|timezone| &timezone.value));
+    times.str_opt(
+        "missed_fire_policy",
+        misfire.as_ref().map(|misfire| match misfire.value {
+            Misfire::Skip => "skip",
+            Misfire::Once => "fire_once",
+            Misfire::All => "fire_all",
+        }),
+    );
+    let skips = overlap.as_ref().filter(|overlap| overlap.value == Overlap::Skip);
+    times.set_opt("no_overlap", skips.map(|_| Data::Bool(true)));
+    let mut action = MapBuilder::new();
+    action.set("type", Data::str("query"));
+    action.str_opt("prompt", prompt.as_ref().map(|prompt| &prompt.value));
+    let mut out = MapBuilder::new();
+    out.str_opt("id", name.as_ref().map(|name| &name.value));
+    out.set_opt("enabled", enabled.as_ref().map(|enabled| Data::Bool(enabled.value)));
+    out.set("schedule", times.build());
+    out.set("action", action.build());
+    out.build()
+}

@@ -1,0 +1,190 @@
+//! The sections of `persona.md` and `principles.md` that mean something: what must never be done,
+//! the innermost layer of the persona, and with it what no automatic write may change.
+
+use agentry_text::markdown::{self, Section};
+use agentry_text::{Findings, Source, Span, json};
+
+/// A section of `principles.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What is always done.
+    MustDo,
+    /// What is never done.
+    NeverDo,
+    /// When and to whom a question goes.
+    Escalation,
+}
+
+/// The headings of `principles.md`, in lower case.
+const HEADINGS: &[(&str, Part)] = &[
+    ("must do", Part::MustDo),
+    ("never do", Part::NeverDo),
+    ("must not", Part::NeverDo),
+    ("never", Part::NeverDo),
+    ("绝不做", Part::NeverDo),
+    ("escalation path", Part::Escalation),
+    ("escalation", Part::Escalation),
+    ("priority", Part::Escalation),
+];
+
+/// A part of a file that is for people to change, and for nobody else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Protected {
+    /// What it is: `Never Do`, `L0`, `access_control`.
+    pub name: &'static str,
+    /// Where it is, its heading included.
+    pub span: Span,
+    /// What it says, without surrounding white space.
+    pub text: String,
+}
+
+/// The protected parts of a file of an agent, by the name of the file: «Never Do» of
+/// `principles.md`, `L0` of `persona.md`, `access_control` of `agent.json`; none of any other.
+/// Two versions of a file agree if the names and texts do.
+pub fn protected_sections(source: &Source) -> Vec<Protected> {
+    let file = source.path.rsplit('/').next().unwrap_or(&source.path);
+    match file {
+        "principles.md" => {
+            let never = |section: &Section| part(&section.title) == Some(Part::NeverDo);
+            of_headings(source, "Never Do", never)
+        }
+        "persona.md" => of_headings(source, "L0", |section| tier(&section.title) == Some(0)),
+        "agent.json" => access_control(source),
+        _ => Vec::new(),
+    }
+}
+
+/// Every section of the file that has a meaning, in source order.
+pub fn principles(source: &Source) -> Vec<(Part, Section)> {
+    let sections = markdown::sections(source, 0..source.text.len());
+    let known = |section: Section| Some((part(&section.title)?, section));
+    sections.into_iter().filter_map(known).collect()
+}
+
+/// The layer that a heading of `persona.md` opens: `## L0`, `# L1 — Style`.
+pub fn tier(title: &str) -> Option<u8> {
+    let rest = bare(title).strip_prefix(['L', 'l'])?;
+    let mut after = rest.chars();
+    let tier = after.next()?.to_digit(3)?;
+    let ends = after.next().is_none_or(|c| !c.is_alphanumeric());
+    ends.then(|| u8::try_from(tier).ok()).flatten()
+}
+
+/// What a heading of `principles.md` is about. A translation or remark beside the words of the
+/// document does not hide them: `绝不做 (Never Do)`, `Never Do — red lines`.
+fn part(title: &str) -> Option<Part> {
+    let separators = ['(', ')', '（', '）', '/', '—', '–', '|', ':', '：'];
+    let named = |text: &str| {
+        let text = bare(text).to_lowercase();
+        HEADINGS.iter().find(|(name, _)| *name == text).map(|(_, part)| *part)
+    };
+    std::iter::once(title).chain(title.split(separators)).find_map(named)
+}
+
+/// A title without its number and its marks.
+fn bare(title: &str) -> &str {
+    let marks = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '：');
+    let title = title.trim_matches(marks);
+    let rest = title.trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix(['.', ')']) {
+        Some(after) if rest.len() < title.len() => after.trim_matches(marks),
+        _ => title,
+    }
+}
+
+fn of_headings(
+    source: &Source,
+    name: &'static str,
+    wanted: impl Fn(&Section) -> bool,
+) -> Vec<Protected> {
+    let sections = markdown::sections(source, 0..source.text.len());
+    let protected = |section: Section| Protected {
+        name,
+        span: section.heading.to(section.content),
+        text: source.slice(section.content).trim().to_owned(),
+    };
+    sections.into_iter().filter(wanted).map(protected).collect()
+}
+
+fn access_control(source: &Source) -> Vec<Protected> {
+    let node = json::parse(source, &mut Findings::default());
+    let entry = node.as_map().and_then(|map| map.entry("access_control"));
+    let protected = entry.map(|entry| Protected {
+        name: "access_control",
+        span: entry.key.span.to(entry.value.span),
+        text: entry.value.to_data().to_json().to_string(),
+    });
+    protected.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_text::FileId;
+
+    #[test]
+    fn headings_of_principles() {
+        let cases = [
+            ("Never Do", Some(Part::NeverDo)),
+            ("NEVER DO:", Some(Part::NeverDo)),
+            ("**Must Not**", Some(Part::NeverDo)),
+            ("2. Never", Some(Part::NeverDo)),
+            ("绝不做", Some(Part::NeverDo)),
+            ("绝不做（Never Do）", Some(Part::NeverDo)),
+            ("Never Do — red lines", Some(Part::NeverDo)),
+            ("Must Do", Some(Part::MustDo)),
+            ("Escalation Path", Some(Part::Escalation)),
+            ("Priority", Some(Part::Escalation)),
+            ("Never mind", None),
+            ("", None),
+        ];
+        for (title, expected) in cases {
+            assert_eq!(part(title), expected, "{title}");
+        }
+    }
+
+    #[test]
+    fn tiers_of_a_persona() {
+        let cases = [
+            ("L0", Some(0)),
+            ("l1", Some(1)),
+            ("L2: details", Some(2)),
+            ("L0 — 核心身份", Some(0)),
+            ("L3", None),
+            ("L0x", None),
+            ("Level 0", None),
+            ("", None),
+        ];
+        for (title, expected) in cases {
+            assert_eq!(tier(title), expected, "{title}");
+        }
+    }
+
+    #[test]
+    fn what_no_automatic_write_may_change() {
+        let principles = "# Rules\n\n## Must Do\n- a\n\n## Never Do\n- b\n\n### More\n- c\n\n## Other\n- d\n";
+        let twice = "### Must Not\n- a\n\n```\n# Never\n```\n\n# x\n\n## 绝不做\n- b\n";
+        let cases = [
+            ("agents/x/principles.md", principles, vec![("Never Do", "- b\n\n### More\n- c")]),
+            ("principles.md", twice, vec![("Never Do", "- a\n\n```\n# Never\n```"), ("Never Do", "- b")]),
+            ("persona.md", "# L0 — who\nme\n\n# L1\nstyle\n", vec![("L0", "me")]),
+            ("persona.md", "## How\n- short\n", vec![]),
+            (
+                "agent.json",
+                "{\"name\": \"x\", \"access_control\": {\"owner\": \"me\"}}",
+                vec![("access_control", "{\"owner\":\"me\"}")],
+            ),
+            ("notes.md", "## Never Do\n- a\n", vec![]),
+        ];
+        for (path, text, expected) in cases {
+            let source = Source::new(FileId(0), path, text);
+            let found = protected_sections(&source);
+            let shown: Vec<_> = found.iter().map(|part| (part.name, part.text.as_str())).collect();
+            assert_eq!(shown, expected, "{path}: {text}");
+        }
+        let source = Source::new(FileId(0), "principles.md", principles);
+        let spans: Vec<_> = protected_sections(&source).iter().map(|part| part.span).collect();
+        let text: Vec<_> = spans.iter().map(|span| source.slice(*span).trim_end()).collect();
+        assert_eq!(text, ["## Never Do\n- b\n\n### More\n- c"]);
+    }
+}

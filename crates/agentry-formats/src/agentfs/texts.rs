@@ -1,0 +1,95 @@
+//! Reads `persona.md` and `principles.md`: what the agent is told, and what it must never do.
+
+use agentry_model::Agent;
+use agentry_text::near::nearest;
+use agentry_text::{Findings, Source, Span, markdown};
+
+use super::rules::{EMPTY_NEVER_DO, LONG_PERSONA, NO_PERSONA, NO_PRINCIPLES, NOTHING_PROTECTED};
+use super::sections::{Part, principles};
+use crate::Package;
+use crate::front::trimmed;
+
+/// From here on a persona is no short one any more, in characters.
+const LONG: usize = 10_000;
+
+/// Reads both texts; `place` is where a missing one is reported.
+pub(super) fn read(
+    package: &mut Package<'_>,
+    place: Span,
+    agent: &mut Agent,
+    findings: &mut Findings,
+) {
+    let persona = package.read("persona.md", findings);
+    agent.instructions.system = persona.as_ref().and_then(whole);
+    if let Some(text) = &agent.instructions.system {
+        let length = text.chars().count();
+        if length > LONG {
+            let message = format!("the persona has {length} characters");
+            findings.add(&LONG_PERSONA, start(text.span), message).hint(
+                "keep it short, hard and testable; move knowledge to `memory/` and know-how to `skills/`",
+            );
+        }
+    } else {
+        let (span, state) = absent(persona.as_ref(), place);
+        findings
+            .add(&NO_PERSONA, span, format!("`persona.md` {state}"))
+            .hint("write into it how the agent speaks and behaves");
+    }
+    let rules = package.read("principles.md", findings);
+    agent.instructions.rules = rules.as_ref().and_then(whole);
+    match &rules {
+        Some(source) if agent.instructions.rules.is_some() => never_do(source, findings),
+        _ => {
+            let (span, state) = absent(rules.as_ref(), place);
+            findings
+                .add(&NO_PRINCIPLES, span, format!("`principles.md` {state}"))
+                .hint("write into it, under `## Never Do`, what the agent must never do");
+        }
+    }
+}
+
+fn whole(source: &Source) -> agentry_model::Field<String> {
+    trimmed(source, source.whole())
+}
+
+fn start(span: Span) -> Span {
+    Span { end: span.start, ..span }
+}
+
+fn absent(source: Option<&Source>, place: Span) -> (Span, &'static str) {
+    match source {
+        Some(source) => (Span::start_of(source.id), "is empty"),
+        None => (place, "is missing"),
+    }
+}
+
+/// Whether something is forbidden, and so protected.
+fn never_do(source: &Source, findings: &mut Findings) {
+    let found = principles(source);
+    let mut never = found.iter().filter(|(part, _)| *part == Part::NeverDo).peekable();
+    if never.peek().is_none() {
+        nothing_protected(source, findings);
+    }
+    for (_, section) in never {
+        if source.slice(section.content).trim().is_empty() {
+            findings
+                .add(&EMPTY_NEVER_DO, section.heading, "nothing stands under this heading")
+                .hint("list what the agent must never do, or remove the heading");
+        }
+    }
+}
+
+fn nothing_protected(source: &Source, findings: &mut Findings) {
+    let sections = markdown::sections(source, 0..source.text.len());
+    let names = ["never do", "must not", "never"];
+    let near = sections.iter().find(|section| nearest(&section.title, names).is_some());
+    let message = "`principles.md` has no section `Never Do`, so nothing in it is protected";
+    match near {
+        Some(section) => findings
+            .add(&NOTHING_PROTECTED, section.title.span, message)
+            .hint("did you mean `Never Do`?"),
+        None => findings
+            .add(&NOTHING_PROTECTED, Span::start_of(source.id), message)
+            .hint("add `## Never Do` with what must hold whatever the agent learns"),
+    };
+}

@@ -1,0 +1,369 @@
+//! MCP servers: the block that describes one, wherever a format puts it (`tools/*.md` and
+//! `agent.acl` of an agent directory, `mcp_servers` of AgentFS), read into the model and written
+//! from it.
+//!
+//! | field of the block | field of [`McpServer`] |
+//! | --- | --- |
+//! | `transport` (or `type`), as a word or as a block with a `type` | `transport` |
+//! | `command`, `args`, `env` | the same |
+//! | `url`, `headers` | the same |
+//! | `enabled` | the same |
+//! | `tool_timeout_secs` | `timeout` |
+//! | `oauth` and everything unknown | `options` |
+
+mod rules;
+mod secret;
+
+use agentry_model::{Field as ModelField, ListField, McpServer, Transport};
+use agentry_text::data::MapBuilder;
+use agentry_text::near::nearest;
+use agentry_text::table::Keys;
+use agentry_text::table::rules::SAME_FIELD_TWICE;
+use agentry_text::{Data, Entry, Field, Findings, Fix, Kind, Map, Record, Span, Spanned, Table};
+
+pub use rules::{
+    FOREIGN_VARIABLE, LITERAL_SECRET, NO_ADDRESS, NOT_A_WEB_ADDRESS, ODD_SERVER_NAME, RULES,
+    TRANSPORT_MISMATCH, TWO_ADDRESSES, UNUSED_FIELD,
+};
+pub use secret::{is_reference, looks_secret};
+
+/// The words for a transport; the first three are the ones that are written.
+pub const TRANSPORTS: &[&str] =
+    &["stdio", "streamable-http", "http", "streamable_http", "streamableHttp", "sse"];
+
+const TRANSPORT_KINDS: &[Kind] = &[Kind::Choice(TRANSPORTS), Kind::Block(&TRANSPORT_BLOCK)];
+
+/// How the server is spoken to.
+pub const TRANSPORT: Field = Field::optional(
+    "transport",
+    Kind::Either(TRANSPORT_KINDS),
+    "How the server is spoken to; may be left out when `command` or `url` decides it.",
+)
+.or(&["type"]);
+/// The program that is the server.
+pub const COMMAND: Field =
+    Field::optional("command", Kind::Line, "The program that is the server (stdio).");
+/// The program's arguments.
+pub const ARGS: Field =
+    Field::optional("args", Kind::List(&Kind::Str), "The program's arguments (stdio).");
+/// The server's address.
+pub const URL: Field = Field::optional("url", Kind::Line, "The server's address (http).");
+/// Headers of every request.
+pub const HEADERS: Field = Field::optional(
+    "headers",
+    Kind::Map(&Kind::Line),
+    "Headers sent with every request (http); `${env:NAME}` is expanded.",
+);
+/// Variables for the program.
+pub const ENV: Field = Field::optional(
+    "env",
+    Kind::Map(&Kind::Str),
+    "Environment variables for the program (stdio); `${env:NAME}` is expanded.",
+);
+/// Whether the server is used.
+pub const ENABLED: Field =
+    Field::default("enabled", Kind::Bool, "true", "Whether the server is used.");
+/// How long a call may take.
+pub const TIMEOUT: Field = Field::default(
+    "tool_timeout_secs",
+    Kind::Int(1, 86_400),
+    "60",
+    "How long one call may take, in seconds.",
+);
+/// How the server is logged in to.
+pub const OAUTH: Field = Field::optional(
+    "oauth",
+    Kind::Block(&OAUTH_BLOCK),
+    "How a token for the server is obtained with OAuth.",
+);
+
+/// The block of one server, without a name of its own.
+pub static SERVER: Table = Table::new(
+    "the MCP server",
+    &[TRANSPORT, COMMAND, ARGS, URL, HEADERS, ENV, ENABLED, TIMEOUT, OAUTH],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// `transport` written as a block.
+static TRANSPORT_BLOCK: Table = Table::new(
+    "`transport`",
+    &[
+        Field::required("type", Kind::Choice(TRANSPORTS), "How the server is spoken to."),
+        COMMAND,
+        ARGS,
+        URL,
+        HEADERS,
+    ],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// `oauth`.
+static OAUTH_BLOCK: Table = Table::new(
+    "`oauth`",
+    &[
+        Field::optional("auth_url", Kind::Line, "Where the person is asked."),
+        Field::optional("token_url", Kind::Line, "Where the token is fetched."),
+        Field::optional("client_id", Kind::Line, "Who asks."),
+        Field::optional("client_secret", Kind::Line, "The secret of who asks; use a variable."),
+        Field::optional("scopes", Kind::List(&Kind::Str), "What is asked for."),
+        Field::optional("redirect_uri", Kind::Line, "Where the person is sent back to."),
+        Field::optional("access_token", Kind::Line, "A token; use a variable."),
+    ],
+)
+.keys(Keys::SnakeOrCamel);
+
+/// Reads the server `name` from a record that was validated against a table with the fields above.
+/// Never fails: what is wrong is reported and left out.
+pub fn read(record: Record<'_>, name: &Spanned<String>, findings: &mut Findings) -> McpServer {
+    let reader = Reader { record, nested: record.record("transport", &TRANSPORT_BLOCK) };
+    reader.written_twice(findings);
+    let server = McpServer {
+        name: name.value.clone(),
+        transport: reader.transport(),
+        command: reader.text("command"),
+        args: reader.args(),
+        url: reader.text("url"),
+        headers: reader.pick("headers").map(pairs).unwrap_or_default(),
+        env: record.map("env").map(strings).unwrap_or_default(),
+        enabled: record.bool("enabled"),
+        timeout: record.int("tool_timeout_secs").filter(|secs| (1..=86_400).contains(&secs.value)),
+        options: reader.options(),
+    };
+    check(&server, name.span, findings);
+    secrets(&reader, findings);
+    server
+}
+
+/// The fields of `server` other than its name, in the documented order.
+pub fn to_data(server: &McpServer) -> MapBuilder {
+    let McpServer {
+        name: _,
+        transport,
+        command,
+        args,
+        url,
+        headers,
+        env,
+        enabled,
+        timeout,
+        options,
+    } = server;
+    let texts = |pairs: &[(String, Spanned<String>)]| {
+        let text = |(key, text): &(String, Spanned<String>)| (key.clone(), Data::str(&text.value));
+        Data::Map(pairs.iter().map(text).collect())
+    };
+    let mut out = MapBuilder::new();
+    out.str_opt("transport", transport.as_ref().map(|transport| transport.as_str()));
+    out.str_opt("command", command.as_ref().map(|text| &text.value));
+    out.set_opt("args", args.as_ref().map(|args| Data::strings(args.iter().map(|arg| &arg.value))));
+    out.str_opt("url", url.as_ref().map(|text| &text.value));
+    out.set_full("headers", texts(headers));
+    out.set_full("env", texts(env));
+    out.set_opt("enabled", enabled.as_ref().map(|enabled| Data::Bool(enabled.value)));
+    out.set_opt("tool_timeout_secs", timeout.as_ref().map(|secs| Data::Int(secs.value)));
+    for (key, value) in options {
+        out.set(key, value.clone());
+    }
+    out
+}
+
+/// The transport that a server without one has.
+pub fn derived_transport(server: &McpServer) -> ModelField<Transport> {
+    match (&server.command, &server.url) {
+        (Some(command), None) => Some(Spanned::new(Transport::Stdio, command.span)),
+        (None, Some(url)) => Some(Spanned::new(Transport::StreamableHttp, url.span)),
+        _ => None,
+    }
+}
+
+/// A server's block, with what its `transport` block holds.
+struct Reader<'t> {
+    record: Record<'t>,
+    nested: Option<Record<'t>>,
+}
+
+impl<'t> Reader<'t> {
+    /// The entry of `field`, which may also stand in the `transport` block.
+    fn pick(&self, field: &str) -> Option<&'t Entry> {
+        let nested = self.nested.and_then(|nested| nested.entry(field));
+        self.record.entry(field).or(nested)
+    }
+
+    fn text(&self, field: &str) -> ModelField<String> {
+        let text = self.pick(field)?.value.to_spanned()?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    fn args(&self) -> ListField<String> {
+        let items = self.pick("args")?.value.as_list()?;
+        Some(items.iter().filter_map(agentry_text::Node::to_spanned).collect())
+    }
+
+    fn transport(&self) -> ModelField<Transport> {
+        let word = match self.nested {
+            Some(nested) => nested.str("type")?,
+            None => self.record.str("transport")?,
+        };
+        let transport = match word.value.as_str() {
+            "stdio" => Transport::Stdio,
+            "http" | "sse" => Transport::Http,
+            "streamable-http" | "streamable_http" | "streamableHttp" => Transport::StreamableHttp,
+            _ => return None,
+        };
+        Some(Spanned::new(transport, word.span))
+    }
+
+    /// What the block says beyond the model's fields: `oauth`, and what nobody knows.
+    fn options(&self) -> Vec<(String, Data)> {
+        let oauth = self.record.data("oauth").map(|data| ("oauth".to_owned(), data.value));
+        let unknown = self.record.unknown();
+        let unknown = unknown.map(|entry| (entry.key.text.clone(), entry.value.to_data()));
+        oauth.into_iter().chain(unknown).collect()
+    }
+
+    fn written_twice(&self, findings: &mut Findings) {
+        let Some(nested) = self.nested else { return };
+        for field in ["command", "args", "url", "headers"] {
+            if let (Some(outer), Some(inner)) = (self.record.entry(field), nested.entry(field)) {
+                let message = format!("`{field}` is written twice, here and in `transport`");
+                findings
+                    .add(&SAME_FIELD_TWICE, inner.key.span, message)
+                    .related(outer.key.span, "also written here")
+                    .hint("keep one of them");
+            }
+        }
+    }
+}
+
+fn pairs(entry: &Entry) -> Vec<(String, Spanned<String>)> {
+    entry.value.as_map().map(strings).unwrap_or_default()
+}
+
+/// The entries of a map whose values are texts; of a key that was written twice, the last.
+fn strings(map: &Map) -> Vec<(String, Spanned<String>)> {
+    let mut out: Vec<(String, Spanned<String>)> = Vec::with_capacity(map.entries.len());
+    for entry in &map.entries {
+        let Some(text) = entry.value.to_spanned() else { continue };
+        out.retain(|(key, _)| *key != entry.key.text);
+        out.push((entry.key.text.clone(), text));
+    }
+    out
+}
+
+/// Whether transport, command and address fit together.
+fn check(server: &McpServer, place: Span, findings: &mut Findings) {
+    address(server, place, findings);
+    server_name(&server.name, place, findings);
+    if let Some(url) = &server.url {
+        web_address(url, findings);
+    }
+    unused(server, findings);
+}
+
+fn address(server: &McpServer, place: Span, findings: &mut Findings) {
+    let name = &server.name;
+    match (&server.command, &server.url, &server.transport) {
+        (None, None, transport) => {
+            let (missing, hint) = match transport.as_ref().map(|transport| transport.value) {
+                Some(Transport::Stdio) => ("no `command`", "add `command`"),
+                Some(Transport::Http | Transport::StreamableHttp) => ("no `url`", "add `url`"),
+                None => ("neither `command` nor `url`", "add `command` (stdio) or `url` (http)"),
+            };
+            let message = format!("the MCP server `{name}` has {missing}");
+            findings.add(&NO_ADDRESS, place, message).hint(hint);
+        }
+        (Some(command), Some(url), _) => {
+            let message = format!("the MCP server `{name}` has both `command` and `url`");
+            findings
+                .add(&TWO_ADDRESSES, url.span, message)
+                .related(command.span, "the command")
+                .hint("keep `command` for a local server, `url` for a remote one");
+        }
+        (Some(_), None, Some(transport)) if transport.value != Transport::Stdio => {
+            mismatch(transport, "`command`, which is `stdio`", "stdio", findings);
+        }
+        (None, Some(_), Some(transport)) if transport.value == Transport::Stdio => {
+            mismatch(transport, "`url`, which is `streamable-http`", "streamable-http", findings);
+        }
+        _ => {}
+    }
+}
+
+fn mismatch(transport: &Spanned<Transport>, has: &str, fits: &str, findings: &mut Findings) {
+    let message = format!("transport `{}` does not fit a server with {has}", transport.value);
+    findings
+        .add(&TRANSPORT_MISMATCH, transport.span, message)
+        .hint(format!("write `{fits}`, or leave `transport` out"))
+        .fix(Fix::unsafe_(format!("write `{fits}`"), transport.span, format!("\"{fits}\"")));
+}
+
+/// Tools are called `mcp__<server>__<tool>`, so a name must not blur that.
+fn server_name(name: &str, place: Span, findings: &mut Findings) {
+    let sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let fits = !name.is_empty() && name.chars().all(sign) && !name.contains("__");
+    if !fits {
+        findings
+            .add(&ODD_SERVER_NAME, place, format!("`{name}` is no good name for an MCP server"))
+            .hint("use letters, digits, `-`, `.` and single `_`");
+    }
+}
+
+fn web_address(url: &Spanned<String>, findings: &mut Findings) {
+    let text = url.trim();
+    let after = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let whole_reference = is_reference(text) || text.starts_with("${env:");
+    if whole_reference || after.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) {
+        return;
+    }
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let hint = match scheme.and_then(|scheme| nearest(scheme, ["https", "http"])) {
+        Some(near) => format!("did you mean `{near}://…`?"),
+        None => "write the whole address: `https://…`".to_owned(),
+    };
+    findings.add(&NOT_A_WEB_ADDRESS, url.span, format!("`{text}` is no web address")).hint(hint);
+}
+
+/// Fields that say nothing for the kind of server that this is.
+fn unused(server: &McpServer, findings: &mut Findings) {
+    let mut report = |span: Span, field: &str, kind: &str| {
+        let message = format!("`{field}` has no effect on {kind} server");
+        findings.add(&UNUSED_FIELD, span, message).hint(format!("remove `{field}`"));
+    };
+    match (&server.command, &server.url) {
+        (Some(_), None) => {
+            if let Some((_, first)) = server.headers.first() {
+                report(first.span, "headers", "a stdio");
+            }
+        }
+        (None, Some(_)) => {
+            if let Some(first) = server.args.as_ref().and_then(|args| args.first()) {
+                report(first.span, "args", "an http");
+            }
+            if let Some((_, first)) = server.env.first() {
+                report(first.span, "env", "an http");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reports a literal secret, or a reference of another tool, in the value of one key.
+pub fn check_secret(entry: &Entry, findings: &mut Findings) {
+    if let Some(text) = entry.value.to_spanned() {
+        secret::check(&entry.key.text, &text, findings);
+    }
+}
+
+/// Values that should not stand in a file: literal secrets, and references of other tools.
+fn secrets(reader: &Reader<'_>, findings: &mut Findings) {
+    let maps = [reader.pick("headers"), reader.record.entry("env"), reader.record.entry("oauth")];
+    for entry in maps.into_iter().flatten() {
+        let items = entry.value.as_map().map(|map| map.entries.as_slice()).unwrap_or_default();
+        items.iter().for_each(|item| check_secret(item, findings));
+    }
+    let args = reader.args().unwrap_or_default();
+    args.iter().chain(&reader.text("url")).for_each(|text| secret::variables(text, findings));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Values that do not belong in a file: literal secrets, and references that only other tools expand.
+//! A value is never repeated in a message.
+
+use agentry_text::{Findings, Fix, Spanned};
+
+use super::rules::{FOREIGN_VARIABLE, LITERAL_SECRET};
+
+/// Words of a key that promise a secret.
+const SECRET_WORDS: &[&str] = &[
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "authorization",
+    "auth",
+    "credential",
+    "credentials",
+    "bearer",
+    "pat",
+    "cookie",
+];
+/// Words that make `key` a secret one: `API_KEY`, `ACCESS_KEY`.
+const KEY_WORDS: &[&str] = &["api", "access", "private", "signing", "encryption", "service"];
+/// How tokens of well-known services start.
+const PREFIXES: &[&str] = &[
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "npm_",
+    "pypi-",
+    "hf_",
+];
+
+/// Whether `text` is one reference to a variable and nothing else: `${env:NAME}`.
+pub fn is_reference(text: &str) -> bool {
+    let name = text.strip_prefix("${env:").and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(is_variable)
+}
+
+/// Whether the value of `key` looks like a secret that was written out.
+pub fn looks_secret(key: &str, value: &str) -> bool {
+    let value = value.trim();
+    if value.is_empty() || value.contains("${") || value.starts_with('$') {
+        return false;
+    }
+    let bare = ["Bearer ", "bearer ", "Basic ", "token "]
+        .iter()
+        .find_map(|scheme| value.strip_prefix(scheme))
+        .unwrap_or(value);
+    let known = |prefix: &str| bare.starts_with(prefix) && bare.len() >= prefix.len() + 12;
+    PREFIXES.iter().any(|prefix| known(prefix)) || (promises_secret(key) && is_opaque(bare))
+}
+
+/// Reports a literal secret or a reference of another tool in the value of `key`.
+pub(super) fn check(key: &str, value: &Spanned<String>, findings: &mut Findings) {
+    if looks_secret(key, value) {
+        findings
+            .add(&LITERAL_SECRET, value.span, format!("`{key}` looks like a secret written out"))
+            .hint("keep it in an environment variable and write `${env:NAME}`");
+    }
+    variables(value, findings);
+}
+
+/// Reports references such as `${NAME}`, which are passed on as they are.
+pub(super) fn variables(value: &Spanned<String>, findings: &mut Findings) {
+    for part in value.split("${").skip(1) {
+        let Some((inside, _)) = part.split_once('}') else { continue };
+        if inside.strip_prefix("env:").is_some_and(is_variable) {
+            continue;
+        }
+        let message = format!("`${{{inside}}}` is not expanded");
+        let found = findings.add(&FOREIGN_VARIABLE, value.span, message);
+        found.hint("write `${env:NAME}`");
+        if is_variable(inside) && *value.value == format!("${{{inside}}}") {
+            let text = format!("\"${{env:{inside}}}\"");
+            found.fix(Fix::unsafe_(format!("write `${{env:{inside}}}`"), value.span, text));
+        }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn promises_secret(key: &str) -> bool {
+    let words = words(key);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    has(SECRET_WORDS) || (words.iter().any(|word| word == "key") && has(KEY_WORDS))
+}
+
+/// The words of a key, however it is spelt: `apiKey`, `API_KEY`, `x-api-key`.
+fn words(key: &str) -> Vec<String> {
+    let mut out: Vec<String> = vec![String::new()];
+    let mut last_lower = false;
+    for c in key.chars() {
+        let starts = c.is_ascii_uppercase() && last_lower;
+        if (starts || !c.is_alphanumeric()) && out.last().is_some_and(|word| !word.is_empty()) {
+            out.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_alphanumeric(), out.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+        last_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
+    }
+    out
+}
+
+/// Whether a text could be a secret: one long word that is no path, no address and no placeholder.
+fn is_opaque(text: &str) -> bool {
+    let long = text.len() >= 8 && !text.contains(char::is_whitespace);
+    let place = text.contains("://") || text.starts_with(['/', '.', '~', '<', '{']);
+    long && !place
+}

@@ -1,0 +1,122 @@
+//! Which files of a folder are skills.
+
+use agentry_text::{Findings, Span, limits};
+
+use super::Dialect;
+use super::rules::MISPLACED_SKILL;
+use crate::{Files, Listed};
+
+/// The file that makes a folder a skill.
+const SKILL_FILE: &str = "SKILL.md";
+
+/// The skills below `dir` (relative to the agent's directory), as paths relative to it, sorted. A
+/// folder with a `SKILL.md` is one skill; its other files belong to it. READMEs are for people.
+pub fn list(
+    files: &mut dyn Files,
+    dir: &str,
+    dialect: Dialect,
+    findings: &mut Findings,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), 0_usize)];
+    while let Some((folder, depth)) = open.pop() {
+        let listed = files.list(&join(dir, &folder), findings);
+        let file = |name: &str| listed.iter().any(|item| !item.is_dir && item.name == name);
+        if depth > 0 && file(SKILL_FILE) {
+            found.push(join(&folder, SKILL_FILE));
+            continue;
+        }
+        for Listed { name, is_dir } in listed {
+            let path = join(&folder, &name);
+            if is_dir && depth < limits::DEPTH {
+                open.push((path, depth + 1));
+            } else if dialect == Dialect::AgentDir && !is_dir && is_skill_file(&name) {
+                found.push(path);
+            } else if !is_dir && depth > 0 {
+                misplaced(files, &join(dir, &path), &name, findings);
+            }
+        }
+        if found.len() >= limits::FILES {
+            break;
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Whether a file is for people and no reader takes it for more.
+pub fn is_readme(name: &str) -> bool {
+    name.eq_ignore_ascii_case("README.md")
+}
+
+fn is_skill_file(name: &str) -> bool {
+    name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty()) && !is_readme(name)
+}
+
+/// `skill.md` is no `SKILL.md` where names are compared by case.
+fn misplaced(files: &mut dyn Files, path: &str, name: &str, findings: &mut Findings) {
+    let near = name.eq_ignore_ascii_case(SKILL_FILE) || name.eq_ignore_ascii_case("SKILLS.md");
+    let source = near.then(|| files.read(path, findings)).flatten();
+    if let Some(source) = source {
+        let message = format!("`{path}` is not read as a skill");
+        findings
+            .add(&MISPLACED_SKILL, Span::start_of(source.id), message)
+            .hint("rename the file to `SKILL.md`");
+    }
+}
+
+fn join(dir: &str, name: &str) -> String {
+    match (dir.is_empty(), name.is_empty()) {
+        (true, _) => name.to_owned(),
+        (_, true) => dir.to_owned(),
+        _ => format!("{dir}/{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryFiles;
+
+    const FILES: &[&str] = &[
+        "skills/README.md",
+        "skills/notes.txt",
+        "skills/loose.md",
+        "skills/review/SKILL.md",
+        "skills/review/references/cases.md",
+        "skills/legal/contract/SKILL.md",
+        "skills/legal/README.md",
+        "skills/lower/skill.md",
+        "elsewhere/x/SKILL.md",
+    ];
+
+    #[test]
+    fn skills_are_folders_or_files() {
+        let folders = ["legal/contract/SKILL.md", "review/SKILL.md"];
+        let files = ["legal/contract/SKILL.md", "loose.md", "lower/skill.md", "review/SKILL.md"];
+        let cases = [
+            (Dialect::AgentFs, &folders[..], 1),
+            (Dialect::Standard, &folders[..], 1),
+            (Dialect::AgentDir, &files[..], 0),
+        ];
+        for (dialect, expected, count) in cases {
+            let texts = FILES.iter().map(|path| ((*path).to_owned(), "x".to_owned()));
+            let mut memory = MemoryFiles::new(texts);
+            let mut findings = Findings::default();
+            assert_eq!(
+                list(&mut memory, "skills", dialect, &mut findings),
+                expected,
+                "{dialect:?}"
+            );
+            assert_eq!(findings.iter().count(), count, "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn a_bottomless_folder_ends() {
+        let deep = "skills/".to_owned() + &"d/".repeat(100) + "SKILL.md";
+        let mut memory = MemoryFiles::new([(deep, "x".to_owned())]);
+        let found = list(&mut memory, "skills", Dialect::AgentFs, &mut Findings::default());
+        assert!(found.is_empty());
+    }
+}

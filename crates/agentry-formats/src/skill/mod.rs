@@ -1,0 +1,42 @@
+//! Skills: Markdown files with metadata, as AgentFS, agent directories and the Agent Skills standard
+//! write them. One reader for all, because real folders mix the three.
+//!
+//! | field of the file | field of [`SkillPack`] |
+//! | --- | --- |
+//! | `name` at the top level, or `metadata.id` | `name` |
+//! | `metadata.name` | `display_name` |
+//! | `description`, `version`, `risk_level` | the same |
+//! | `allowed-tools`, a list or one string | `allowed_tools` |
+//! | `### 1. Title (Hardened Step)`, `1. Title (adaptive step): …` | `steps` |
+//! | the whole file | `text` |
+
+pub mod fields;
+mod list;
+mod name;
+mod read;
+mod rules;
+mod steps;
+mod write;
+
+pub use list::{is_readme, list};
+pub use read::{check_names, read};
+pub use rules::{
+    DESCRIPTION_TOO_LONG, EMPTY_SKILL, EMPTY_SKILL_FIELD, MISPLACED_SKILL, ODD_SKILL_NAME, RULES,
+    SAME_SKILL_NAME, SKILL_NAME_AND_FOLDER, SKILL_WITHOUT_DESCRIPTION, SKILL_WITHOUT_METADATA,
+    UNKNOWN_STEP,
+};
+pub use write::{folder_path, write};
+
+/// Whose skill a file is: what it must say, and where it may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// AgentFS: `x/SKILL.md`, fields at the top level or under `metadata`.
+    AgentFs,
+    /// An agent directory: `x/SKILL.md` or `x.md`, every field may be left out.
+    AgentDir,
+    /// The Agent Skills standard: `x/SKILL.md`, `name` and `description` at the top level.
+    Standard,
+}
+
+#[cfg(test)]
+mod tests;

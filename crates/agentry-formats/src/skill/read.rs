@@ -1,0 +1,207 @@
+//! Reads one skill, and looks at all skills of an agent together.
+
+use agentry_model::{Field, ListField, SkillPack};
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{Findings, Fix, Map, Record, Severity, Source, Span, Spanned, Value};
+
+use super::fields::{METADATA, WRAPPED, top_level};
+use super::rules::{
+    DESCRIPTION_TOO_LONG, EMPTY_SKILL, EMPTY_SKILL_FIELD, ODD_SKILL_NAME, SAME_SKILL_NAME,
+    SKILL_NAME_AND_FOLDER, SKILL_WITHOUT_DESCRIPTION, SKILL_WITHOUT_METADATA,
+};
+use super::{Dialect, name, steps};
+use crate::front::Document;
+
+/// The longest description, in characters.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// Reads the skill at `path` (relative to `skills/`). Never fails: what cannot be read is reported
+/// and left out.
+pub fn read(source: Source, path: &str, dialect: Dialect, findings: &mut Findings) -> SkillPack {
+    let document = Document::read(source, findings);
+    let source = &document.source;
+    let mut pack = SkillPack {
+        path: path.to_owned(),
+        text: Some(Spanned::new(source.text.to_string(), source.whole())),
+        ..SkillPack::default()
+    };
+    if document.has_metadata {
+        fields(&document, dialect, &mut pack, findings);
+    } else {
+        without_metadata(&document, dialect, findings);
+    }
+    if pack.name.is_none() && dialect == Dialect::AgentDir {
+        let name = name::of_path(path).to_owned();
+        pack.name = Some(Spanned::new(name, Span::start_of(source.id)));
+    }
+    pack.steps = steps::read(source, document.body, findings);
+    if document.text().is_none() {
+        findings
+            .add(&EMPTY_SKILL, Span::start_of(source.id), "the skill has no text")
+            .hint("write below the metadata what is to be done");
+    }
+    pack
+}
+
+/// Reports names that two skills of one agent share.
+pub fn check_names(packs: &[SkillPack], findings: &mut Findings) {
+    for (at, pack) in packs.iter().enumerate() {
+        let Some(name) = &pack.name else { continue };
+        let same = |other: &&SkillPack| other.name.as_ref().is_some_and(|o| o.value == name.value);
+        let Some(first) = packs.iter().take(at).find(same) else { continue };
+        let message = format!("two skills are called `{}`", name.value);
+        let found = findings.add(&SAME_SKILL_NAME, name.span, message);
+        found.hint(format!("rename one; only `{}` is used", pack.path));
+        if let Some(first) = &first.name {
+            found.related(first.span, "the other one");
+        }
+    }
+}
+
+fn without_metadata(document: &Document, dialect: Dialect, findings: &mut Findings) {
+    let place = Span::start_of(document.source.id);
+    let found = findings.add(&SKILL_WITHOUT_METADATA, place, "the skill has no metadata");
+    found.hint("start the file with `---`, `name: …`, `description: …`, `---`");
+    if dialect == Dialect::AgentDir {
+        found.severity = Severity::Warning;
+    }
+}
+
+fn fields(document: &Document, dialect: Dialect, pack: &mut SkillPack, findings: &mut Findings) {
+    let node = &document.metadata;
+    if node.as_map().is_some_and(is_wrapped) {
+        validate(&WRAPPED, node, Coerce::Strict, findings);
+        let outer = Record::new(&WRAPPED, node, Coerce::Strict);
+        if let Some(inner) = outer.record("metadata", &METADATA) {
+            pack.name = inner.str("id");
+            pack.display_name = inner.str("name");
+            pack.description = inner.str("description");
+            common(document, &[inner, outer], pack);
+            filled("id", &pack.name, findings);
+            filled("name", &pack.display_name, findings);
+        }
+    } else {
+        let table = top_level(dialect);
+        validate(table, node, Coerce::Strict, findings);
+        let record = Record::new(table, node, Coerce::Strict);
+        pack.name = record.str("name");
+        pack.description = record.str("description");
+        common(document, &[record], pack);
+        filled("name", &pack.name, findings);
+        named(pack, findings);
+        if dialect == Dialect::AgentDir && !record.has("description") {
+            findings
+                .add(&SKILL_WITHOUT_DESCRIPTION, node.span, "the skill has no description")
+                .hint("add `description`: what it does and when to use it");
+        }
+    }
+    described(pack, findings);
+}
+
+/// Whether the fields stand under `metadata`. A `metadata` beside a name is only more about it.
+fn is_wrapped(map: &Map) -> bool {
+    let has = |map: &Map, keys: &[&str]| keys.iter().any(|key| map.get(key).is_some());
+    let inner = map.get("metadata").and_then(|node| node.as_map());
+    !has(map, &["name", "description"])
+        && inner.is_some_and(|inner| has(inner, &["id", "name", "description"]))
+}
+
+/// The fields that stand in the first of `records` that has them.
+fn common(document: &Document, records: &[Record<'_>], pack: &mut SkillPack) {
+    let with = |field: &str| records.iter().find(|record| record.has(field));
+    pack.version = with("version").and_then(|record| record.str("version"));
+    pack.risk_level = with("risk_level").and_then(|record| record.word("risk_level"));
+    pack.allowed_tools = with("allowed-tools").and_then(|record| tools(document, *record));
+}
+
+/// The tools that a skill names: a list as it is, one string at its commas, else at its spaces.
+fn tools(document: &Document, record: Record<'_>) -> ListField<String> {
+    let node = record.node("allowed-tools")?;
+    let Value::Str(text) = &node.value else { return record.strings("allowed-tools") };
+    let as_written = document.source.slice(node.span) == text;
+    let place = |at: usize, length: usize| {
+        let start = node.span.range().start + at;
+        if as_written { Span::new(node.span.file, start, start + length) } else { node.span }
+    };
+    let parts = split(text);
+    Some(
+        parts
+            .into_iter()
+            .map(|(at, tool)| Spanned::new(tool.into(), place(at, tool.len())))
+            .collect(),
+    )
+}
+
+/// `Read, Bash(git log, git diff)` and `Read Bash(git log)`, each part with its place.
+fn split(text: &str) -> Vec<(usize, &str)> {
+    let commas = outer(text).any(|(_, c)| c == ',');
+    let ends = |c: char| if commas { c == ',' } else { c.is_whitespace() };
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let cuts = outer(text).filter(|(_, c)| ends(*c)).map(|(at, c)| (at, at + c.len_utf8()));
+    for (end, next) in cuts.chain([(text.len(), text.len())]) {
+        let part = text.get(start..end).unwrap_or("");
+        let skipped = part.len() - part.trim_start().len();
+        if !part.trim().is_empty() {
+            parts.push((start + skipped, part.trim()));
+        }
+        start = next;
+    }
+    parts
+}
+
+/// The characters outside parentheses, with their places.
+fn outer(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut depth = 0_usize;
+    text.char_indices().filter(move |(_, c)| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+fn filled(field: &str, value: &Field<String>, findings: &mut Findings) {
+    if let Some(value) = value.as_ref().filter(|value| value.trim().is_empty()) {
+        findings
+            .add(&EMPTY_SKILL_FIELD, value.span, format!("`{field}` of the skill is empty"))
+            .hint("say what it is");
+    }
+}
+
+fn described(pack: &SkillPack, findings: &mut Findings) {
+    filled("description", &pack.description, findings);
+    let Some(description) = &pack.description else { return };
+    let length = description.chars().count();
+    if length > LONGEST_DESCRIPTION {
+        let message = format!("the description has {length} characters");
+        findings
+            .add(&DESCRIPTION_TOO_LONG, description.span, message)
+            .hint(format!("keep it to {LONGEST_DESCRIPTION}, and the rest in the text"));
+    }
+}
+
+/// A name at the top level is one of the Agent Skills standard.
+fn named(pack: &SkillPack, findings: &mut Findings) {
+    let Some(name) = pack.name.as_ref().filter(|name| !name.trim().is_empty()) else { return };
+    let folder = name::of_path(&pack.path);
+    if let Some(why) = name::broken(name) {
+        let slug = agentry_model::slug(name);
+        let found = findings.add(&ODD_SKILL_NAME, name.span, format!("`{}` {why}", name.value));
+        if name::broken(&slug).is_none() && !slug.is_empty() {
+            found.hint(format!("write `{slug}`"));
+            found.fix(Fix::unsafe_(format!("rename to `{slug}`"), name.span, slug));
+        } else {
+            found.hint("use lower-case words with hyphens, as in `contract-review`");
+        }
+    } else if pack.path.ends_with("/SKILL.md") && folder != name.value {
+        let message = format!("the skill `{}` lies in the folder `{folder}`", name.value);
+        let found = findings.add(&SKILL_NAME_AND_FOLDER, name.span, message);
+        found.hint("use one name for both");
+        if name::broken(folder).is_none() {
+            found.fix(Fix::unsafe_(format!("rename to `{folder}`"), name.span, folder));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The steps of a skill: numbered headings (`### 1. Title (Hardened Step)`) and numbered list items
+//! (`1. Title (adaptive step): …`), told apart by the label in parentheses.
+
+use agentry_model::{Step, StepKind};
+use agentry_text::near::nearest;
+use agentry_text::{Findings, Fix, Source, Span, Spanned, markdown};
+
+use super::rules::UNKNOWN_STEP;
+
+/// The labels with what they mean; compared without regard to case.
+const LABELS: &[(&str, StepKind)] = &[
+    ("Hardened Step", StepKind::Deterministic),
+    ("deterministic step", StepKind::Deterministic),
+    ("Flexible Step", StepKind::Adaptive),
+    ("adaptive step", StepKind::Adaptive),
+    ("Human Gate", StepKind::HumanGate),
+];
+
+/// Every step of the body, in order. A label that is almost one is reported.
+pub(super) fn read(source: &Source, body: Span, findings: &mut Findings) -> Vec<Spanned<Step>> {
+    let mut lines: Vec<Line> = markdown::sections(source, body.range())
+        .into_iter()
+        .map(|section| Line { span: section.title.span, numbered: false })
+        .collect();
+    lines.extend(items(source, body));
+    lines.sort_by_key(|line| line.span);
+    lines.iter().filter_map(|line| step(source, line, findings)).collect()
+}
+
+/// A heading or the first line of a list item.
+struct Line {
+    span: Span,
+    /// Whether the number in front was seen and taken off.
+    numbered: bool,
+}
+
+/// The numbered list items of `body` outside code.
+fn items(source: &Source, body: Span) -> Vec<Line> {
+    let code: Vec<_> = markdown::fences(source, body.range()).iter().map(|f| f.block).collect();
+    let inside = |span: Span| code.iter().any(|b| b.start <= span.start && span.start < b.end);
+    let mut at = body.range().start;
+    let mut found = Vec::new();
+    for line in source.slice(body).split_inclusive('\n') {
+        if let Some(rest) = after_number(line.trim_start()) {
+            let start = at + (line.len() - rest.len());
+            let span = Span::new(source.id, start, start + rest.trim_end().len());
+            if !inside(span) {
+                found.push(Line { span, numbered: true });
+            }
+        }
+        at += line.len();
+    }
+    found
+}
+
+/// What follows `12. ` or `12) `.
+fn after_number(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = text.len() - rest.len();
+    let rest = rest.strip_prefix(['.', ')'])?;
+    let gap = rest.starts_with([' ', '\t']);
+    (1..=9).contains(&digits).then_some(())?;
+    gap.then(|| rest.trim_start())
+}
+
+fn step(source: &Source, line: &Line, findings: &mut Findings) -> Option<Spanned<Step>> {
+    let text = source.slice(line.span);
+    let numbered = line.numbered || after_number(text).is_some();
+    let title = if line.numbered { text } else { after_number(text).unwrap_or(text) };
+    let start = line.span.range().end - title.len();
+    for (open, label) in labels(title) {
+        let known = LABELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(label.trim()));
+        if let Some((_, kind)) = known {
+            let title = title.get(..open).unwrap_or("").trim_matches([' ', '*', '_', '`', '\t']);
+            return Some(Spanned::new(Step { title: title.to_owned(), kind: *kind }, line.span));
+        }
+        if numbered && ends_title(title, open + label.len() + 2) {
+            let at = start + open + 1;
+            almost(label, Span::new(source.id, at, at + label.len()), findings);
+        }
+    }
+    None
+}
+
+/// The texts in parentheses, each with the place of the opening one.
+fn labels(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices('(').filter_map(|(open, _)| {
+        let inner = text.get(open + 1..)?;
+        let close = inner.find(')')?;
+        Some((open, inner.get(..close)?)).filter(|(_, label)| !label.contains('('))
+    })
+}
+
+/// Whether nothing but a colon and text, or nothing at all, follows byte `at`.
+fn ends_title(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or("").trim_start_matches(['*', '_', ' ', '\t']);
+    rest.is_empty() || rest.starts_with([':', '\u{ff1a}'])
+}
+
+/// Reports a label that nobody knows but that looks like one.
+fn almost(label: &str, span: Span, findings: &mut Findings) {
+    let names = || LABELS.iter().map(|(name, _)| *name);
+    let near = nearest(label, names());
+    let word = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "step" | "gate");
+    if near.is_none() && !label.split_whitespace().any(word) {
+        return;
+    }
+    let found = findings.add(&UNKNOWN_STEP, span, format!("`({label})` is no kind of step"));
+    match near {
+        Some(name) => {
+            found.hint(format!("did you mean `({name})`?"));
+            found.fix(Fix::unsafe_(format!("write `{name}`"), span, name));
+        }
+        None => {
+            found.hint("use `(Hardened Step)`, `(Flexible Step)` or `(Human Gate)`");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Writes a skill that came with an agent of another format.
+
+use agentry_model::{SkillPack, Step, StepKind, slug};
+use agentry_text::data::MapBuilder;
+use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, yaml};
+
+use super::{Dialect, name, read};
+
+/// The text of a skill: as it was written, if that says all that `dialect` wants; otherwise with
+/// new metadata above the same text.
+pub fn write(pack: &SkillPack, dialect: Dialect) -> String {
+    let Some(text) = &pack.text else { return build(pack, dialect, &body_of_steps(pack)) };
+    let source = Source::new(FileId::BUILT_IN, &pack.path, text);
+    let mut findings = Findings::default();
+    read(source.clone(), &pack.path, dialect, &mut findings);
+    if !findings.has_errors() {
+        return text.value.clone();
+    }
+    let parts = markdown::parts(&source);
+    let body = if parts.unclosed.is_some() { "" } else { text.get(parts.body).unwrap_or("") };
+    build(pack, dialect, body.trim())
+}
+
+/// Where a skill lies that must have a folder of its own: `x.md` becomes `x/SKILL.md`.
+pub fn folder_path(pack: &SkillPack) -> String {
+    let safe = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
+    let stem = pack.path.strip_suffix("/SKILL.md").or_else(|| pack.path.strip_suffix(".md"));
+    match stem.filter(|stem| stem.split('/').all(safe) && !stem.ends_with("/SKILL")) {
+        Some(stem) if stem != "SKILL" => format!("{stem}/SKILL.md"),
+        _ => format!("{}/SKILL.md", skill_name(pack)),
+    }
+}
+
+fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
+    let SkillPack {
+        path: _,
+        name: _,
+        display_name: _,
+        description: _,
+        version,
+        risk_level,
+        allowed_tools,
+        steps: _,
+        text: _,
+    } = pack;
+    let version = version
+        .as_ref()
+        .map(|version| version.value.as_str())
+        .filter(|version| dialect != Dialect::AgentFs || semver::Version::parse(version).is_ok());
+    let mut fields = MapBuilder::new();
+    fields.set("name", Data::Str(skill_name(pack)));
+    fields.set("description", Data::Str(description(pack, body)));
+    fields.str_opt("version", version);
+    fields.str_opt("risk_level", risk_level.as_ref().map(|risk| risk.as_str()));
+    let tools = allowed_tools.as_ref().map(|list| Data::strings(list.iter().map(|t| &t.value)));
+    fields.set_opt("allowed-tools", tools);
+    let body = if body.is_empty() { description(pack, body) } else { body.to_owned() };
+    format!("---\n{}\n---\n\n{body}\n", yaml::emit(&fields.build()).trim_end())
+}
+
+/// A name that can be called: as declared, else of the file.
+fn skill_name(pack: &SkillPack) -> String {
+    let declared = pack.name.as_ref().map_or("", |name| name.value.trim());
+    let names = [declared.to_owned(), slug(declared), slug(name::of_path(&pack.path))];
+    let fits = |name: &String| !name.is_empty() && name::broken(name).is_none();
+    names.into_iter().find(fits).unwrap_or_else(|| "skill".to_owned())
+}
+
+/// What the skill is for: as declared, else the first line of its text, else its name.
+fn description(pack: &SkillPack, body: &str) -> String {
+    let declared = [&pack.description, &pack.display_name].into_iter().flatten();
+    let declared = declared.map(|text| text.value.trim()).find(|text| !text.is_empty());
+    let first = || body.lines().map(|line| line.trim_start_matches('#').trim());
+    let text = declared.or_else(|| first().find(|line| !line.is_empty()));
+    text.map_or_else(|| skill_name(pack), |text| text.chars().take(1024).collect())
+}
+
+fn body_of_steps(pack: &SkillPack) -> String {
+    let line = |(at, step): (usize, &Spanned<Step>)| {
+        let label = match step.kind {
+            StepKind::Deterministic => "Hardened Step",
+            StepKind::Adaptive => "Flexible Step",
+            StepKind::HumanGate => "Human Gate",
+        };
+        format!("### {}. {} ({label})\n", at + 1, step.title)
+    };
+    pack.steps.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
