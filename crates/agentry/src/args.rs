@@ -131,7 +131,7 @@ pub(crate) struct Convert {
     /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) to: Format,
-    /// The file or directory to write
+    /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
     /// Write nothing if anything would be lost

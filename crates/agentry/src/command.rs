@@ -18,6 +18,10 @@ use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, 
 use crate::disk::Disk;
 use crate::output::{Failure, style};
 
+/// What a search takes for an agent, for those who wonder why it found none.
+const LOOKED_FOR: &str = "agents are `*.agent` and `*.agent.md` files, and directories with \
+    `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`";
+
 /// Finds the agents at `paths`; a path that is none is an error.
 fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
     let found = discover(disk, paths, format, &|_| false);
@@ -28,7 +32,7 @@ fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Fou
         return Err(Failure::new(human::line(diagnostic, &found.sources)));
     }
     match found.empty.first() {
-        Some(path) => Err(Failure::new(format!("no agent found in `{path}`"))),
+        Some(path) => Err(Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
         None => Ok(found.agents),
     }
 }

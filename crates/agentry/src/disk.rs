@@ -167,6 +167,12 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
 /// The nearest directory at or above `path` with `agentry.toml`, else with `.git`, else the current
 /// directory. Above the current directory its name is absolute.
 fn find_workspace(path: &str) -> String {
+    if Path::new(path).components().any(|part| part == Component::ParentDir)
+        && let Some(real) =
+            fs::canonicalize(path).ok().and_then(|real| real.into_os_string().into_string().ok())
+    {
+        return find_workspace(&real);
+    }
     let mut above: Vec<PathBuf> = Path::new(path).ancestors().map(Path::to_path_buf).collect();
     if !Path::new(path).is_absolute() {
         let current = std::env::current_dir().unwrap_or_default();

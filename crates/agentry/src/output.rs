@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use agentry_compile::text::report::{human::Style, visible};
+use agentry_compile::text::report::{human::Style, json, visible};
+use serde_json::Value;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +48,7 @@ impl Failure {
         self.hint = Some(hint.into());
         self
     }
-}
 
-impl Failure {
     pub(crate) fn hint_opt(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
@@ -68,6 +67,11 @@ pub(crate) fn print(text: &str) {
         #[expect(clippy::exit, reason = "nobody reads any more; there is nothing left to do")]
         std::process::exit(0);
     }
+}
+
+/// Prints a JSON document to standard output.
+pub(crate) fn print_json(value: &Value) {
+    print(&format!("{}\n", json::text(value)));
 }
 
 /// Prints a line to standard error.

@@ -42,7 +42,8 @@ pub(super) fn run(agent: &Agent, findings: &mut Findings) {
         filesystem(trust, agent, findings);
         network(trust, agent, findings);
     }
-    let unlimited = agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
+    let unlimited =
+        agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
     if let Some(limit) = unlimited {
         findings
             .add(&OUT_OF_RANGE, limit.span, "`cost_limit` is out of range")
@@ -73,7 +74,11 @@ fn metadata(agent: &Agent, findings: &mut Findings) {
         let named = model.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
         if !named {
             findings
-                .add(&MODEL_WITHOUT_PROVIDER, model.span, format!("`{}` has no provider", model.value))
+                .add(
+                    &MODEL_WITHOUT_PROVIDER,
+                    model.span,
+                    format!("`{}` has no provider", model.value),
+                )
                 .hint("write `provider/model`, as in `openai/gpt-5`");
         }
     }
@@ -145,13 +150,21 @@ fn auth(agent: &Agent, findings: &mut Findings) {
         && agent.inheritance.base.is_none()
     {
         findings
-            .add(&EXPLICIT_WITHOUT_PROVIDERS, strategy.span, "`explicit` has no providers to take keys from")
+            .add(
+                &EXPLICIT_WITHOUT_PROVIDERS,
+                strategy.span,
+                "`explicit` has no providers to take keys from",
+            )
             .hint("list them under `auth.providers`");
     }
     for (name, source) in providers {
         if source.is_empty() {
             findings
-                .add(&PROVIDER_WITHOUT_SOURCE, source.span, format!("the provider `{name}` has no source"))
+                .add(
+                    &PROVIDER_WITHOUT_SOURCE,
+                    source.span,
+                    format!("the provider `{name}` has no source"),
+                )
                 .hint("add `from: env.NAME`");
         } else if !source.strip_prefix("env.").is_some_and(is_variable) {
             key_source(name, source, findings);
@@ -199,10 +212,12 @@ fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
             let message = format!("`{name}` has both a command and a URL");
             Some((url.span, message, "keep the one that is meant"))
         }
-        (Some(_), None) => is(false)
-            .map(|at| (at.span, format!("`{name}` has a command, which speaks `stdio`"), "use `stdio`")),
-        (None, Some(_)) => is(true)
-            .map(|at| (at.span, format!("`{name}` has a URL, which speaks `http`"), "use `http` or `sse`")),
+        (Some(_), None) => is(false).map(|at| {
+            (at.span, format!("`{name}` has a command, which speaks `stdio`"), "use `stdio`")
+        }),
+        (None, Some(_)) => is(true).map(|at| {
+            (at.span, format!("`{name}` has a URL, which speaks `http`"), "use `http` or `sse`")
+        }),
         (None, None) => {
             is(false).map(|at| (at.span, format!("`{name}` has no address"), "add `url`"))
         }
@@ -223,7 +238,11 @@ fn texts(agent: &Agent, findings: &mut Findings) {
     let persona = agent.identity.role.as_ref().map(|role| ("persona", role.span));
     for (field, span) in persona.into_iter().chain(traits) {
         findings
-            .add(&TEXT_WITHOUT_EFFECT, span, format!("`{field}` is not used beside `system_override`"))
+            .add(
+                &TEXT_WITHOUT_EFFECT,
+                span,
+                format!("`{field}` is not used beside `system_override`"),
+            )
             .related(raw.span, "this is used")
             .hint(format!("remove `{field}`, or `system_override`"));
     }
@@ -259,7 +278,11 @@ fn filesystem(trust: &Trust, agent: &Agent, findings: &mut Findings) {
         && !(axis.is_none() && has_base)
     {
         findings
-            .add(&SCOPE_WITHOUT_EFFECT, first.span, "`scope` has no effect without `filesystem: scoped`")
+            .add(
+                &SCOPE_WITHOUT_EFFECT,
+                first.span,
+                "`scope` has no effect without `filesystem: scoped`",
+            )
             .hint("set `filesystem: scoped`, or remove `scope`");
     }
     if let Some(axis) = axis.filter(|_| scoped && first.is_none() && !has_base) {
@@ -279,7 +302,11 @@ fn network(trust: &Trust, agent: &Agent, findings: &mut Findings) {
         && !(axis.is_none() && has_base)
     {
         findings
-            .add(&HOSTS_WITHOUT_EFFECT, first.span, "`hosts` has no effect without `network: scoped`")
+            .add(
+                &HOSTS_WITHOUT_EFFECT,
+                first.span,
+                "`hosts` has no effect without `network: scoped`",
+            )
             .hint("set `network: scoped`, or remove `hosts`");
     }
     let others = agent.tools.mcp.iter().flatten().any(|server| server.url.is_some())

@@ -47,5 +47,6 @@ pub(super) fn memories(package: &mut Package<'_>, findings: &mut Findings) -> Ve
 }
 
 fn is_markdown(name: &str) -> bool {
-    name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty() && !stem.eq_ignore_ascii_case("readme"))
+    name.strip_suffix(".md")
+        .is_some_and(|stem| !stem.is_empty() && !stem.eq_ignore_ascii_case("readme"))
 }

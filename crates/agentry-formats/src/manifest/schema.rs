@@ -144,10 +144,7 @@ static MANIFEST: Shape = Block(&[
     ),
     (
         "agents",
-        Named(&Block(&[
-            ("ref", Text),
-            ("role", Word(&["subagent", "orchestrator", "validator"])),
-        ])),
+        Named(&Block(&[("ref", Text), ("role", Word(&["subagent", "orchestrator", "validator"]))])),
     ),
     ("pipeline", List(&Block(&[("call", Text), ("output", MaybeText)]))),
     ("extensions", Named(&Any)),

@@ -11,7 +11,7 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::Check;
-use crate::command::failures;
+use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, complain, remark};
 use crate::progress::Progress;
@@ -40,7 +40,7 @@ struct Run<'a> {
     disk: &'a Disk,
     config: &'a Config,
     baseline_path: Option<String>,
-    report: Report,
+    report: Report<'a>,
     /// What is kept of each agent: workspace, format, name and where it was found.
     seen: Vec<(String, Format, String, Found)>,
     fixed: usize,
@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
             Some(path) if !args.write_baseline => read_baseline(path)?,
             _ => Baseline::default(),
         };
-        let report = Report::new(args.format, known, args.write_baseline);
+        let report = Report::new(config, args.format, known, args.write_baseline);
         Ok(Self { args, disk, config, baseline_path, report, seen: Vec::new(), fixed: 0 })
     }
 
@@ -144,6 +144,9 @@ impl<'a> Run<'a> {
         failures.iter().for_each(complain);
         for path in &found.empty {
             remark(&format!("note: no agent found in `{path}`"));
+        }
+        if found.agents.is_empty() && !found.empty.is_empty() {
+            remark(&format!("  = help: {LOOKED_FOR}"));
         }
         if self.fixed > 0 {
             remark(&format!("fixed {}", counted(self.fixed, "finding")));

@@ -1,14 +1,13 @@
 //! `agentry hash`: what an agent is called by its content.
 
-use agentry_compile::text::report::human;
-use agentry_compile::text::report::{json, visible};
+use agentry_compile::text::report::{human, visible};
 use agentry_compile::{Digest, Found, hash, read};
 use serde_json::{Value, json};
 
 use crate::args::{Hash, ResultFormat};
 use crate::command::{eprint_raw, find};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, style};
+use crate::output::{Exit, Failure, Outcome, complain, print, print_json, style};
 
 pub(crate) fn run(args: &Hash) -> Outcome {
     let disk = Disk::default();
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Hash) -> Outcome {
         }
     }
     if args.format == ResultFormat::Json {
-        print(&json::text(&Value::Array(rows)));
+        print_json(&Value::Array(rows));
     }
     Ok(exit)
 }

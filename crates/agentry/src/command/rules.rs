@@ -1,13 +1,12 @@
 //! `agentry rules`: what is looked for, and why.
 
 use agentry_compile::text::near::did_you_mean;
-use agentry_compile::text::report::json;
 use agentry_compile::text::{Example, Rule};
 use agentry_compile::{registry, rule};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Rules};
-use crate::output::{Exit, Failure, Outcome, columns, print};
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
 
 pub(crate) fn run(args: &Rules) -> Outcome {
     let rules = match &args.rule {
@@ -16,7 +15,7 @@ pub(crate) fn run(args: &Rules) -> Outcome {
     };
     match (args.format, &args.rule) {
         (ResultFormat::Json, _) => {
-            print(&json::text(&Value::Array(rules.iter().map(|rule| value(rule)).collect())))
+            print_json(&Value::Array(rules.iter().map(|rule| value(rule)).collect()));
         }
         (ResultFormat::Human, None) => {
             let row = |rule: &&Rule| {

@@ -93,7 +93,7 @@ fn programs_read_findings() {
         "warnings": 1,
         "notes": 0
       }
-    }(no line end)
+    }
     --- exit 1
     "#);
 }
@@ -113,9 +113,10 @@ fn json_without_findings() {
         "warnings": 0,
         "notes": 0
       }
-    }(no line end)
+    }
     --- stderr
     note: no agent found in `.`
+      = help: agents are `*.agent` and `*.agent.md` files, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
     --- exit 0
     "#);
 }
@@ -857,6 +858,834 @@ fn code_scanning_reads_findings() {
                   }
                 },
                 {
+                  "id": "AG1001",
+                  "name": "AgentFileName",
+                  "shortDescription": {
+                    "text": "agent file name"
+                  },
+                  "fullDescription": {
+                    "text": "The name of the file says the category and the name of the agent, `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after its title, so that a changed title changes what programs call it.",
+                    "markdown": "The name of the file says the category and the name of the agent, `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after its title, so that a changed title changes what programs call it."
+                  },
+                  "help": {
+                    "text": "The name of the file says the category and the name of the agent, `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after its title, so that a changed title changes what programs call it.",
+                    "markdown": "The name of the file says the category and the name of the agent, `agents/<category>_<agent-name>.agent.md`. Under another name the agent is called after its title, so that a changed title changes what programs call it.\n\nBad, `agents/helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1002",
+                  "name": "NoTitle",
+                  "shortDescription": {
+                    "text": "no title"
+                  },
+                  "fullDescription": {
+                    "text": "Without `title` and without a `# Heading` people see the name of the file.",
+                    "markdown": "Without `title` and without a `# Heading` people see the name of the file."
+                  },
+                  "help": {
+                    "text": "Without `title` and without a `# Heading` people see the name of the file.",
+                    "markdown": "Without `title` and without a `# Heading` people see the name of the file.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n## System\n\nYou answer questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\n## System\n\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1003",
+                  "name": "MetadataConflict",
+                  "shortDescription": {
+                    "text": "metadata conflict"
+                  },
+                  "fullDescription": {
+                    "text": "A value may stand in the metadata or under its heading. When it stands in both and differs (case and white space aside), nobody can say which one is meant.",
+                    "markdown": "A value may stand in the metadata or under its heading. When it stands in both and differs (case and white space aside), nobody can say which one is meant."
+                  },
+                  "help": {
+                    "text": "A value may stand in the metadata or under its heading. When it stands in both and differs (case and white space aside), nobody can say which one is meant.",
+                    "markdown": "A value may stand in the metadata or under its heading. When it stands in both and differs (case and white space aside), nobody can say which one is meant.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\ntitle: Assistant\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\ntitle: helper\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1004",
+                  "name": "SectionTwice",
+                  "shortDescription": {
+                    "text": "section twice"
+                  },
+                  "fullDescription": {
+                    "text": "`## System`, `## Rules`, `## Tools` and `# Avatar` each have one meaning. Readers differ in which of two they take, so a second one is refused.",
+                    "markdown": "`## System`, `## Rules`, `## Tools` and `# Avatar` each have one meaning. Readers differ in which of two they take, so a second one is refused."
+                  },
+                  "help": {
+                    "text": "`## System`, `## Rules`, `## Tools` and `# Avatar` each have one meaning. Readers differ in which of two they take, so a second one is refused.",
+                    "markdown": "`## System`, `## Rules`, `## Tools` and `# Avatar` each have one meaning. Readers differ in which of two they take, so a second one is refused.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## Rules\n\n- Be brief\n\n## rules\n\n- Be kind\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## Rules\n\n- Be brief\n- Be kind\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1005",
+                  "name": "EmptySection",
+                  "shortDescription": {
+                    "text": "empty section"
+                  },
+                  "fullDescription": {
+                    "text": "A section that has a meaning but says nothing counts as absent, which is seldom what was meant.",
+                    "markdown": "A section that has a meaning but says nothing counts as absent, which is seldom what was meant."
+                  },
+                  "help": {
+                    "text": "A section that has a meaning but says nothing counts as absent, which is seldom what was meant.",
+                    "markdown": "A section that has a meaning but says nothing counts as absent, which is seldom what was meant.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## System\n\n## Rules\n\n- Be brief\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## System\n\nYou answer questions.\n\n## Rules\n\n- Be brief\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1006",
+                  "name": "MisplacedSection",
+                  "shortDescription": {
+                    "text": "misplaced section"
+                  },
+                  "fullDescription": {
+                    "text": "System, rules and tools are read from second-level headings and the avatar from a top-level one. At another level the section is text that nobody acts upon.",
+                    "markdown": "System, rules and tools are read from second-level headings and the avatar from a top-level one. At another level the section is text that nobody acts upon."
+                  },
+                  "help": {
+                    "text": "System, rules and tools are read from second-level headings and the avatar from a top-level one. At another level the section is text that nobody acts upon.",
+                    "markdown": "System, rules and tools are read from second-level headings and the avatar from a top-level one. At another level the section is text that nobody acts upon.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n# Rules\n\n- Be brief\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## Rules\n\n- Be brief\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1007",
+                  "name": "NotOneEmoji",
+                  "shortDescription": {
+                    "text": "not one emoji"
+                  },
+                  "fullDescription": {
+                    "text": "The icon is drawn in one place of a list: it is exactly one emoji, and neither a word nor two of them.",
+                    "markdown": "The icon is drawn in one place of a list: it is exactly one emoji, and neither a word nor two of them."
+                  },
+                  "help": {
+                    "text": "The icon is drawn in one place of a list: it is exactly one emoji, and neither a word nor two of them.",
+                    "markdown": "The icon is drawn in one place of a list: it is exactly one emoji, and neither a word nor two of them.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nicon: robot\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nicon: 🤖\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1008",
+                  "name": "NotAVariableName",
+                  "shortDescription": {
+                    "text": "not a variable name"
+                  },
+                  "fullDescription": {
+                    "text": "A required variable with a name that no shell can set would keep the agent from ever starting.",
+                    "markdown": "A required variable with a name that no shell can set would keep the agent from ever starting."
+                  },
+                  "help": {
+                    "text": "A required variable with a name that no shell can set would keep the agent from ever starting.",
+                    "markdown": "A required variable with a name that no shell can set would keep the agent from ever starting.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nrequired:\n  env:\n    - API-KEY\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nrequired:\n  env:\n    - API_KEY\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1010",
+                  "name": "UnknownAbility",
+                  "shortDescription": {
+                    "text": "unknown ability"
+                  },
+                  "fullDescription": {
+                    "text": "An ability that is not known allows nothing and, worse, denies nothing.",
+                    "markdown": "An ability that is not known allows nothing and, worse, denies nothing."
+                  },
+                  "help": {
+                    "text": "An ability that is not known allows nothing and, worse, denies nothing.",
+                    "markdown": "An ability that is not known allows nothing and, worse, denies nothing.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - netwrok\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - network\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1011",
+                  "name": "AbilityScope",
+                  "shortDescription": {
+                    "text": "ability scope"
+                  },
+                  "fullDescription": {
+                    "text": "Only `sh` can be narrowed to one command. `fs:src` looks like a limit and would be none.",
+                    "markdown": "Only `sh` can be narrowed to one command. `fs:src` looks like a limit and would be none."
+                  },
+                  "help": {
+                    "text": "Only `sh` can be narrowed to one command. `fs:src` looks like a limit and would be none.",
+                    "markdown": "Only `sh` can be narrowed to one command. `fs:src` looks like a limit and would be none.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - fs:src\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - fs\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1012",
+                  "name": "AbilityCommand",
+                  "shortDescription": {
+                    "text": "ability command"
+                  },
+                  "fullDescription": {
+                    "text": "`sh:<command>` takes one command name: letters, digits, `.`, `_` and `-`. Arguments cannot be part of it.",
+                    "markdown": "`sh:<command>` takes one command name: letters, digits, `.`, `_` and `-`. Arguments cannot be part of it."
+                  },
+                  "help": {
+                    "text": "`sh:<command>` takes one command name: letters, digits, `.`, `_` and `-`. Arguments cannot be part of it.",
+                    "markdown": "`sh:<command>` takes one command name: letters, digits, `.`, `_` and `-`. Arguments cannot be part of it.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - sh:git push\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  - sh:git\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1013",
+                  "name": "AbilityWildcard",
+                  "shortDescription": {
+                    "text": "ability wildcard"
+                  },
+                  "fullDescription": {
+                    "text": "The format has no word for everything: what an agent may do is listed, so that a reader sees it and a new ability is never granted by an old file.",
+                    "markdown": "The format has no word for everything: what an agent may do is listed, so that a reader sees it and a new ability is never granted by an old file."
+                  },
+                  "help": {
+                    "text": "The format has no word for everything: what an agent may do is listed, so that a reader sees it and a new ability is never granted by an old file.",
+                    "markdown": "The format has no word for everything: what an agent may do is listed, so that a reader sees it and a new ability is never granted by an old file.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nallow: \"*\"\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nallow: [fs, network]\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1014",
+                  "name": "AbilityOverlap",
+                  "shortDescription": {
+                    "text": "ability overlap"
+                  },
+                  "fullDescription": {
+                    "text": "Deny beats allow, so an ability that is wholly denied can never be used: one of the two is a mistake. Denying a part (`allow: [sh]`, `deny: [sh:rm]`) is fine.",
+                    "markdown": "Deny beats allow, so an ability that is wholly denied can never be used: one of the two is a mistake. Denying a part (`allow: [sh]`, `deny: [sh:rm]`) is fine."
+                  },
+                  "help": {
+                    "text": "Deny beats allow, so an ability that is wholly denied can never be used: one of the two is a mistake. Denying a part (`allow: [sh]`, `deny: [sh:rm]`) is fine.",
+                    "markdown": "Deny beats allow, so an ability that is wholly denied can never be used: one of the two is a mistake. Denying a part (`allow: [sh]`, `deny: [sh:rm]`) is fine.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  allow: [sh:git]\n  deny: [sh]\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities:\n  allow: [sh]\n  deny: [sh:rm]\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1015",
+                  "name": "AbilitiesContradict",
+                  "shortDescription": {
+                    "text": "abilities contradict"
+                  },
+                  "fullDescription": {
+                    "text": "`abilities` and the top-level `allow` and `deny` mean the same. When both are written and differ, nobody can say what the agent may do.",
+                    "markdown": "`abilities` and the top-level `allow` and `deny` mean the same. When both are written and differ, nobody can say what the agent may do."
+                  },
+                  "help": {
+                    "text": "`abilities` and the top-level `allow` and `deny` mean the same. When both are written and differ, nobody can say what the agent may do.",
+                    "markdown": "`abilities` and the top-level `allow` and `deny` mean the same. When both are written and differ, nobody can say what the agent may do.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities: [fs]\nallow: [fs, network]\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities: [fs, network]\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1016",
+                  "name": "AbilityTwice",
+                  "shortDescription": {
+                    "text": "ability twice"
+                  },
+                  "fullDescription": {
+                    "text": "Abilities are compared without regard to case; listing one twice changes nothing and is often a misspelt other one.",
+                    "markdown": "Abilities are compared without regard to case; listing one twice changes nothing and is often a misspelt other one."
+                  },
+                  "help": {
+                    "text": "Abilities are compared without regard to case; listing one twice changes nothing and is often a misspelt other one.",
+                    "markdown": "Abilities are compared without regard to case; listing one twice changes nothing and is often a misspelt other one.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities: [fs, FS]\n---\n# Helper\n\nAnswers questions.\n```\n\nGood, `agents/help_helper.agent.md`:\n\n```text\n---\nabilities: [fs]\n---\n# Helper\n\nAnswers questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1020",
+                  "name": "UnclosedToolsFence",
+                  "shortDescription": {
+                    "text": "unclosed tools fence"
+                  },
+                  "fullDescription": {
+                    "text": "A fence that is never closed takes everything up to the end of the file for code.",
+                    "markdown": "A fence that is never closed takes everything up to the end of the file for code."
+                  },
+                  "help": {
+                    "text": "A fence that is never closed takes everything up to the end of the file for code.",
+                    "markdown": "A fence that is never closed takes everything up to the end of the file for code.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1021",
+                  "name": "CodeOutsideFence",
+                  "shortDescription": {
+                    "text": "code outside fence"
+                  },
+                  "fullDescription": {
+                    "text": "Tools are read from fenced `js` blocks. Code that stands in the text is formatted as Markdown, which changes it, and is never run.",
+                    "markdown": "Tools are read from fenced `js` blocks. Code that stands in the text is formatted as Markdown, which changes it, and is never run."
+                  },
+                  "help": {
+                    "text": "Tools are read from fenced `js` blocks. Code that stands in the text is formatted as Markdown, which changes it, and is never run.",
+                    "markdown": "Tools are read from fenced `js` blocks. Code that stands in the text is formatted as Markdown, which changes it, and is never run.\n\nBad, `agents/help_helper.agent.md`:\n\n```text\n# Helper\n\nAnswers questions.\n\n## Tools\n\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1022",
+                  "name": "OtherToolsLanguage",
+                  "shortDescription": {
+                    "text": "other tools language"
+                  },
+                  "fullDescription": {
+                    "text": "Tools are written in JavaScript: a block of another language is not read.",
+                    "markdown": "Tools are written in JavaScript: a block of another language is not read."
+                  },
+                  "help": {
+                    "text": "Tools are written in JavaScript: a block of another language is not read.",
+                    "markdown": "Tools are written in JavaScript: a block of another language is not read.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```python\ndef greet(): ...\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1023",
+                  "name": "JavascriptSyntax",
+                  "shortDescription": {
+                    "text": "javascript syntax"
+                  },
+                  "fullDescription": {
+                    "text": "A block that does not parse cannot be run, and none of its tools exists.",
+                    "markdown": "A block that does not parse cannot be run, and none of its tools exists."
+                  },
+                  "help": {
+                    "text": "A block that does not parse cannot be run, and none of its tools exists.",
+                    "markdown": "A block that does not parse cannot be run, and none of its tools exists.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nreturn { greet: { fn: () => \"hello\", scheme: } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1024",
+                  "name": "JavascriptNesting",
+                  "shortDescription": {
+                    "text": "javascript nesting"
+                  },
+                  "fullDescription": {
+                    "text": "Code that is nested thousands of levels deep is no tool but an attempt to exhaust whoever reads it.",
+                    "markdown": "Code that is nested thousands of levels deep is no tool but an attempt to exhaust whoever reads it."
+                  },
+                  "help": {
+                    "text": "Code that is nested thousands of levels deep is no tool but an attempt to exhaust whoever reads it.",
+                    "markdown": "Code that is nested thousands of levels deep is no tool but an attempt to exhaust whoever reads it.\n\nBad: a tools block with 20,000 opening parentheses\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1025",
+                  "name": "ToolsNotReturned",
+                  "shortDescription": {
+                    "text": "tools not returned"
+                  },
+                  "fullDescription": {
+                    "text": "A block is the body of a function: its tools are what its top-level `return` gives back. A `return` inside one of its functions does not count.",
+                    "markdown": "A block is the body of a function: its tools are what its top-level `return` gives back. A `return` inside one of its functions does not count."
+                  },
+                  "help": {
+                    "text": "A block is the body of a function: its tools are what its top-level `return` gives back. A `return` inside one of its functions does not count.",
+                    "markdown": "A block is the body of a function: its tools are what its top-level `return` gives back. A `return` inside one of its functions does not count.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nfunction greet() {\n  return { ok: true };\n}\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1026",
+                  "name": "ToolsNotStatic",
+                  "shortDescription": {
+                    "text": "tools not static"
+                  },
+                  "fullDescription": {
+                    "text": "`check` reads tools without running them. What is computed can only be known by running the code, so neither its scheme nor `required.startup` can be verified.",
+                    "markdown": "`check` reads tools without running them. What is computed can only be known by running the code, so neither its scheme nor `required.startup` can be verified."
+                  },
+                  "help": {
+                    "text": "`check` reads tools without running them. What is computed can only be known by running the code, so neither its scheme nor `required.startup` can be verified.",
+                    "markdown": "`check` reads tools without running them. What is computed can only be known by running the code, so neither its scheme nor `required.startup` can be verified.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst tools = {};\ntools[\"gre\" + \"et\"] = { fn: () => \"hello\", scheme: {} };\nreturn tools;\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG1027",
+                  "name": "ToolShape",
+                  "shortDescription": {
+                    "text": "tool shape"
+                  },
+                  "fullDescription": {
+                    "text": "Each tool is an object with `fn`, what is called, and `scheme`, what the model is told.",
+                    "markdown": "Each tool is an object with `fn`, what is called, and `scheme`, what the model is told."
+                  },
+                  "help": {
+                    "text": "Each tool is an object with `fn`, what is called, and `scheme`, what the model is told.",
+                    "markdown": "Each tool is an object with `fn`, what is called, and `scheme`, what the model is told.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nreturn { greet: { fn: () => \"hello\" } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1028",
+                  "name": "ToolFunction",
+                  "shortDescription": {
+                    "text": "tool function"
+                  },
+                  "fullDescription": {
+                    "text": "`fn` is called with the arguments and the context; anything but a function fails at the first call.",
+                    "markdown": "`fn` is called with the arguments and the context; anything but a function fails at the first call."
+                  },
+                  "help": {
+                    "text": "`fn` is called with the arguments and the context; anything but a function fails at the first call.",
+                    "markdown": "`fn` is called with the arguments and the context; anything but a function fails at the first call.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: \"hello\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1029",
+                  "name": "IncompleteScheme",
+                  "shortDescription": {
+                    "text": "incomplete scheme"
+                  },
+                  "fullDescription": {
+                    "text": "A model is told of a tool by its `name`, `description` and `parameters`; providers refuse a function without them.",
+                    "markdown": "A model is told of a tool by its `name`, `description` and `parameters`; providers refuse a function without them."
+                  },
+                  "help": {
+                    "text": "A model is told of a tool by its `name`, `description` and `parameters`; providers refuse a function without them.",
+                    "markdown": "A model is told of a tool by its `name`, `description` and `parameters`; providers refuse a function without them.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1030",
+                  "name": "SchemeName",
+                  "shortDescription": {
+                    "text": "scheme name"
+                  },
+                  "fullDescription": {
+                    "text": "The model calls the tool by `scheme.name`, the file finds it by its key: when they differ, the call goes nowhere.",
+                    "markdown": "The model calls the tool by `scheme.name`, the file finds it by its key: when they differ, the call goes nowhere."
+                  },
+                  "help": {
+                    "text": "The model calls the tool by `scheme.name`, the file finds it by its key: when they differ, the call goes nowhere.",
+                    "markdown": "The model calls the tool by `scheme.name`, the file finds it by its key: when they differ, the call goes nowhere.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { welcome: { fn: () => \"hello\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1031",
+                  "name": "InvalidParameters",
+                  "shortDescription": {
+                    "text": "invalid parameters"
+                  },
+                  "fullDescription": {
+                    "text": "Arguments are checked against `parameters` before the tool is called, so it must be a valid JSON Schema of an object.",
+                    "markdown": "Arguments are checked against `parameters` before the tool is called, so it must be a valid JSON Schema of an object."
+                  },
+                  "help": {
+                    "text": "Arguments are checked against `parameters` before the tool is called, so it must be a valid JSON Schema of an object.",
+                    "markdown": "Arguments are checked against `parameters` before the tool is called, so it must be a valid JSON Schema of an object.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"objekt\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1032",
+                  "name": "ToolTwice",
+                  "shortDescription": {
+                    "text": "tool twice"
+                  },
+                  "fullDescription": {
+                    "text": "Tool names are compared without regard to case; of two tools with one name only one could ever be called.",
+                    "markdown": "Tool names are compared without regard to case; of two tools with one name only one could ever be called."
+                  },
+                  "help": {
+                    "text": "Tool names are compared without regard to case; of two tools with one name only one could ever be called.",
+                    "markdown": "Tool names are compared without regard to case; of two tools with one name only one could ever be called.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n\n```js\nconst scheme = {\n  name: \"Greet\",\n  description: \"Greets again.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { Greet: { fn: () => \"hi\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1033",
+                  "name": "StartupToolMissing",
+                  "shortDescription": {
+                    "text": "startup tool missing"
+                  },
+                  "fullDescription": {
+                    "text": "The start-up tool is a hard gate: when it does not exist, the agent can never start.",
+                    "markdown": "The start-up tool is a hard gate: when it does not exist, the agent can never start."
+                  },
+                  "help": {
+                    "text": "The start-up tool is a hard gate: when it does not exist, the agent can never start.",
+                    "markdown": "The start-up tool is a hard gate: when it does not exist, the agent can never start.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n---\nrequired:\n  startup: great\n---\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n---\nrequired:\n  startup: greet\n---\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: () => \"hello\", scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG1034",
+                  "name": "VariableNotRequired",
+                  "shortDescription": {
+                    "text": "variable not required"
+                  },
+                  "fullDescription": {
+                    "text": "A tool sees only the variables of `required.env`, or all that the `env` ability grants; any other one is undefined when the tool runs.",
+                    "markdown": "A tool sees only the variables of `required.env`, or all that the `env` ability grants; any other one is undefined when the tool runs."
+                  },
+                  "help": {
+                    "text": "A tool sees only the variables of `required.env`, or all that the `env` ability grants; any other one is undefined when the tool runs.",
+                    "markdown": "A tool sees only the variables of `required.env`, or all that the `env` ability grants; any other one is undefined when the tool runs.\n\nBad, `agents/help_helper.agent.md`:\n\n````text\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: (_, { env }) => env.USER_NAME, scheme } };\n```\n````\n\nGood, `agents/help_helper.agent.md`:\n\n````text\n---\nrequired:\n  env: [USER_NAME]\n---\n# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nconst scheme = {\n  name: \"greet\",\n  description: \"Greets somebody.\",\n  parameters: { type: \"object\", properties: {} },\n};\nreturn { greet: { fn: (_, { env }) => env.USER_NAME, scheme } };\n```\n````\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "note"
+                  }
+                },
+                {
+                  "id": "AG2001",
+                  "name": "NotKebabCase",
+                  "shortDescription": {
+                    "text": "not kebab case"
+                  },
+                  "fullDescription": {
+                    "text": "Harnesses use the name as an identifier and as a file name, and refuse spaces, capitals and anything else than `a-z`, `0-9` and `-`.",
+                    "markdown": "Harnesses use the name as an identifier and as a file name, and refuse spaces, capitals and anything else than `a-z`, `0-9` and `-`."
+                  },
+                  "help": {
+                    "text": "Harnesses use the name as an identifier and as a file name, and refuse spaces, capitals and anything else than `a-z`, `0-9` and `-`.",
+                    "markdown": "Harnesses use the name as an identifier and as a file name, and refuse spaces, capitals and anything else than `a-z`, `0-9` and `-`.\n\nBad, `Helper/agent.toml`:\n\n```text\nname = \"Helper\"\ndescription = \"Answers questions\"\n```\n\nBad, `Helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2002",
+                  "name": "NameIsNotDirectory",
+                  "shortDescription": {
+                    "text": "name is not directory"
+                  },
+                  "fullDescription": {
+                    "text": "Some programs call the agent by its directory, others by its `name`; when the two differ the agent has two names.",
+                    "markdown": "Some programs call the agent by its directory, others by its `name`; when the two differ the agent has two names."
+                  },
+                  "help": {
+                    "text": "Some programs call the agent by its directory, others by its `name`; when the two differ the agent has two names.",
+                    "markdown": "Some programs call the agent by its directory, others by its `name`; when the two differ the agent has two names.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"assistant\"\ndescription = \"Answers questions\"\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG2003",
+                  "name": "TrailingPeriod",
+                  "shortDescription": {
+                    "text": "trailing period"
+                  },
+                  "fullDescription": {
+                    "text": "The format's descriptions end without a full stop; renderers add one of their own, and two would follow each other.",
+                    "markdown": "The format's descriptions end without a full stop; renderers add one of their own, and two would follow each other."
+                  },
+                  "help": {
+                    "text": "The format's descriptions end without a full stop; renderers add one of their own, and two would follow each other.",
+                    "markdown": "The format's descriptions end without a full stop; renderers add one of their own, and two would follow each other.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions.\"\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG2004",
+                  "name": "EmptyDescription",
+                  "shortDescription": {
+                    "text": "empty description"
+                  },
+                  "fullDescription": {
+                    "text": "The description is required because an agent is picked by it; an empty one says nothing.",
+                    "markdown": "The description is required because an agent is picked by it; an empty one says nothing."
+                  },
+                  "help": {
+                    "text": "The description is required because an agent is picked by it; an empty one says nothing.",
+                    "markdown": "The description is required because an agent is picked by it; an empty one says nothing.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"\"\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2005",
+                  "name": "MissingPrompt",
+                  "shortDescription": {
+                    "text": "missing prompt"
+                  },
+                  "fullDescription": {
+                    "text": "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the agent has no instructions.",
+                    "markdown": "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the agent has no instructions."
+                  },
+                  "help": {
+                    "text": "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the agent has no instructions.",
+                    "markdown": "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the agent has no instructions.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2006",
+                  "name": "EmptyPrompt",
+                  "shortDescription": {
+                    "text": "empty prompt"
+                  },
+                  "fullDescription": {
+                    "text": "An agent whose `system-prompt.md` holds no text has no instructions.",
+                    "markdown": "An agent whose `system-prompt.md` holds no text has no instructions."
+                  },
+                  "help": {
+                    "text": "An agent whose `system-prompt.md` holds no text has no instructions.",
+                    "markdown": "An agent whose `system-prompt.md` holds no text has no instructions.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\n\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2007",
+                  "name": "Datetime",
+                  "shortDescription": {
+                    "text": "datetime"
+                  },
+                  "fullDescription": {
+                    "text": "Not every program that reads this format knows the dates and times of TOML, and one that does not refuses the whole file.",
+                    "markdown": "Not every program that reads this format knows the dates and times of TOML, and one that does not refuses the whole file."
+                  },
+                  "help": {
+                    "text": "Not every program that reads this format knows the dates and times of TOML, and one that does not refuses the whole file.",
+                    "markdown": "Not every program that reads this format knows the dates and times of TOML, and one that does not refuses the whole file.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nx-created = 2026-04-13\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nx-created = \"2026-04-13\"\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2008",
+                  "name": "MissingContext",
+                  "shortDescription": {
+                    "text": "missing context"
+                  },
+                  "fullDescription": {
+                    "text": "A context file that is not there cannot be put into the context, so the agent would work without what its author counts on.",
+                    "markdown": "A context file that is not there cannot be put into the context, so the agent would work without what its author counts on."
+                  },
+                  "help": {
+                    "text": "A context file that is not there cannot be put into the context, so the agent would work without what its author counts on.",
+                    "markdown": "A context file that is not there cannot be put into the context, so the agent would work without what its author counts on.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\ncontext = [\"profile.md\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\ncontext = [\"profile.md\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/profile.md`:\n\n```text\nPrefers short answers.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2009",
+                  "name": "MissingRuleFile",
+                  "shortDescription": {
+                    "text": "missing rule file"
+                  },
+                  "fullDescription": {
+                    "text": "An entry of `rules` is the file `rules/<entry>.md` of the workspace; if it is not there the agent would work without that rule.",
+                    "markdown": "An entry of `rules` is the file `rules/<entry>.md` of the workspace; if it is not there the agent would work without that rule."
+                  },
+                  "help": {
+                    "text": "An entry of `rules` is the file `rules/<entry>.md` of the workspace; if it is not there the agent would work without that rule.",
+                    "markdown": "An entry of `rules` is the file `rules/<entry>.md` of the workspace; if it is not there the agent would work without that rule.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nrules = [\"languages/nix\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nrules = [\"languages/nix\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `rules/languages/nix.md`:\n\n```text\nUse flakes.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2010",
+                  "name": "OutsideWorkspace",
+                  "shortDescription": {
+                    "text": "outside workspace"
+                  },
+                  "fullDescription": {
+                    "text": "A file outside the workspace is another one on every machine, and could be anything that the user can read; an agent does not pull it into its context.",
+                    "markdown": "A file outside the workspace is another one on every machine, and could be anything that the user can read; an agent does not pull it into its context."
+                  },
+                  "help": {
+                    "text": "A file outside the workspace is another one on every machine, and could be anything that the user can read; an agent does not pull it into its context.",
+                    "markdown": "A file outside the workspace is another one on every machine, and could be anything that the user can read; an agent does not pull it into its context.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\ncontext = [\"../../profile.md\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\ncontext = [\"profile.md\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/profile.md`:\n\n```text\nPrefers short answers.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2011",
+                  "name": "MissingSkill",
+                  "shortDescription": {
+                    "text": "missing skill"
+                  },
+                  "fullDescription": {
+                    "text": "A skill that is neither with the agent nor in the workspace is only there if the harness brings it; a misspelt one is never loaded.",
+                    "markdown": "A skill that is neither with the agent nor in the workspace is only there if the harness brings it; a misspelt one is never loaded."
+                  },
+                  "help": {
+                    "text": "A skill that is neither with the agent nor in the workspace is only there if the harness brings it; a misspelt one is never loaded.",
+                    "markdown": "A skill that is neither with the agent nor in the workspace is only there if the harness brings it; a misspelt one is never loaded.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nskills = [\"git-master\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\nskills = [\"git-master\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `skills/git-master/SKILL.md`:\n\n```text\n---\nname: git-master\ndescription: Works with Git\n---\nCommit often.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG2012",
+                  "name": "MalformedRule",
+                  "shortDescription": {
+                    "text": "malformed rule"
+                  },
+                  "fullDescription": {
+                    "text": "A rule is `pattern:action`, split at its last colon. One that lacks a part is not guessed at: the agent would be allowed something else than its author meant.",
+                    "markdown": "A rule is `pattern:action`, split at its last colon. One that lacks a part is not guessed at: the agent would be allowed something else than its author meant."
+                  },
+                  "help": {
+                    "text": "A rule is `pattern:action`, split at its last colon. One that lacks a part is not guessed at: the agent would be allowed something else than its author meant.",
+                    "markdown": "A rule is `pattern:action`, split at its last colon. One that lacks a part is not guessed at: the agent would be allowed something else than its author meant.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:deny\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2013",
+                  "name": "UnknownAction",
+                  "shortDescription": {
+                    "text": "unknown action"
+                  },
+                  "fullDescription": {
+                    "text": "The action of a rule is `allow`, `ask` or `deny`, in lower case. Another word is refused, because not understood means not allowed.",
+                    "markdown": "The action of a rule is `allow`, `ask` or `deny`, in lower case. Another word is refused, because not understood means not allowed."
+                  },
+                  "help": {
+                    "text": "The action of a rule is `allow`, `ask` or `deny`, in lower case. Another word is refused, because not understood means not allowed.",
+                    "markdown": "The action of a rule is `allow`, `ask` or `deny`, in lower case. Another word is refused, because not understood means not allowed.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:block\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:deny\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                },
+                {
+                  "id": "AG2014",
+                  "name": "ShadowedRule",
+                  "shortDescription": {
+                    "text": "shadowed rule"
+                  },
+                  "fullDescription": {
+                    "text": "The first rule that matches decides. A rule after a wider one never does, so a `deny` that was meant as an exception has no effect. Lists written for harnesses in which the last match wins have to be turned around.",
+                    "markdown": "The first rule that matches decides. A rule after a wider one never does, so a `deny` that was meant as an exception has no effect. Lists written for harnesses in which the last match wins have to be turned around."
+                  },
+                  "help": {
+                    "text": "The first rule that matches decides. A rule after a wider one never does, so a `deny` that was meant as an exception has no effect. Lists written for harnesses in which the last match wins have to be turned around.",
+                    "markdown": "The first rule that matches decides. A rule after a wider one never does, so a `deny` that was meant as an exception has no effect. Lists written for harnesses in which the last match wins have to be turned around.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:ask\", \"git push origin main:deny\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push origin main:deny\", \"git push *:ask\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG2015",
+                  "name": "DuplicateRule",
+                  "shortDescription": {
+                    "text": "duplicate rule"
+                  },
+                  "fullDescription": {
+                    "text": "A rule that was written already has no effect; perhaps another one was meant.",
+                    "markdown": "A rule that was written already has no effect; perhaps another one was meant."
+                  },
+                  "help": {
+                    "text": "A rule that was written already has no effect; perhaps another one was meant.",
+                    "markdown": "A rule that was written already has no effect; perhaps another one was meant.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git log *:allow\", \"git log *:allow\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git log *:allow\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG2016",
+                  "name": "ContradictingRules",
+                  "shortDescription": {
+                    "text": "contradicting rules"
+                  },
+                  "fullDescription": {
+                    "text": "The same pattern has two answers. Here the first one holds, in harnesses in which the last match wins the other one.",
+                    "markdown": "The same pattern has two answers. Here the first one holds, in harnesses in which the last match wins the other one."
+                  },
+                  "help": {
+                    "text": "The same pattern has two answers. Here the first one holds, in harnesses in which the last match wins the other one.",
+                    "markdown": "The same pattern has two answers. Here the first one holds, in harnesses in which the last match wins the other one.\n\nBad, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:ask\", \"git push *:deny\"]\n```\n\nBad, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n\nGood, `helper/agent.toml`:\n\n```text\nname = \"helper\"\ndescription = \"Answers questions\"\n\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push *:deny\"]\n```\n\nGood, `helper/system-prompt.md`:\n\n```text\nYou answer questions.\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
                   "id": "AG3001",
                   "name": "VersionNotSemver",
                   "shortDescription": {
@@ -1461,7 +2290,7 @@ fn code_scanning_reads_findings() {
           ]
         }
       ]
-    }(no line end)
+    }
     --- exit 1
     "#);
 }
@@ -1493,7 +2322,18 @@ fn warnings_fail_only_when_denied() {
     checked 1 agent: 1 warning
     --- exit 0
     "#);
-    insta::assert_snapshot!(test.run("check --deny-warnings"), @"");
+    insta::assert_snapshot!(test.run("check --deny-warnings"), @r#"
+    $ agentry check --deny-warnings
+    --- stdout
+    warning[AG0101]: the manifest has no field `team`
+     --> warned.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 1 agent: 1 warning
+    --- exit 1
+    "#);
 }
 
 #[test]
@@ -1508,7 +2348,15 @@ fn a_path_that_is_not_there() {
     --- exit 2
     "#);
     // What can be checked is checked all the same, and the worse exit code wins.
-    insta::assert_snapshot!(test.run("check --format github broken.agent nowhere"), @"");
+    insta::assert_snapshot!(test.run("check --format github broken.agent nowhere"), @r#"
+    $ agentry check --format github broken.agent nowhere
+    --- stdout
+    ::warning file=broken.agent,line=4,col=1,endLine=4,endColumn=5,title=AG0101 unknown-field::the manifest has no field `team`
+    ::error file=broken.agent,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
 }
 
 #[test]
@@ -1534,10 +2382,18 @@ fn a_directory_without_agents() {
     no agents found
     --- stderr
     note: no agent found in `docs`
+      = help: agents are `*.agent` and `*.agent.md` files, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
     --- exit 0
     "#);
     let test = test.file("helper.agent", HELPER);
-    insta::assert_snapshot!(test.run("check docs helper.agent"), @"");
+    insta::assert_snapshot!(test.run("check docs helper.agent"), @r#"
+    $ agentry check docs helper.agent
+    --- stdout
+    checked 1 agent: all good
+    --- stderr
+    note: no agent found in `docs`
+    --- exit 0
+    "#);
 }
 
 #[test]
@@ -1568,7 +2424,14 @@ fn a_file_read_as_another_format() {
     ::error file=notes.txt,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
     --- exit 1
     "#);
-    insta::assert_snapshot!(test.run("check notes.txt --as manifst"), @"");
+    insta::assert_snapshot!(test.run("check notes.txt --as manifst"), @r#"
+    $ agentry check notes.txt --as manifst
+    --- stderr
+    error: invalid value 'manifst' for '--as <FORMAT>': did you mean `manifest`?
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
 }
 
 #[test]
@@ -1592,9 +2455,8 @@ fn two_agents_of_one_name() {
 
 #[test]
 fn findings_are_hidden_where_a_reason_is_given() {
-    let allowed = format!(
-        "{HELPER}# agentry: allow(unknown-field) read by our own tooling\nteam: support\n"
-    );
+    let allowed =
+        format!("{HELPER}# agentry: allow(unknown-field) read by our own tooling\nteam: support\n");
     let test = Test::new().file("helper.agent", allowed);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
@@ -1604,10 +2466,42 @@ fn findings_are_hidden_where_a_reason_is_given() {
     "#);
     let unexplained = format!("{HELPER}# agentry: allow(unknown-field)\nteam: support\n");
     let test = Test::new().file("helper.agent", unexplained);
-    insta::assert_snapshot!(test.run("check"), @"");
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0007]: this suppression gives no reason
+     --> helper.agent:4:3
+      |
+    4 | # agentry: allow(unknown-field)
+      |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: say why after the closing parenthesis
+
+    warning[AG0101]: the manifest has no field `team`
+     --> helper.agent:5:1
+      |
+    5 | team: support
+      | ^^^^
+
+    checked 1 agent: 2 warnings
+    --- exit 0
+    "#);
     let unknown = format!("{HELPER}# agentry: allow(unknwon-field) read by us\n");
     let test = Test::new().file("helper.agent", unknown);
-    insta::assert_snapshot!(test.run("check"), @"");
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0007]: there is no rule `unknwon-field`
+     --> helper.agent:4:3
+      |
+    4 | # agentry: allow(unknwon-field) read by us
+      |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: `agentry rules` lists them all
+
+    checked 1 agent: 1 warning
+    --- exit 0
+    "#);
 }
 
 #[test]
