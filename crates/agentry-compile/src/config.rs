@@ -130,11 +130,13 @@ impl Config {
             Err(ReadError::Missing) => {}
             Err(error) => {
                 let source = config.sources.add(&file, "");
-                let message = format!("the configuration cannot be read: {error:?}");
+                let message = format!("the configuration cannot be read: {error}");
                 findings.add(&crate::rules::UNREADABLE, Span::start_of(source.id), message);
             }
         }
         config.diagnostics = findings.into_sorted();
+        // `check --fix` mends agents only, and should not be recommended for anything else.
+        config.diagnostics.iter_mut().for_each(|found| found.fix = None);
         config
     }
 

@@ -138,6 +138,10 @@ impl Search<'_> {
         let mut failed = Vec::new();
         self.world.walk(root, &mut |walked| match walked {
             Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
+            Walked::Unnamed(path) if by_name(path).is_some() && !(self.exclude)(path) => {
+                failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
+            }
+            Walked::Unnamed(_) => {}
             Walked::File(path) if (self.exclude)(path) => {}
             Walked::File(path) => collect(path, &mut directories, &mut single),
         });

@@ -90,6 +90,7 @@ fn line(data: &Data) -> String {
     let first = lines.next().unwrap_or("");
     match lines.count() {
         0 => first.to_owned(),
+        1 => format!("{first} (+1 line)"),
         more => format!("{first} (+{more} lines)"),
     }
 }

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
 
+use crate::output::said;
+
 /// The files of this machine, seen from the current directory.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
@@ -71,7 +73,7 @@ impl World for Disk {
                     Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
                     None => {
                         let shown = entry.path().to_string_lossy();
-                        visit(Walked::Failed(&shown, "the name is not UTF-8".to_owned()));
+                        visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
                     }
                 },
             }
@@ -135,7 +137,7 @@ fn refusal(error: &io::Error) -> ReadError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
         io::ErrorKind::PermissionDenied => ReadError::Refused("permission denied".to_owned()),
-        _ => ReadError::Refused(error.to_string().to_lowercase()),
+        _ => ReadError::Refused(said(error)),
     }
 }
 

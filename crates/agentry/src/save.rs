@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::output::Failure;
+use crate::output::{Failure, said};
 
 /// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
 pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -59,10 +59,7 @@ pub(crate) fn create(
             fs::File::create_new(&path)?.write_all(text.as_bytes())
         };
         write().map_err(|error| {
-            Failure::new(format!(
-                "`{path}` cannot be written: {}",
-                error.to_string().to_lowercase()
-            ))
+            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
         })?;
     }
     Ok(())

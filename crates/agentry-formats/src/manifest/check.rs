@@ -6,7 +6,7 @@ use std::hash::Hash;
 use agentry_model::{Agent, Auth, AuthStrategy, McpServer, Transport};
 use agentry_policy::{Filesystem, Network, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
-use agentry_text::{Findings, Fix, Rule, Span, Spanned};
+use agentry_text::{Findings, Fix, Node, Rule, Severity, Span, Spanned};
 
 use super::hash::is_manifest_name;
 use super::load::Loaded;
@@ -18,7 +18,7 @@ use super::rules::{
     SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
     UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
 };
-use crate::Package;
+use crate::{Package, mcp};
 
 /// Reports a main file that is no manifest to other tools.
 pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut Findings) {
@@ -27,6 +27,17 @@ pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut F
         findings
             .add(&MANIFEST_FILE_NAME, Span::start_of(loaded.source.id), message)
             .hint("name it `NAME.agent`, or `agent.yaml` in a directory of its own");
+    }
+}
+
+/// Reports a `base` that is there but empty, which the reference takes for none.
+pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
+    let base = root.as_map().and_then(|map| map.get("base"));
+    if let Some(base) = base.filter(|base| base.as_str() == Some("")) {
+        findings
+            .add(&UNUSABLE_REFERENCE, base.span, "`base` is empty")
+            .hint("remove it, or say where the base is")
+            .severity = Severity::Warning;
     }
 }
 
@@ -198,6 +209,13 @@ fn tools(agent: &Agent, findings: &mut Findings) {
     for server in servers() {
         if let Some((span, message, hint)) = transport(server) {
             findings.add(&SERVER_TRANSPORT, span, message).hint(hint);
+        }
+        for (key, text) in server.env.iter().chain(&server.headers) {
+            if mcp::looks_secret(key, text) && !text.starts_with("env.") {
+                findings
+                    .add(&mcp::LITERAL_SECRET, text.span, format!("the value of `{key}` looks like a secret"))
+                    .hint("name a variable instead: `env.NAME`");
+            }
         }
     }
 }

@@ -244,7 +244,7 @@ pub static MCP_SERVER: Table = Table::new(
         ),
         Field::optional(
             "timeout",
-            Kind::Int(1, i64::MAX),
+            Kind::Int(1, 86_400),
             "How long a call may take, in seconds (Agentry's own addition).",
         ),
     ],

@@ -242,9 +242,9 @@ fn inline_texts(instructions: &Instructions) -> MapBuilder {
     out
 }
 
-/// Text of several lines ends with a line break, so that it is written as a plain block.
+/// Text that ends with a line break, so that it is written as a block of lines.
 fn prose(text: &str) -> Data {
-    if text.contains('\n') { Data::str(format!("{}\n", text.trim_end())) } else { Data::str(text) }
+    Data::str(format!("{}\n", text.trim_end()))
 }
 
 pub(super) fn text(field: &Field<String>) -> Option<Data> {

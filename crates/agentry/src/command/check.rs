@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::args::Check;
 use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, remark};
+use crate::output::{Exit, Failure, Outcome, complain, remark, said};
 use crate::progress::Progress;
 use crate::save;
 
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
             match save::replace(path, bytes) {
                 Ok(()) => {}
                 Err(error) => {
-                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")))
+                    complain(&Failure::new(format!("`{path}` cannot be written: {}", said(&error))))
                 }
             }
         }
@@ -161,8 +161,9 @@ impl<'a> Run<'a> {
 
     fn write_baseline(&self) -> Result<(), Failure> {
         let path = self.baseline_path.clone().unwrap_or_else(|| "agentry-baseline.json".to_owned());
-        save::replace(&path, self.report.baseline.to_text().as_bytes())
-            .map_err(|error| Failure::new(format!("`{path}` cannot be written: {error}")))?;
+        save::replace(&path, self.report.baseline.to_text().as_bytes()).map_err(|error| {
+            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+        })?;
         remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
         if self.args.baseline.is_none() && self.config.baseline.is_none() {
             remark(&format!(
@@ -206,11 +207,8 @@ fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
 
 fn read_baseline(path: &str) -> Result<Baseline, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!(
-            "the baseline `{path}` cannot be read: {}",
-            error.to_string().to_lowercase()
-        ))
-        .hint("make one with `--write-baseline`")
+        Failure::new(format!("the baseline `{path}` cannot be read: {}", said(&error)))
+            .hint("make one with `--write-baseline`")
     })?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
 }

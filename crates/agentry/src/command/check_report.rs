@@ -1,5 +1,7 @@
 //! The four ways in which `check` reports, finding by finding.
 
+use std::io;
+
 use agentry_compile::text::report::{Summary, github, human, json, sarif};
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{Baseline, Config, Found, registry};
@@ -75,7 +77,7 @@ impl<'a> Report<'a> {
     fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
         match self.format {
             ReportFormat::Human => {
-                print(&format!("{}\n", human::render(diagnostic, sources, style())))
+                print(&format!("{}\n", human::render(diagnostic, sources, style(&io::stdout()))))
             }
             ReportFormat::Github => print(&format!("{}\n", github::line(diagnostic, sources))),
             ReportFormat::Json => self.findings.push(json::diagnostic(diagnostic, sources)),
@@ -87,11 +89,13 @@ impl<'a> Report<'a> {
     pub(crate) fn finish(&mut self) -> Summary {
         match self.format {
             ReportFormat::Human if self.recording => {}
+            // Why nothing was found is said elsewhere.
+            ReportFormat::Human if self.summary == Summary::default() && self.known == 0 => {}
             ReportFormat::Human => {
-                let known = if self.known == 0 {
-                    String::new()
-                } else {
-                    format!(" ({} in the baseline)", self.known)
+                let known = match self.known {
+                    0 => String::new(),
+                    1 => " (1 known finding in the baseline)".to_owned(),
+                    known => format!(" ({known} known findings in the baseline)"),
                 };
                 print(&format!("{}{known}\n", self.summary));
             }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     {
         let message =
             format!("`{}` cannot be written as {}: {}", found.path, args.to, defect.message);
-        return Err(Failure::new(message).hint_opt(defect.hint.clone()));
+        return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
     }
     let refused = args.strict && !converted.losses.is_empty();
     if !refused && !args.dry_run {

@@ -1,6 +1,7 @@
 //! `agentry rules`: what is looked for, and why.
 
 use agentry_compile::text::near::did_you_mean;
+use agentry_compile::text::report::visible;
 use agentry_compile::text::{Example, Rule};
 use agentry_compile::{registry, rule};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
 pub(crate) fn run(args: &Rules) -> Outcome {
     let rules = match &args.rule {
         None => registry().to_vec(),
-        Some(name) => vec![rule(name).ok_or_else(|| unknown(name))?],
+        Some(name) => vec![named(name).ok_or_else(|| unknown(name))?],
     };
     match (args.format, &args.rule) {
         (ResultFormat::Json, _) => {
@@ -28,6 +29,11 @@ pub(crate) fn run(args: &Rules) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// The rule of a name or code, in any case.
+fn named(name: &str) -> Option<&'static Rule> {
+    rule(name).or_else(|| rule(&name.to_uppercase())).or_else(|| rule(&name.to_lowercase()))
+}
+
 fn unknown(name: &str) -> Failure {
     let near = did_you_mean(name, registry().iter().map(|rule| rule.name));
     Failure::new(format!("there is no rule `{name}`"))
@@ -40,6 +46,7 @@ fn value(rule: &Rule) -> Value {
 
 fn explain(rule: &Rule) -> String {
     let Rule { code, name, severity, why, bad, good } = rule;
+    let why = wrapped(why, 80);
     format!(
         "{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
         shown(bad),
@@ -49,12 +56,27 @@ fn explain(rule: &Rule) -> String {
 
 fn shown(example: &Example) -> String {
     let file = |(path, text): &(&str, &str)| {
-        let lines: Vec<_> = text.lines().map(|line| format!("    {line}")).collect();
-        format!("  {path}\n{}\n", lines.join("\n"))
+        let lines: Vec<_> = text.lines().map(|line| format!("    {}", visible(line))).collect();
+        format!("  {path}\n{}\n", lines.join("\n").trim_end())
     };
     match example {
         Example::File(path, text) => file(&(*path, *text)),
         Example::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
         Example::Made(what, _) => format!("  {what}\n"),
     }
+}
+
+/// A text in lines of at most `width` characters, broken between words.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.extend([" ", word]);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
