@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentry_model::Format;
 use agentry_text::{Diagnostic, Sources, Span, limits};
 
-use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name};
+use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
 use crate::files::{join, split};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, Walked, World};
@@ -194,7 +194,7 @@ impl Search<'_> {
     /// so that the reader says what is wrong with it.
     fn is_agent(&mut self, path: &str, format: Format, beside: Beside) -> bool {
         if matches!(format, Format::AgentDir)
-            || (format == Format::Manifest && path.ends_with(".agent"))
+            || (format == Format::Manifest && is_manifest_file(path))
         {
             return format == Format::Manifest || beside.agent_dir;
         }

@@ -67,14 +67,25 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     };
     let agent = (info(found.format).read)(&mut package, &mut findings);
     let mut sources = std::mem::take(&mut files.sources);
-    if sources.iter().next().is_none() && findings.is_empty() {
+    if sources.iter().next().is_none() {
         let source = sources.add(&found.path, "");
-        let message = "the file disappeared while it was read";
-        findings.add(&UNREADABLE, Span::start_of(source.id), message);
+        findings = at_path(findings, Span::start_of(source.id));
     }
     let compiled =
         Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
     (compiled, findings)
+}
+
+/// The findings about an agent of which nothing could be read: they are all about its path.
+fn at_path(findings: Findings, span: Span) -> Findings {
+    let mut out = Findings::default();
+    for found in findings.into_sorted() {
+        out.push(Diagnostic { span, ..found });
+    }
+    if out.is_empty() {
+        out.add(&UNREADABLE, span, "there is nothing to read: a link that leads nowhere?");
+    }
+    out
 }
 
 /// The bare name of a directory; empty when only the file system knows it.

@@ -63,6 +63,7 @@ pub(crate) enum ResultFormat {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Check {
     /// Files and directories to look at
     #[arg(default_value = ".")]

@@ -32,7 +32,7 @@ fn a_baseline_is_written() {
     insta::assert_snapshot!(test.run("check --baseline agentry-baseline.json"), @r#"
     $ agentry check --baseline agentry-baseline.json
     --- stdout
-    checked 2 agents: all good (3 in the baseline)
+    checked 2 agents: all good (3 known findings in the baseline)
     --- exit 0
     "#);
 }
@@ -60,7 +60,7 @@ fn known_findings_do_not_fail_and_new_ones_do() {
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    checked 1 agent: all good (2 in the baseline)
+    checked 1 agent: all good (2 known findings in the baseline)
     --- exit 0
     "#);
     // Moving text around makes nothing new.
@@ -99,7 +99,7 @@ fn a_baseline_that_cannot_be_used() {
     insta::assert_snapshot!(test.run("check --baseline known.json"), @r#"
     $ agentry check --baseline known.json
     --- stderr
-    error: the baseline `known.json` cannot be read: no such file or directory (os error 2)
+    error: the baseline `known.json` cannot be read: no such file or directory
       = help: make one with `--write-baseline`
     --- exit 2
     "#);

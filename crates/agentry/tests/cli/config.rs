@@ -83,7 +83,6 @@ fn a_configuration_with_mistakes() {
       | ^^^^^^^
       |
       = help: did you mean `severity`?
-      = help: fix: rename to `severity` (--fix-unsafe)
 
     error[AG0021]: there is no rule `unknwon-field`
      --> agentry.toml:6:1
@@ -131,11 +130,8 @@ fn a_configuration_that_is_a_directory() {
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    error[AG0001]: the configuration cannot be read: NotAFile
+    error[AG0001]: the configuration cannot be read: it is not a file
      --> agentry.toml:1:1
-      |
-    1 |
-      | ^
 
     checked 1 agent: 1 error
     --- exit 1

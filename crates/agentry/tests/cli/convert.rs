@@ -24,18 +24,45 @@ fn every_format_to_every_other() {
                 test.run(&format!("convert {path} --to {to} -o {out} --format json")).exits(0);
             let report = ran.json();
             let kind = |loss: &serde_json::Value| {
-                let text = |key: &str| loss[key].as_str().unwrap_or("?").to_owned();
-                format!("{} {}", text("kind"), text("field"))
+                let part = |key: &str| loss[key].as_str().unwrap_or("?").to_owned();
+                format!("{} {}", part("kind"), part("field"))
             };
             let lost: Vec<_> =
                 report["losses"].as_array().expect("a list").iter().map(kind).collect();
-            losses += &format!("{from} to {to}: {}\n", lost.join(", "));
+            let lost = if lost.is_empty() { "nothing".to_owned() } else { lost.join(", ") };
+            losses += &format!("{from} to {to}: {lost}\n");
             let check = test.run(&format!("check {out} --format json"));
             assert_eq!(check.json()["summary"]["errors"], 0, "{from} to {to}: {check}");
             assert_eq!(check.json()["agents"][0]["format"], *to, "{from} to {to}");
         }
     }
-    insta::assert_snapshot!(losses, @"");
+    insta::assert_snapshot!(losses, @r#"
+    agent-md to agent-md: 
+    agent-md to agent-toml: changed abilities, dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
+    agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, dropped status
+    agent-md to agentfs: narrowed abilities, dropped category, dropped status
+    agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
+    agent-toml to agent-md: dropped max_turns, dropped mode, narrowed permissions, dropped tags
+    agent-toml to agent-toml: 
+    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
+    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
+    agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
+    manifest to agent-md: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, narrowed trust
+    manifest to agent-toml: dropped budget, dropped model, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
+    manifest to manifest: 
+    manifest to agentfs: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped skills, dropped tags, narrowed trust
+    manifest to agent-dir: dropped budget, dropped description, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, changed trust, dropped version
+    agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
+    agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
+    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level
+    agentfs to agentfs: 
+    agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
+    agent-dir to agent-md: dropped max_turns, dropped schedules
+    agent-dir to agent-toml: changed description, dropped schedules
+    agent-dir to manifest: dropped schedules
+    agent-dir to agentfs: dropped max_turns
+    agent-dir to agent-dir:
+    "#);
 }
 
 /// What a format says of itself comes back as it was.
@@ -65,16 +92,14 @@ fn losses_are_listed() {
     --- stdout
     wrote reviewer/agent.toml
     wrote reviewer/system-prompt.md
-    wrote reviewer/rules.md
-    wrote reviewer/traits.md
     lost in agent-toml:
       budget    dropped  a block of 3 has no place in the result
       model     dropped  a block of 2 has no place in the result
       on_error  dropped  `"ask"` has no place in the result
       role      dropped  `"careful-reviewer"` has no place in the result
-      rules     changed  moved to `rules.md`, which `context` names
+      rules     changed  moved to the end of the prompt, under `## Rules`
       system    changed  was missing; a sentence was made up
-      traits    changed  moved to `traits.md`, which `context` names
+      traits    changed  moved to the end of the prompt, under `## Traits`
       trust     changed  written as `permissions`
       version   dropped  `"0.1.0"` has no place in the result
     --- exit 0
@@ -86,7 +111,6 @@ fn losses_are_listed() {
     max_turns = 30
 
     skills = ["file-read", "git"]
-    context = ["rules.md", "traits.md"]
 
     [permissions.bash]
     intent = "allow"
@@ -106,7 +130,21 @@ fn losses_are_listed() {
     [permissions.external_directory]
     intent = "deny"
     "#);
-    insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"You are reviewer: Reviews the changes of a Git branch and reports what should be mended before it is merged."#);
+    insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"
+    You are reviewer: Reviews the changes of a Git branch and reports what should be mended before it is merged.
+
+    ## Traits
+
+    - never-guess
+    - flag-uncertainty
+    - be-concise
+
+    ## Rules
+
+    - Point to file and line for every finding
+    - Say what is wrong, why it matters and how to mend it
+    - Never change a file
+    "#);
 }
 
 #[test]
@@ -214,14 +252,14 @@ fn a_target_that_cannot_be_written() {
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o taken/helper"), @r#"
     $ agentry convert helper.agent --to agent-toml -o taken/helper
     --- stderr
-    error: `taken/helper/agent.toml` cannot be written: not a directory (os error 20)
+    error: `taken/helper/agent.toml` cannot be written: not a directory
     --- exit 2
     "#);
     let test = test.file("dir/x", "");
     insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o dir --force"), @r#"
     $ agentry convert helper.agent --to agent-md -o dir --force
     --- stderr
-    error: `dir` cannot be written: is a directory (os error 21)
+    error: `dir` cannot be written: is a directory
     --- exit 2
     "#);
 }
@@ -242,7 +280,7 @@ fn an_agent_with_errors() {
 
     error: `broken.agent` has errors
       = help: `agentry check` shows all findings
-    --- exit 2
+    --- exit 1
     "#);
     assert!(!test.has("out"));
 }

@@ -25,7 +25,6 @@ fn the_report_says_what_can_be_mended() {
     1 | name = "Helper"
       |        ^^^^^^^^
       |
-      = help: write `helper`
       = help: fix: write `helper` (--fix-unsafe)
 
     warning[AG2003]: the description ends with a full stop
@@ -34,7 +33,6 @@ fn the_report_says_what_can_be_mended() {
     2 | description = "Answers questions."
       |               ^^^^^^^^^^^^^^^^^^^^
       |
-      = help: remove the full stop
       = help: fix: remove the full stop (--fix)
 
     warning[AG0101]: `agent.toml` has no field `team`
@@ -60,7 +58,6 @@ fn safe_fixes() {
     1 | name = "Helper"
       |        ^^^^^^^^
       |
-      = help: write `helper`
       = help: fix: write `helper` (--fix-unsafe)
 
     warning[AG0101]: `agent.toml` has no field `team`
@@ -110,9 +107,9 @@ fn a_second_run_changes_nothing() {
     for flag in ["--fix", "--fix-unsafe"] {
         let test = helper();
         test.run(&format!("check {flag}"));
-        let (text, time) = (test.read("helper/agent.toml"), modified(&test));
+        let (before, time) = (test.read("helper/agent.toml"), modified(&test));
         let ran = test.run(&format!("check {flag}"));
-        assert_eq!(test.read("helper/agent.toml"), text, "{ran}");
+        assert_eq!(test.read("helper/agent.toml"), before, "{ran}");
         assert_eq!(modified(&test), time, "{flag}: written without need");
         assert!(!ran.stderr.contains("fixed"), "{ran}");
     }
@@ -145,7 +142,6 @@ fn a_file_that_is_not_utf8_is_left_alone() {
     2 | description = "Answers caf� questions."
       |               ^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: remove the full stop
       = help: fix: remove the full stop (--fix)
 
     error[AG0003]: the byte 0xE9 is not UTF-8
@@ -212,9 +208,6 @@ mod unix {
         --- stdout
         error[AG0004]: this link leads out of the agent's directory
          --> helper/agent.toml:1:1
-          |
-        1 |
-          | ^
           |
           = help: copy the file to where the link is
 

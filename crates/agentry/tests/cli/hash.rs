@@ -99,12 +99,6 @@ fn a_manifest_that_is_refused() {
     insta::assert_snapshot!(test.run("hash broken.agent"), @r#"
     $ agentry hash broken.agent
     --- stderr
-    warning[AG0101]: the manifest has no field `team`
-     --> broken.agent:4:1
-      |
-    4 | team: support
-      | ^^^^
-
     error[AG0104]: `filesystem` cannot be `readwrite`
      --> broken.agent:5:21
       |
@@ -129,12 +123,6 @@ fn a_manifest_that_is_refused() {
       }
     ]
     --- stderr
-    warning[AG0101]: the manifest has no field `team`
-     --> broken.agent:4:1
-      |
-    4 | team: support
-      | ^^^^
-
     error[AG0104]: `filesystem` cannot be `readwrite`
      --> broken.agent:5:21
       |
@@ -172,7 +160,7 @@ fn nothing_to_digest() {
     $ agentry hash .
     --- stderr
     error: no agent found in `.`
-      = help: agents are `*.agent` and `*.agent.md` files, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
     --- exit 2
     "#);
 }

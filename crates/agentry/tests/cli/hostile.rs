@@ -43,9 +43,6 @@ fn a_huge_file_is_not_read() {
     error[AG0002]: the file has 104857600 bytes; at most 1048576 are read
      --> helper.agent:1:1
       |
-    1 |
-      | ^
-      |
       = help: move data out of the definition
 
     checked 1 agent: 1 error
@@ -65,7 +62,8 @@ fn deep_and_wide_files() {
     for (name, text) in [("deep", deep), ("bomb", bomb), ("line", line)] {
         let test = Test::new().file("x.agent", text);
         let start = Instant::now();
-        let ran = test.run("check").exits(1);
+        let ran = test.run("check");
+        assert!(matches!(ran.code, Some(0 | 1)), "{name}: {:?}", ran.code);
         assert!(start.elapsed() < LONG, "{name}: {:?}", start.elapsed());
         assert!(ran.stdout.len() < 20_000, "{name}: {}", ran.stdout.len());
         assert_eq!(ran.stderr, "", "{name}");
@@ -74,8 +72,8 @@ fn deep_and_wide_files() {
 
 #[test]
 fn hidden_characters_in_a_file_are_spelt_out() {
-    let text = "name: \"a\u{1b}[2J\u{202e}b\"\ndescription: x\u{9b}31m\nsoul: s\n";
-    let test = Test::new().file("x.agent", text);
+    let agent = "name: \"a\u{1b}[2J\u{202e}b\"\ndescription: x\u{9b}31m\nsoul: s\n";
+    let test = Test::new().file("x.agent", agent);
     for format in ["human", "json", "sarif", "github"] {
         let ran = test.run(&format!("check --format {format}"));
         assert_clean(&ran.stdout, format);
@@ -156,11 +154,8 @@ mod unix {
         insta::assert_snapshot!(test.run("check"), @r#"
         $ agentry check
         --- stdout
-        error[AG0001]: this cannot be looked into: the name is not UTF-8
-         --> ./caf�.agent:1:1
-          |
-        1 |
-          | ^
+        error[AG0001]: this cannot be looked into: its name is not UTF-8
+         --> caf�.agent:1:1
 
         checked 0 agents: 1 error
         --- exit 1
@@ -186,14 +181,8 @@ mod unix {
         insta::assert_snapshot!(test.run("check"), @r#"
         $ agentry check
         --- stdout
-        error[AG0001]: this cannot be looked into: the name is not UTF-8
-         --> ./caf�.txt:1:1
-          |
-        1 |
-          | ^
-
-        checked 1 agent: 1 error
-        --- exit 1
+        checked 1 agent: all good
+        --- exit 0
         "#);
     }
 
@@ -205,22 +194,16 @@ mod unix {
             std::fs::set_permissions(test.path(path), shut).expect("a file of ours");
         }
         if std::fs::read(test.path("helper.agent")).is_ok() {
-            let _ = writeln_skipped();
+            let _ = say_skipped();
         } else {
             insta::assert_snapshot!(test.run("check"), @r#"
             $ agentry check
             --- stdout
             error[AG0001]: this cannot be looked into: permission denied
              --> shut:1:1
-              |
-            1 |
-              | ^
 
             error[AG0001]: the file cannot be read: permission denied
              --> helper.agent:1:1
-              |
-            1 |
-              | ^
 
             checked 1 agent: 2 errors
             --- exit 1
@@ -231,7 +214,7 @@ mod unix {
     }
 
     /// Says that a test could not be done: to this user every file is open.
-    fn writeln_skipped() -> std::io::Result<()> {
+    fn say_skipped() -> std::io::Result<()> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "SKIPPED: this user may read every file")
     }
@@ -247,21 +230,16 @@ mod unix {
         insta::assert_snapshot!(test.run("check"), @r#"
         $ agentry check
         --- stdout
-        error[AG0001]: the file cannot be read: too many levels of symbolic links (os error 40)
+        error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> a.agent:1:1
-          |
-        1 |
-          | ^
 
-        error[AG0001]: the file cannot be read: too many levels of symbolic links (os error 40)
+        error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> b.agent:1:1
-          |
-        1 |
-          | ^
 
         error[AG3004]: there is no `gone.agent`
-         |
-         = help: a manifest is a file `NAME.agent`, or a directory with `agent.yaml`
+         --> gone.agent:1:1
+          |
+          = help: a manifest is a file `NAME.agent`, or a directory with `agent.yaml`
 
         checked 4 agents: 3 errors
         --- exit 1
@@ -269,19 +247,14 @@ mod unix {
         insta::assert_snapshot!(test.run("check a.agent"), @r#"
         $ agentry check a.agent
         --- stdout
-        error[AG0001]: the file cannot be read: too many levels of symbolic links (os error 40)
+        error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> a.agent:1:1
-          |
-        1 |
-          | ^
 
         checked 1 agent: 1 error
         --- exit 1
         "#);
         insta::assert_snapshot!(test.run("check gone.agent"), @r#"
         $ agentry check gone.agent
-        --- stdout
-        no agents found
         --- stderr
         error: `gone.agent` does not exist
         --- exit 2
@@ -299,9 +272,6 @@ mod unix {
         error[AG0004]: this link leads out of the agent's directory
          --> helper/SOUL.md:1:1
           |
-        1 |
-          | ^
-          |
           = help: copy the file to where the link is
 
         checked 1 agent: 1 error
@@ -314,17 +284,14 @@ mod unix {
         error[AG0004]: this link leads out of the agent's directory
          --> helper/SOUL.md:1:1
           |
-        1 |
-          | ^
-          |
           = help: copy the file to where the link is
 
         error: `helper` has errors
           = help: `agentry check` shows all findings
-        --- exit 2
+        --- exit 1
         "#);
         test.run("hash helper").exits(1);
-        test.run("convert helper --to agent-toml -o out").exits(2);
+        test.run("convert helper --to agent-toml -o out").exits(1);
         assert!(!test.has("out"));
     }
 
@@ -357,24 +324,15 @@ mod unix {
         error[AG0001]: this is not a file
          --> helper/SOUL.md:1:1
           |
-        1 |
-          | ^
-          |
           = help: put a text file in its place
 
         error[AG0001]: this is not a file
          --> x.agent:1:1
           |
-        1 |
-          | ^
-          |
           = help: put a text file in its place
 
         error[AG0001]: this is not a file
          --> y.agent:1:1
-          |
-        1 |
-          | ^
           |
           = help: put a text file in its place
 
@@ -386,9 +344,6 @@ mod unix {
         --- stdout
         error[AG0001]: this is not a file
          --> x.agent:1:1
-          |
-        1 |
-          | ^
           |
           = help: put a text file in its place
 

@@ -30,7 +30,9 @@ fn one_rule() {
     --- stdout
     unknown-field (AG0101, warning)
 
-    A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.
+    A key that the format does not have is ignored by every reader, so a misspelt
+    field silently does nothing. Keys that start with `x-` are extensions and never
+    reported.
 
     This breaks it:
 
@@ -50,7 +52,8 @@ fn one_rule() {
     --- stdout
     not-utf8 (AG0003, error)
 
-    Definitions are UTF-8 text. Bytes in another encoding would be read as other characters by other programs.
+    Definitions are UTF-8 text. Bytes in another encoding would be read as other
+    characters by other programs.
 
     This breaks it:
 
@@ -105,10 +108,23 @@ fn no_such_rule() {
     "#);
     insta::assert_snapshot!(Test::new().run("rules ag0003"), @r#"
     $ agentry rules ag0003
-    --- stderr
-    error: there is no rule `ag0003`
-      = help: `agentry rules` lists them all
-    --- exit 2
+    --- stdout
+    not-utf8 (AG0003, error)
+
+    Definitions are UTF-8 text. Bytes in another encoding would be read as other
+    characters by other programs.
+
+    This breaks it:
+
+      a manifest with the byte 0xE9, which is `é` in Latin-1
+
+    Use instead:
+
+      helper.agent
+        name: helper
+        description: Answers questions
+        soul: You answer questions.
+    --- exit 0
     "#);
     insta::assert_snapshot!(Test::new().run("rules zzzzzzzzzzzzzz"), @r#"
     $ agentry rules zzzzzzzzzzzzzz

@@ -77,9 +77,6 @@ fn two_formats_in_one_directory() {
     error[AG0006]: this directory has `agent.toml` and `agent.yaml`: it could be any of them
      --> helper:1:1
       |
-    1 |
-      | ^
-      |
       = help: keep one, or say which with `--as`
 
     checked 0 agents: 1 error
@@ -91,9 +88,6 @@ fn two_formats_in_one_directory() {
     error[AG0006]: this directory has `agent.toml` and `agent.yaml`: it could be any of them
      --> helper:1:1
       |
-    1 |
-      | ^
-      |
       = help: keep one, or say which with `--as`
 
     checked 0 agents: 1 error
@@ -102,8 +96,9 @@ fn two_formats_in_one_directory() {
     insta::assert_snapshot!(test.run("show helper"), @r#"
     $ agentry show helper
     --- stderr
-    error: helper:1:1: error[AG0006]: this directory has `agent.toml` and `agent.yaml`: it could be any of them
-    --- exit 2
+    error: `helper`: this directory has `agent.toml` and `agent.yaml`: it could be any of them
+      = help: keep one, or say which with `--as`
+    --- exit 1
     "#);
     insta::assert_snapshot!(test.run("check helper --as manifest"), @r#"
     $ agentry check helper --as manifest
@@ -118,8 +113,8 @@ fn two_formats_in_one_directory() {
 fn two_thousand_broken_agents() {
     let mut test = Test::new();
     for number in 0..2000 {
-        let text = BROKEN.replace("broken", &format!("broken-{number}"));
-        test = test.file(format!("agents/{}/{number}.agent", number % 40), text);
+        let agent = BROKEN.replace("broken", &format!("broken-{number}"));
+        test = test.file(format!("agents/{}/{number}.agent", number % 40), agent);
     }
     let ran = test.run("check --format json");
     assert_eq!(found(&ran).len(), 2000);

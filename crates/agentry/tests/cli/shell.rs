@@ -55,7 +55,7 @@ fn manual_pages() {
     insta::assert_snapshot!(test.run("man -o taken"), @r#"
     $ agentry man -o taken
     --- stderr
-    error: file exists (os error 17)
+    error: `taken` cannot be written: file exists
     --- exit 2
     "#);
 }

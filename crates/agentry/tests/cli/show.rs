@@ -26,31 +26,31 @@ fn every_value_and_where_it_comes_from() {
     --- stdout
     reviewer.agent (manifest)
 
-    name                reviewer                             reviewer.agent:1
-    description         Reviews changes                      reviewer.agent:2
-    version             0.1.0                                default
-    role                careful-reviewer                     reviewer.agent:6
-    rules               - Point to file and line (+1 lines)  reviewer.agent:8
-    traits[0]           be-concise                           reviewer.agent:5
-    traits[1]           kind                                 reviewer.agent:5
-    model.capability    reasoning-mid                        default
-    model.context       full                                 default
-    auth.strategy       auto                                 default
-    temperature         0.5                                  default
-    max_turns           20                                   default
-    on_error            ask                                  default
-    budget.trace        false                                default
-    budget.step_limit   50                                   default
-    budget.on_exceed    abort                                default
-    trust.filesystem    read-only                            reviewer.agent:7
-    trust.network       none                                 default
-    trust.exec          none                                 default
-    skills[0].name      git                                  reviewer.agent:3
-    skills[1].name      web                                  reviewer.agent:3
-    skills[1].optional  true                                 reviewer.agent:3
-    memory.working      session                              default
-    memory.long_term    none                                 default
-    memory.shared       false                                default
+    name                reviewer                            reviewer.agent:1
+    description         Reviews changes                     reviewer.agent:2
+    version             0.1.0                               default
+    role                careful-reviewer                    reviewer.agent:6
+    rules               - Point to file and line (+1 line)  reviewer.agent:8
+    traits[0]           be-concise                          reviewer.agent:5
+    traits[1]           kind                                reviewer.agent:5
+    model.capability    reasoning-mid                       default
+    model.context       full                                default
+    auth.strategy       auto                                default
+    temperature         0.5                                 default
+    max_turns           20                                  default
+    on_error            ask                                 default
+    budget.trace        false                               default
+    budget.step_limit   50                                  default
+    budget.on_exceed    abort                               default
+    trust.filesystem    read-only                           reviewer.agent:7
+    trust.network       none                                default
+    trust.exec          none                                default
+    skills[0].name      git                                 reviewer.agent:3
+    skills[1].name      web                                 reviewer.agent:3
+    skills[1].optional  true                                reviewer.agent:3
+    memory.working      session                             default
+    memory.long_term    none                                default
+    memory.shared       false                               default
     --- exit 0
     "#);
 }
@@ -62,16 +62,16 @@ fn only_what_was_declared() {
     --- stdout
     reviewer.agent (manifest)
 
-    name                reviewer                             reviewer.agent:1
-    description         Reviews changes                      reviewer.agent:2
-    role                careful-reviewer                     reviewer.agent:6
-    rules               - Point to file and line (+1 lines)  reviewer.agent:8
-    traits[0]           be-concise                           reviewer.agent:5
-    traits[1]           kind                                 reviewer.agent:5
-    trust.filesystem    read-only                            reviewer.agent:7
-    skills[0].name      git                                  reviewer.agent:3
-    skills[1].name      web                                  reviewer.agent:3
-    skills[1].optional  true                                 reviewer.agent:3
+    name                reviewer                            reviewer.agent:1
+    description         Reviews changes                     reviewer.agent:2
+    role                careful-reviewer                    reviewer.agent:6
+    rules               - Point to file and line (+1 line)  reviewer.agent:8
+    traits[0]           be-concise                          reviewer.agent:5
+    traits[1]           kind                                reviewer.agent:5
+    trust.filesystem    read-only                           reviewer.agent:7
+    skills[0].name      git                                 reviewer.agent:3
+    skills[1].name      web                                 reviewer.agent:3
+    skills[1].optional  true                                reviewer.agent:3
     --- exit 0
     "#);
 }
@@ -231,7 +231,7 @@ fn an_agent_with_errors() {
 
     error: `broken.agent` has errors
       = help: `agentry check` shows all findings
-    --- exit 2
+    --- exit 1
     "#);
 }
 
@@ -256,7 +256,7 @@ fn not_exactly_one_agent() {
     $ agentry show empty
     --- stderr
     error: no agent found in `empty`
-      = help: agents are `*.agent` and `*.agent.md` files, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
     --- exit 2
     "#);
     insta::assert_snapshot!(test.run("show empty/notes.txt"), @r#"
