@@ -1,13 +1,12 @@
 //! Known findings that do not count, so that an old repository can adopt `check` and only new
 //! findings fail.
 //!
-//! A finding is known by its rule, its file and its message, not by its line: moving text around
-//! makes nothing new.
+//! A finding is known by its rule, its file (as seen from the root of the workspace) and its message,
+//! not by its line: moving text around makes nothing new.
 
 use std::collections::BTreeMap;
 
 use agentry_text::Diagnostic;
-use agentry_text::Sources;
 use serde_json::{Value, json};
 
 /// How often each known finding occurs.
@@ -42,14 +41,17 @@ impl Baseline {
             .ok_or_else(|| "a finding lacks path, code or message".to_owned())
     }
 
-    /// Adds a finding to what is known.
-    pub fn add(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
-        *self.known.entry(key(diagnostic, sources)).or_default() += 1;
+    /// Adds a finding in the file `path` to what is known.
+    pub fn add(&mut self, path: &str, diagnostic: &Diagnostic) {
+        *self.known.entry(key(path, diagnostic)).or_default() += 1;
     }
 
-    /// Whether a finding is known; each is known as often as it was recorded.
-    pub fn take(&mut self, diagnostic: &Diagnostic, sources: &Sources) -> bool {
-        match self.known.get_mut(&key(diagnostic, sources)) {
+    /// Whether a finding in the file `path` is known; each is known as often as it was recorded.
+    pub fn take(&mut self, path: &str, diagnostic: &Diagnostic) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        match self.known.get_mut(&key(path, diagnostic)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true
@@ -77,7 +79,6 @@ impl Baseline {
     }
 }
 
-fn key(diagnostic: &Diagnostic, sources: &Sources) -> (String, String, String) {
-    let path = sources.path(diagnostic.span).trim_start_matches("./").to_owned();
-    (path, diagnostic.rule.code.to_owned(), diagnostic.message.clone())
+fn key(path: &str, diagnostic: &Diagnostic) -> (String, String, String) {
+    (path.to_owned(), diagnostic.rule.code.to_owned(), diagnostic.message.clone())
 }

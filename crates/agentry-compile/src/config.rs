@@ -12,6 +12,7 @@ use agentry_text::{
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::files::join;
+use crate::memory_world::normal;
 use crate::registry::rule;
 use crate::world::{ReadError, World};
 
@@ -107,6 +108,8 @@ pub struct Config {
     pub severity: BTreeMap<&'static str, SeverityOverride>,
     /// The baseline, relative to the root.
     pub baseline: Option<String>,
+    /// The root and the current directory, from the root of the file system.
+    places: (String, String),
     exclude: GlobSet,
     /// What is wrong with the file itself.
     pub diagnostics: Vec<Diagnostic>,
@@ -117,7 +120,9 @@ pub struct Config {
 impl Config {
     /// Reads the configuration of the workspace that `path` belongs to.
     pub fn read(world: &dyn World, path: &str) -> Self {
-        let mut config = Self { root: world.workspace(path), ..Self::default() };
+        let root = world.workspace(path);
+        let places = (world.absolute(&root), world.absolute(""));
+        let mut config = Self { root, places, ..Self::default() };
         let file = join(&config.root, FILE);
         let mut findings = Findings::default();
         match world.read(&config.root, &file, limits::FILE_BYTES) {
@@ -125,11 +130,13 @@ impl Config {
             Err(ReadError::Missing) => {}
             Err(error) => {
                 let source = config.sources.add(&file, "");
-                let message = format!("the configuration cannot be read: {error:?}");
+                let message = format!("the configuration cannot be read: {error}");
                 findings.add(&crate::rules::UNREADABLE, Span::start_of(source.id), message);
             }
         }
         config.diagnostics = findings.into_sorted();
+        // `check --fix` mends agents only, and should not be recommended for anything else.
+        config.diagnostics.iter_mut().for_each(|found| found.fix = None);
         config
     }
 
@@ -194,8 +201,19 @@ impl Config {
         if self.exclude.is_empty() {
             return false;
         }
-        let below = path.strip_prefix(&self.root).map_or(path, |rest| rest.trim_start_matches('/'));
-        self.exclude.is_match(below.trim_start_matches("./"))
+        self.exclude.is_match(self.from_root(path))
+    }
+
+    /// `path` as seen from the root of the workspace, wherever the program was started; as it is
+    /// when it does not lie below.
+    pub fn from_root(&self, path: &str) -> String {
+        let (root, here) = &self.places;
+        let full = if path.starts_with('/') { path.to_owned() } else { format!("{here}/{path}") };
+        let (Some(root), Some(full)) = (normal(root), normal(&full)) else {
+            return path.to_owned();
+        };
+        let root = if root.is_empty() { root } else { format!("{root}/") };
+        full.strip_prefix(&root).unwrap_or(path).to_owned()
     }
 
     /// Gives findings the severities of this workspace.

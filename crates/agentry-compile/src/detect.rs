@@ -43,7 +43,13 @@ pub(crate) fn by_name(path: &str) -> Option<Format> {
     if name.ends_with(".agent.md") && name.len() > ".agent.md".len() {
         return Some(Format::AgentMd);
     }
-    (name.ends_with(".agent") && name.len() > ".agent".len()).then_some(Format::Manifest)
+    (is_manifest_file(name) && name.len() > ".agent".len()).then_some(Format::Manifest)
+}
+
+/// Whether a path is that of a manifest in one file. Upper case is another ending.
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "the format says `.agent`")]
+pub(crate) fn is_manifest_file(path: &str) -> bool {
+    path.ends_with(".agent")
 }
 
 /// Whether a file that is an agent by its name is one by its content too.
@@ -51,7 +57,7 @@ pub(crate) fn by_content(path: &str, format: Format, source: &Source, beside: Be
     match format {
         Format::AgentMd => !is_copilot(path, source),
         Format::AgentToml => beside.prompt || is_agent_toml(source),
-        Format::Manifest => path.ends_with(".agent") || is_manifest(source),
+        Format::Manifest => is_manifest_file(path) || is_manifest(source),
         Format::AgentFs => is_agentfs(source, beside.persona),
         Format::AgentDir => beside.agent_dir,
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentry_model::Format;
 use agentry_text::{Diagnostic, Sources, Span, limits};
 
-use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name};
+use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
 use crate::files::{join, split};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, Walked, World};
@@ -149,6 +149,10 @@ impl Search<'_> {
         let mut failed = Vec::new();
         self.world.walk(root, &mut |walked| match walked {
             Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
+            Walked::Unnamed(path) if by_name(path).is_some() && !(self.exclude)(path) => {
+                failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
+            }
+            Walked::Unnamed(_) => {}
             Walked::File(path) if (self.exclude)(path) => {}
             Walked::File(path) => collect(path, &mut directories, &mut single),
         });
@@ -201,7 +205,7 @@ impl Search<'_> {
     /// so that the reader says what is wrong with it.
     fn is_agent(&mut self, path: &str, format: Format, beside: Beside) -> bool {
         if matches!(format, Format::AgentDir)
-            || (format == Format::Manifest && path.ends_with(".agent"))
+            || (format == Format::Manifest && is_manifest_file(path))
         {
             return format == Format::Manifest || beside.agent_dir;
         }

@@ -39,18 +39,18 @@ pub fn fix(world: &dyn World, found: &Found, config: &Config, mode: FixMode) -> 
     let mut compiled = check(&overlay, found, config);
     let mut count = 0;
     for _ in 0..ROUNDS {
-        let (files, fixes) = round(&overlay, &compiled, mode);
-        if fixes == 0 {
+        let (changed, applied) = round(&overlay, &compiled, mode);
+        if applied == 0 {
             break;
         }
         let before = overlay.files.clone();
-        overlay.files.extend(files);
+        overlay.files.extend(changed);
         let after = check(&overlay, found, config);
         if errors(&after) > errors(&compiled) {
             overlay.files = before;
             break;
         }
-        count += fixes;
+        count += applied;
         compiled = after;
     }
     Fixed { files: overlay.files.into_iter().collect(), count, compiled }

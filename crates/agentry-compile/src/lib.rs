@@ -23,6 +23,7 @@ mod pipeline;
 mod prompt;
 mod registry;
 mod rules;
+mod schema;
 mod show;
 mod suppress;
 mod world;
@@ -37,6 +38,7 @@ pub use new::new_agent;
 pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
+pub use schema::schema;
 pub use show::{Row, convertible, declared, resolved, rows};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};
 

@@ -45,30 +45,48 @@ pub fn declared(agent: &Agent) -> Data {
 /// Every value of `agent`, in the order of the model.
 pub fn rows(agent: &Agent, sources: &Sources) -> Vec<Row> {
     let mut out = Vec::new();
-    walk(String::new(), &tree::tree(agent), sources, &mut out);
+    walk(String::new(), &tree::tree(agent), None, &mut |field, node, span| {
+        out.push(Row { field, value: line(&node.to_data()), origin: origin(span, sources) });
+    });
     out
 }
 
-fn walk(field: String, node: &Node, sources: &Sources, out: &mut Vec<Row>) {
+/// Visits the values below `node`. What has no place of its own (the name of a skill) is where the
+/// list item is that it belongs to.
+fn walk(
+    field: String,
+    node: &Node,
+    item: Option<Span>,
+    visit: &mut dyn FnMut(String, &Node, Span),
+) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for entry in &map.entries {
                 let key = &entry.key.text;
                 let name = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
-                walk(name, &entry.value, sources, out);
+                walk(name, &entry.value, item, visit);
             }
         }
         Value::List(items) if !items.is_empty() => {
             for (at, item) in items.iter().enumerate() {
-                walk(format!("{field}[{at}]"), item, sources, out);
+                walk(format!("{field}[{at}]"), item, place(item), visit);
             }
         }
-        _ => out.push(Row {
-            field,
-            value: line(&node.to_data()),
-            origin: origin(node.span, sources),
-        }),
+        _ => {
+            let built_in = node.span.file == FileId::BUILT_IN;
+            let span = item.filter(|_| built_in).unwrap_or(node.span);
+            visit(field, node, span);
+        }
     }
+}
+
+/// Where a list item was written: its own place, or that of the first of its values that has one.
+fn place(item: &Node) -> Option<Span> {
+    if item.span.file != FileId::BUILT_IN {
+        return Some(item.span);
+    }
+    let values = item.as_map()?.entries.iter().map(|entry| entry.value.span);
+    values.into_iter().find(|span| span.file != FileId::BUILT_IN)
 }
 
 fn origin(span: Span, sources: &Sources) -> String {
@@ -85,6 +103,7 @@ fn line(data: &Data) -> String {
     let first = lines.next().unwrap_or("");
     match lines.count() {
         0 => first.to_owned(),
+        1 => format!("{first} (+1 line)"),
         more => format!("{first} (+{more} lines)"),
     }
 }

@@ -1,6 +1,8 @@
 //! The one door to files. Paths are text with `/` between their parts, relative to the current
 //! directory or absolute, as the user named them.
 
+use std::fmt;
+
 /// Everything that the pipeline asks of the outside.
 pub trait World: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
@@ -30,6 +32,8 @@ pub trait World: Sync {
 pub enum Walked<'a> {
     /// A file, or a link to one.
     File(&'a str),
+    /// A file whose name is not UTF-8, and the name as far as it can be shown.
+    Unnamed(&'a str),
     /// Something that could not be looked into: its path and why.
     Failed(&'a str, String),
 }
@@ -69,4 +73,16 @@ pub enum ReadError {
     Escapes,
     /// The system refused, in its words.
     Refused(String),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is none"),
+            Self::NotAFile => f.write_str("it is not a file"),
+            Self::TooLarge(size) => write!(f, "it has {size} bytes, which is too large"),
+            Self::Escapes => f.write_str("a link leads out of its directory"),
+            Self::Refused(why) => f.write_str(why),
+        }
+    }
 }

@@ -63,6 +63,7 @@ pub(crate) enum ResultFormat {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Check {
     /// Files and directories to look at
     #[arg(default_value = ".")]
@@ -131,7 +132,7 @@ pub(crate) struct Convert {
     /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) to: Format,
-    /// The file or directory to write
+    /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
     /// Write nothing if anything would be lost

@@ -10,6 +10,8 @@ pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod show;
 
+use std::io::{self, Write as _};
+
 use agentry_compile::model::Format;
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::human;
@@ -18,6 +20,10 @@ use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, 
 use crate::disk::Disk;
 use crate::output::{Failure, style};
 
+/// What a search takes for an agent, for those who wonder why it found none.
+const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
+    `agent.yaml`, `agent.json` or `instructions.md`";
+
 /// Finds the agents at `paths`; a path that is none is an error.
 fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
     let found = discover(disk, paths, format, &|_| false);
@@ -25,10 +31,12 @@ fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Fou
         return Err(failure);
     }
     if let Some(diagnostic) = found.diagnostics.first() {
-        return Err(Failure::new(human::line(diagnostic, &found.sources)));
+        let path = found.sources.path(diagnostic.span);
+        let failure = Failure::new(format!("`{path}`: {}", diagnostic.message));
+        return Err(failure.hint_opt(diagnostic.hint.clone()).finding());
     }
     match found.empty.first() {
-        Some(path) => Err(Failure::new(format!("no agent found in `{path}`"))),
+        Some(path) => Err(Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
         None => Ok(found.agents),
     }
 }
@@ -65,16 +73,18 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
     if !compiled.has_errors() {
         return Ok(compiled);
     }
-    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
-    {
-        eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
-    }
+    show_errors(&compiled);
     Err(Failure::new(format!("`{}` has errors", found.path))
-        .hint("`agentry check` shows all findings"))
+        .hint("`agentry check` shows all findings")
+        .finding())
 }
 
-/// Prints text that was made safe for a terminal already.
-fn eprint_raw(text: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "{text}");
+/// Prints the errors of an agent to standard error.
+fn show_errors(compiled: &Compiled) {
+    let mut stderr = io::stderr();
+    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
+    {
+        let text = human::render(diagnostic, &compiled.sources, style(&stderr));
+        let _ = writeln!(stderr, "{text}");
+    }
 }

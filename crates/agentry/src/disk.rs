@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
 
+use crate::output::said;
+
 /// The files of this machine, seen from the current directory.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
@@ -71,7 +73,7 @@ impl World for Disk {
                     Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
                     None => {
                         let shown = entry.path().to_string_lossy();
-                        visit(Walked::Failed(&shown, "the name is not UTF-8".to_owned()));
+                        visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
                     }
                 },
             }
@@ -135,7 +137,7 @@ fn refusal(error: &io::Error) -> ReadError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
         io::ErrorKind::PermissionDenied => ReadError::Refused("permission denied".to_owned()),
-        _ => ReadError::Refused(error.to_string().to_lowercase()),
+        _ => ReadError::Refused(said(error)),
     }
 }
 
@@ -167,6 +169,12 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
 /// The nearest directory at or above `path` with `agentry.toml`, else with `.git`, else the current
 /// directory. Above the current directory its name is absolute.
 fn find_workspace(path: &str) -> String {
+    if Path::new(path).components().any(|part| part == Component::ParentDir)
+        && let Some(real) =
+            fs::canonicalize(path).ok().and_then(|real| real.into_os_string().into_string().ok())
+    {
+        return find_workspace(&real);
+    }
     let mut above: Vec<PathBuf> = Path::new(path).ancestors().map(Path::to_path_buf).collect();
     if !Path::new(path).is_absolute() {
         let current = std::env::current_dir().unwrap_or_default();

@@ -12,7 +12,6 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::args::{Args, Command};
-use crate::output::Exit;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output::complain(&failure);
-            Exit::Usage.into()
+            failure.exit.into()
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What is printed, and how the program ends.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
-use agentry_compile::text::report::{human::Style, visible};
+use agentry_compile::text::report::{human::Style, json, visible};
+use serde_json::Value;
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +34,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) hint: Option<String>,
+    /// How the program ends.
+    pub(crate) exit: Exit,
 }
 
 /// What a command gives back.
@@ -40,25 +43,28 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: message.into(), hint: None, exit: Exit::Usage }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
-}
 
-impl Failure {
+    /// The failure is what was found in an agent, not how the program was called.
+    pub(crate) fn finding(self) -> Self {
+        Self { exit: Exit::Findings, ..self }
+    }
+
     pub(crate) fn hint_opt(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::new(error.to_string().to_lowercase())
-    }
+/// What the system says went wrong, without its number.
+pub(crate) fn said(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Prints to standard output. A reader that went away ends the program quietly.
@@ -68,6 +74,11 @@ pub(crate) fn print(text: &str) {
         #[expect(clippy::exit, reason = "nobody reads any more; there is nothing left to do")]
         std::process::exit(0);
     }
+}
+
+/// Prints a JSON document to standard output.
+pub(crate) fn print_json(value: &Value) {
+    print(&format!("{}\n", json::text(value)));
 }
 
 /// Prints a line to standard error.
@@ -83,10 +94,11 @@ pub(crate) fn complain(failure: &Failure) {
     }
 }
 
-/// Colours only on a terminal, and not where `NO_COLOR` is set.
-pub(crate) fn style() -> Style {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style { color: io::stdout().is_terminal() && !plain, ..Style::default() }
+/// How findings look on `stream`: coloured only on a terminal, and not where `NO_COLOR` is set.
+pub(crate) fn style(stream: &impl IsTerminal) -> Style {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let plain = set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Style { color: stream.is_terminal() && !plain, ..Style::default() }
 }
 
 /// Rows as aligned columns, the last one not padded.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::output::Failure;
+use crate::output::{Failure, said};
 
 /// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
 pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -21,13 +21,31 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether files that are there already are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replace {
+    /// Never.
+    Never,
+    /// Not yet, but `--force` would.
+    Refuse,
+    /// They are.
+    Force,
+}
+
 /// Writes new files below `dir`; refuses, before anything is written, to replace one that is there.
-pub(crate) fn create(dir: &str, files: &[(String, String)], force: bool) -> Result<(), Failure> {
+pub(crate) fn create(
+    dir: &str,
+    files: &[(String, String)],
+    replace_mode: Replace,
+) -> Result<(), Failure> {
     let full = |path: &String| if dir.is_empty() { path.clone() } else { format!("{dir}/{path}") };
     let taken = files.iter().map(|(path, _)| full(path)).find(|path| Path::new(path).exists());
-    if let Some(path) = taken.filter(|_| !force) {
-        return Err(Failure::new(format!("`{path}` is there already"))
-            .hint("choose another path, or pass `--force`"));
+    if let Some(path) = taken.filter(|_| replace_mode != Replace::Force) {
+        let hint = match replace_mode {
+            Replace::Never => "choose another name, or another directory with `--output`",
+            Replace::Refuse | Replace::Force => "choose another path, or pass `--force`",
+        };
+        return Err(Failure::new(format!("`{path}` is there already")).hint(hint));
     }
     for (path, text) in files {
         let path = full(path);
@@ -35,16 +53,13 @@ pub(crate) fn create(dir: &str, files: &[(String, String)], force: bool) -> Resu
             if let Some(parent) = Path::new(&path).parent() {
                 fs::create_dir_all(parent)?;
             }
-            if force && Path::new(&path).exists() {
+            if replace_mode == Replace::Force && Path::new(&path).exists() {
                 return replace(&path, text.as_bytes());
             }
             fs::File::create_new(&path)?.write_all(text.as_bytes())
         };
         write().map_err(|error| {
-            Failure::new(format!(
-                "`{path}` cannot be written: {}",
-                error.to_string().to_lowercase()
-            ))
+            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
         })?;
     }
     Ok(())

@@ -74,7 +74,9 @@ fn level(severity: Severity) -> Level<'static> {
 
 /// What follows the lines: the hint, and how to have the finding mended.
 fn notes(diagnostic: &Diagnostic) -> Vec<Message<'static>> {
-    let hint = diagnostic.hint.as_deref().map(shown);
+    // A hint that the fix repeats word for word says nothing more.
+    let is_new = |hint: &&str| diagnostic.fix.as_ref().is_none_or(|fix| fix.title != **hint);
+    let hint = diagnostic.hint.as_deref().filter(is_new).map(shown);
     let fix = diagnostic.fix.as_ref().map(|Fix { title, applicability, .. }| {
         let flag = match applicability {
             Applicability::Safe => "--fix",
@@ -125,12 +127,25 @@ impl Writer<'_> {
         let Some(source) = self.sources.get(block.span.file) else {
             return renderer.render(&[block.title.elements(block.notes)]) + "\n";
         };
+        if source.text.is_empty() {
+            return self.write_bare(&renderer, block);
+        }
         let (snippet, last_line) = self.snippet(source, &block);
         let drawn = renderer.render(&[block.title.element(snippet).elements(block.notes)]);
         let mut lines = drawn.lines().map(str::trim_end);
         let title = lines.next().unwrap_or("");
         let mut out = format!("{title}\n{}\n", self.arrow(block.span, last_line));
         lines.for_each(|line| out.extend([line, "\n"]));
+        out
+    }
+
+    /// The finding without lines: its file is empty, or could not be read.
+    fn write_bare(&self, renderer: &Renderer, block: Block<'_>) -> String {
+        let arrow = self.arrow(block.span, 1);
+        let drawn = renderer.render(&[block.title.elements(block.notes)]);
+        let mut lines = drawn.lines();
+        let mut out = format!("{}\n{arrow}\n", lines.next().unwrap_or(""));
+        lines.for_each(|line| out.extend([" ", line, "\n"]));
         out
     }
 

@@ -11,9 +11,9 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::Check;
-use crate::command::failures;
+use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, remark};
+use crate::output::{Exit, Failure, Outcome, complain, remark, said};
 use crate::progress::Progress;
 use crate::save;
 
@@ -40,7 +40,7 @@ struct Run<'a> {
     disk: &'a Disk,
     config: &'a Config,
     baseline_path: Option<String>,
-    report: Report,
+    report: Report<'a>,
     /// What is kept of each agent: workspace, format, name and where it was found.
     seen: Vec<(String, Format, String, Found)>,
     fixed: usize,
@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
             Some(path) if !args.write_baseline => read_baseline(path)?,
             _ => Baseline::default(),
         };
-        let report = Report::new(args.format, known, args.write_baseline);
+        let report = Report::new(config, args.format, known, args.write_baseline);
         Ok(Self { args, disk, config, baseline_path, report, seen: Vec::new(), fixed: 0 })
     }
 
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
             match save::replace(path, bytes) {
                 Ok(()) => {}
                 Err(error) => {
-                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")))
+                    complain(&Failure::new(format!("`{path}` cannot be written: {}", said(&error))))
                 }
             }
         }
@@ -145,6 +145,9 @@ impl<'a> Run<'a> {
         for path in &found.empty {
             remark(&format!("note: no agent found in `{path}`"));
         }
+        if found.agents.is_empty() && !found.empty.is_empty() {
+            remark(&format!("  = help: {LOOKED_FOR}"));
+        }
         if self.fixed > 0 {
             remark(&format!("fixed {}", counted(self.fixed, "finding")));
         }
@@ -158,8 +161,9 @@ impl<'a> Run<'a> {
 
     fn write_baseline(&self) -> Result<(), Failure> {
         let path = self.baseline_path.clone().unwrap_or_else(|| "agentry-baseline.json".to_owned());
-        save::replace(&path, self.report.baseline.to_text().as_bytes())
-            .map_err(|error| Failure::new(format!("`{path}` cannot be written: {error}")))?;
+        save::replace(&path, self.report.baseline.to_text().as_bytes()).map_err(|error| {
+            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+        })?;
         remark(&format!("wrote {} to `{path}`", counted(self.report.recorded, "finding")));
         if self.args.baseline.is_none() && self.config.baseline.is_none() {
             remark(&format!(
@@ -203,11 +207,8 @@ fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
 
 fn read_baseline(path: &str) -> Result<Baseline, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!(
-            "the baseline `{path}` cannot be read: {}",
-            error.to_string().to_lowercase()
-        ))
-        .hint("make one with `--write-baseline`")
+        Failure::new(format!("the baseline `{path}` cannot be read: {}", said(&error)))
+            .hint("make one with `--write-baseline`")
     })?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
 }

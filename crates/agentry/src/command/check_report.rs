@@ -1,15 +1,18 @@
 //! The four ways in which `check` reports, finding by finding.
 
+use std::io;
+
 use agentry_compile::text::report::{Summary, github, human, json, sarif};
 use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Baseline, Found, registry};
+use agentry_compile::{Baseline, Config, Found, registry};
 use serde_json::{Value, json};
 
 use crate::args::ReportFormat;
-use crate::output::{print, style};
+use crate::output::{print, print_json, style};
 
 /// Takes findings as they come and prints them in one of the formats.
-pub(crate) struct Report {
+pub(crate) struct Report<'a> {
+    config: &'a Config,
     format: ReportFormat,
     summary: Summary,
     agents: Vec<Value>,
@@ -25,9 +28,15 @@ pub(crate) struct Report {
     pub(crate) broken: usize,
 }
 
-impl Report {
-    pub(crate) fn new(format: ReportFormat, baseline: Baseline, recording: bool) -> Self {
+impl<'a> Report<'a> {
+    pub(crate) fn new(
+        config: &'a Config,
+        format: ReportFormat,
+        baseline: Baseline,
+        recording: bool,
+    ) -> Self {
         Self {
+            config,
             format,
             summary: Summary::default(),
             agents: Vec::new(),
@@ -52,10 +61,11 @@ impl Report {
 
     pub(crate) fn diagnostics(&mut self, diagnostics: &[Diagnostic], sources: &Sources) {
         for diagnostic in diagnostics {
+            let path = || self.config.from_root(sources.path(diagnostic.span));
             if self.recording {
-                self.baseline.add(diagnostic, sources);
+                self.baseline.add(&path(), diagnostic);
                 self.recorded += 1;
-            } else if self.baseline.take(diagnostic, sources) {
+            } else if self.baseline.take(&path(), diagnostic) {
                 self.known += 1;
             } else {
                 self.summary.count(diagnostic);
@@ -67,7 +77,7 @@ impl Report {
     fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
         match self.format {
             ReportFormat::Human => {
-                print(&format!("{}\n", human::render(diagnostic, sources, style())))
+                print(&format!("{}\n", human::render(diagnostic, sources, style(&io::stdout()))))
             }
             ReportFormat::Github => print(&format!("{}\n", github::line(diagnostic, sources))),
             ReportFormat::Json => self.findings.push(json::diagnostic(diagnostic, sources)),
@@ -79,11 +89,13 @@ impl Report {
     pub(crate) fn finish(&mut self) -> Summary {
         match self.format {
             ReportFormat::Human if self.recording => {}
+            // Why nothing was found is said elsewhere.
+            ReportFormat::Human if self.summary == Summary::default() && self.known == 0 => {}
             ReportFormat::Human => {
-                let known = if self.known == 0 {
-                    String::new()
-                } else {
-                    format!(" ({} in the baseline)", self.known)
+                let known = match self.known {
+                    0 => String::new(),
+                    1 => " (1 known finding in the baseline)".to_owned(),
+                    known => format!(" ({known} known findings in the baseline)"),
                 };
                 print(&format!("{}{known}\n", self.summary));
             }
@@ -94,11 +106,11 @@ impl Report {
                     "diagnostics": std::mem::take(&mut self.findings),
                     "summary": json::summary(&self.summary),
                 });
-                print(&json::text(&value));
+                print_json(&value);
             }
             ReportFormat::Sarif => {
                 let log = std::mem::replace(&mut self.sarif, sarif::Log::new(""));
-                print(&json::text(&log.finish(registry())));
+                print_json(&log.finish(registry()));
             }
         }
         self.summary.clone()

@@ -2,24 +2,34 @@
 
 use std::path::Path;
 
+use agentry_compile::convertible;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
 use agentry_compile::model::{Format, Loss};
 use agentry_compile::policy::Place;
-use agentry_compile::text::report::{json, visible};
+use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
 
 use crate::args::{Convert, ResultFormat};
 use crate::command::{find_one, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, columns, print, remark};
-use crate::save;
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
+use crate::save::{self, Replace};
 
 pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
-    let converted = convert(&compiled.agent, args.to, &target);
+    let converted = convert(&convertible(&compiled, args.to), args.to, &target);
+    if let Some(widened) = &converted.widened {
+        let message = format!(
+            "`{}` cannot be written as {} without widening it: {widened}",
+            found.path, args.to
+        );
+        return Err(Failure::new(message)
+            .hint("choose a format that can say it, such as agent-toml")
+            .finding());
+    }
     if let Some(defect) = converted
         .findings
         .iter()
@@ -27,13 +37,19 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     {
         let message =
             format!("`{}` cannot be written as {}: {}", found.path, args.to, defect.message);
-        return Err(Failure::new(message).hint_opt(defect.hint.clone()));
+        return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
     }
     let refused = args.strict && !converted.losses.is_empty();
     if !refused && !args.dry_run {
         write(args, &target, &converted)?;
     }
     report(args, &target, &converted);
+    if args.to == Format::AgentMd && !target.name.ends_with(".agent.md") {
+        remark(&format!(
+            "note: a search passes over `{}`; its name lacks `.agent.md`",
+            args.output
+        ));
+    }
     if refused {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
@@ -54,11 +70,12 @@ fn target(args: &Convert, dir: String) -> Target {
 }
 
 fn write(args: &Convert, target: &Target, converted: &Converted) -> Result<(), Failure> {
+    let mode = if args.force { Replace::Force } else { Replace::Refuse };
     match target.shape {
-        Shape::Directory => save::create(&args.output, &converted.files, args.force),
+        Shape::Directory => save::create(&args.output, &converted.files, mode),
         Shape::File => {
             let text = converted.files.first().map_or(String::new(), |(_, text)| text.clone());
-            save::create("", &[(args.output.clone(), text)], args.force)
+            save::create("", &[(args.output.clone(), text)], mode)
         }
     }
 }
@@ -72,7 +89,7 @@ fn report(args: &Convert, target: &Target, converted: &Converted) {
     match args.format {
         ResultFormat::Json => {
             let losses: Vec<Value> = converted.losses.iter().map(loss).collect();
-            print(&json::text(&json!({"files": files, "losses": losses})));
+            print_json(&json!({"files": files, "losses": losses}));
         }
         ResultFormat::Human => {
             let verb = if args.dry_run || (args.strict && !converted.losses.is_empty()) {

@@ -1,14 +1,13 @@
 //! `agentry hash`: what an agent is called by its content.
 
-use agentry_compile::text::report::human;
-use agentry_compile::text::report::{json, visible};
+use agentry_compile::text::report::visible;
 use agentry_compile::{Digest, Found, hash, read};
 use serde_json::{Value, json};
 
 use crate::args::{Hash, ResultFormat};
-use crate::command::{eprint_raw, find};
+use crate::command::{find, show_errors};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, style};
+use crate::output::{Exit, Failure, Outcome, complain, print, print_json};
 
 pub(crate) fn run(args: &Hash) -> Outcome {
     let disk = Disk::default();
@@ -17,8 +16,7 @@ pub(crate) fn run(args: &Hash) -> Outcome {
     let (mut exit, mut rows) = (Exit::Done, Vec::new());
     for found in &agents {
         match one(&disk, found, args.full) {
-            Ok((shown, digest)) if args.format == ResultFormat::Human => {
-                let _ = digest;
+            Ok((shown, _)) if args.format == ResultFormat::Human => {
                 let path =
                     if several { format!("  {}", visible(&found.path)) } else { String::new() };
                 print(&format!("{shown}{path}\n"));
@@ -36,7 +34,7 @@ pub(crate) fn run(args: &Hash) -> Outcome {
         }
     }
     if args.format == ResultFormat::Json {
-        print(&json::text(&Value::Array(rows)));
+        print_json(&Value::Array(rows));
     }
     Ok(exit)
 }
@@ -49,9 +47,7 @@ fn one(disk: &Disk, found: &Found, full: bool) -> Result<(String, Digest), Failu
     match digest.short.clone().filter(|_| !full) {
         Some(short) => Ok((short, digest)),
         None if compiled.has_errors() => {
-            for diagnostic in &compiled.diagnostics {
-                eprint_raw(&human::render(diagnostic, &compiled.sources, style()));
-            }
+            show_errors(&compiled);
             Err(Failure::new(format!("`{}` has errors and no digest", found.path)))
         }
         None => Ok((digest.full.clone(), digest)),

@@ -2,33 +2,43 @@
 
 use agentry_compile::model::slug;
 use agentry_compile::new_agent;
+use agentry_compile::text::report::visible;
 
 use crate::args::New;
 use crate::output::{Exit, Failure, Outcome, print};
-use crate::save;
+use crate::save::{self, Replace};
 
 pub(crate) fn run(args: &New) -> Outcome {
-    let good = slug(&args.name);
-    if good != args.name || good.len() > 64 {
-        let failure = Failure::new(format!(
-            "`{}` is not a name: use lower-case letters, digits and single hyphens",
-            args.name
-        ));
-        return Err(if good.is_empty() {
-            failure
-        } else {
-            failure.hint(format!("for example `{good}`"))
-        });
-    }
+    check_name(&args.name)?;
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };
-    save::create(dir, &files, false)?;
+    save::create(dir, &files, Replace::Never)?;
     for (path, _) in &files {
         print(&if dir.is_empty() {
             format!("wrote {path}\n")
         } else {
-            format!("wrote {dir}/{path}\n")
+            format!("wrote {}/{path}\n", visible(dir))
         });
     }
     Ok(Exit::Done)
+}
+
+/// The longest name.
+const LONGEST: usize = 64;
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    let good = slug(name);
+    if name.len() > LONGEST {
+        let count = name.len();
+        return Err(Failure::new(format!(
+            "the name has {count} bytes; at most {LONGEST} are allowed"
+        )));
+    }
+    if !name.is_empty() && good == name {
+        return Ok(());
+    }
+    let message =
+        format!("`{name}` is not a name: use lower-case letters, digits and single hyphens");
+    let near = (!good.is_empty()).then(|| format!("for example `{good}`"));
+    Err(Failure::new(message).hint_opt(near))
 }

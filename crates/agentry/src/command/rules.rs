@@ -1,22 +1,22 @@
 //! `agentry rules`: what is looked for, and why.
 
 use agentry_compile::text::near::did_you_mean;
-use agentry_compile::text::report::json;
+use agentry_compile::text::report::visible;
 use agentry_compile::text::{Example, Rule};
 use agentry_compile::{registry, rule};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Rules};
-use crate::output::{Exit, Failure, Outcome, columns, print};
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
 
 pub(crate) fn run(args: &Rules) -> Outcome {
     let rules = match &args.rule {
         None => registry().to_vec(),
-        Some(name) => vec![rule(name).ok_or_else(|| unknown(name))?],
+        Some(name) => vec![named(name).ok_or_else(|| unknown(name))?],
     };
     match (args.format, &args.rule) {
         (ResultFormat::Json, _) => {
-            print(&json::text(&Value::Array(rules.iter().map(|rule| value(rule)).collect())))
+            print_json(&Value::Array(rules.iter().map(|rule| value(rule)).collect()));
         }
         (ResultFormat::Human, None) => {
             let row = |rule: &&Rule| {
@@ -27,6 +27,11 @@ pub(crate) fn run(args: &Rules) -> Outcome {
         (ResultFormat::Human, Some(_)) => rules.iter().for_each(|rule| print(&explain(rule))),
     }
     Ok(Exit::Done)
+}
+
+/// The rule of a name or code, in any case.
+fn named(name: &str) -> Option<&'static Rule> {
+    rule(name).or_else(|| rule(&name.to_uppercase())).or_else(|| rule(&name.to_lowercase()))
 }
 
 fn unknown(name: &str) -> Failure {
@@ -41,6 +46,7 @@ fn value(rule: &Rule) -> Value {
 
 fn explain(rule: &Rule) -> String {
     let Rule { code, name, severity, why, bad, good } = rule;
+    let why = wrapped(why, 80);
     format!(
         "{name} ({code}, {severity})\n\n{why}\n\nThis breaks it:\n\n{}\nUse instead:\n\n{}",
         shown(bad),
@@ -50,12 +56,27 @@ fn explain(rule: &Rule) -> String {
 
 fn shown(example: &Example) -> String {
     let file = |(path, text): &(&str, &str)| {
-        let lines: Vec<_> = text.lines().map(|line| format!("    {line}")).collect();
-        format!("  {path}\n{}\n", lines.join("\n"))
+        let lines: Vec<_> = text.lines().map(|line| format!("    {}", visible(line))).collect();
+        format!("  {path}\n{}\n", lines.join("\n").trim_end())
     };
     match example {
         Example::File(path, text) => file(&(*path, *text)),
         Example::Files(files) => files.iter().map(file).collect::<Vec<_>>().join("\n"),
         Example::Made(what, _) => format!("  {what}\n"),
     }
+}
+
+/// A text in lines of at most `width` characters, broken between words.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.extend([" ", word]);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }

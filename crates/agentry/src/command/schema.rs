@@ -1,23 +1,23 @@
 //! `agentry schema`: what an editor needs to help with a definition.
 
 use agentry_compile::formats::info;
-use agentry_compile::text::report::json;
-use agentry_compile::text::schema::json_schema;
+use agentry_compile::schema;
 
 use crate::args::Schema;
-use crate::output::{Exit, Failure, Outcome, print};
+use crate::output::{Exit, Failure, Outcome, print_json};
 
 pub(crate) fn run(args: &Schema) -> Outcome {
     let info = info(args.format);
     let wanted = args.document.as_deref();
     let document =
         info.documents.iter().find(|(name, _)| wanted.is_none_or(|wanted| wanted == *name));
-    let Some((name, table)) = document else {
+    let Some((name, _)) = document else {
         let names: Vec<_> = info.documents.iter().map(|(name, _)| format!("`{name}`")).collect();
         let message = format!("{} has no document `{}`", args.format, wanted.unwrap_or(""));
         return Err(Failure::new(message).hint(format!("its documents are {}", names.join(", "))));
     };
-    let id = format!("urn:agentry:{}:{name}", args.format);
-    print(&json::text(&json_schema(table, &id, &format!("{} ({})", info.title, name))));
+    if let Some(schema) = schema(args.format, name) {
+        print_json(&schema);
+    }
     Ok(Exit::Done)
 }

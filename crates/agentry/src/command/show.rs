@@ -1,13 +1,13 @@
 //! `agentry show`: an agent as it is understood.
 
-use agentry_compile::text::report::{json, visible};
+use agentry_compile::text::report::visible;
 use agentry_compile::{declared, prompt, resolved, rows};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Show};
 use crate::command::{find_one, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print};
+use crate::output::{Exit, Outcome, columns, print, print_json};
 
 pub(crate) fn run(args: &Show) -> Outcome {
     let disk = Disk::default();
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Show) -> Outcome {
     }
     let agent = if args.declared { compiled.agent.clone() } else { resolved(&compiled) };
     match args.format {
-        ResultFormat::Json => print(&json::text(&declared(&agent).to_json())),
+        ResultFormat::Json => print_json(&declared(&agent).to_json()),
         ResultFormat::Human => {
             let head = format!("{} ({})\n\n", visible(&found.path), found.format);
             let rows = rows(&agent, &compiled.sources);
@@ -43,7 +43,7 @@ fn show_prompt(parts: &[agentry_compile::Part], format: ResultFormat) {
                 .iter()
                 .map(|part| json!({"name": part.name, "origin": part.origin, "text": part.text}))
                 .collect();
-            print(&json::text(&Value::Array(parts)));
+            print_json(&Value::Array(parts));
         }
         ResultFormat::Human => {
             for part in parts {

@@ -1,0 +1,470 @@
+//! `agentry check`: the four reports, and how it ends.
+
+use crate::test::{BROKEN, HELPER, Test, WARNED};
+
+#[test]
+fn nothing_is_wrong() {
+    let test = Test::new().file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    checked 1 agent: all good
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn people_read_findings() {
+    let test = Test::new().file("agents/broken.agent", BROKEN).file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0101]: the manifest has no field `team`
+     --> agents/broken.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    error[AG0104]: `filesystem` cannot be `readwrite`
+     --> agents/broken.agent:5:21
+      |
+    5 | trust: {filesystem: readwrite}
+      |                     ^^^^^^^^^
+      |
+      = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    checked 2 agents: 1 error, 1 warning
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn programs_read_findings() {
+    let test = Test::new().file("broken.agent", BROKEN).file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check --format json"), @r#"
+    $ agentry check --format json
+    --- stdout
+    {
+      "agents": [
+        {
+          "path": "broken.agent",
+          "format": "manifest",
+          "name": "broken"
+        },
+        {
+          "path": "helper.agent",
+          "format": "manifest",
+          "name": "helper"
+        }
+      ],
+      "diagnostics": [
+        {
+          "code": "AG0101",
+          "name": "unknown-field",
+          "severity": "warning",
+          "message": "the manifest has no field `team`",
+          "path": "broken.agent",
+          "line": 4,
+          "column": 1,
+          "end_line": 4,
+          "end_column": 5,
+          "hint": null,
+          "fix": null,
+          "related": []
+        },
+        {
+          "code": "AG0104",
+          "name": "unknown-value",
+          "severity": "error",
+          "message": "`filesystem` cannot be `readwrite`",
+          "path": "broken.agent",
+          "line": 5,
+          "column": 21,
+          "end_line": 5,
+          "end_column": 30,
+          "hint": "use one of `none`, `read-only`, `scoped`, `full`",
+          "fix": null,
+          "related": []
+        }
+      ],
+      "summary": {
+        "agents": 2,
+        "errors": 1,
+        "warnings": 1,
+        "notes": 0
+      }
+    }
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn json_without_findings() {
+    let test = Test::new();
+    insta::assert_snapshot!(test.run("check --format json"), @r#"
+    $ agentry check --format json
+    --- stdout
+    {
+      "agents": [],
+      "diagnostics": [],
+      "summary": {
+        "agents": 0,
+        "errors": 0,
+        "warnings": 0,
+        "notes": 0
+      }
+    }
+    --- stderr
+    note: no agent found in `.`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn code_scanning_reads_findings() {
+    let ran = Test::new().file("broken.agent", BROKEN).run("check --format sarif").exits(1);
+    let mut log = ran.json();
+    // Every rule is described; those that nothing broke are left out here.
+    let run = &mut log["runs"][0];
+    let used: Vec<_> = run["results"].as_array().expect("results").clone();
+    let rules = run["tool"]["driver"]["rules"].as_array_mut().expect("rules");
+    assert!(rules.len() > 60, "{}", rules.len());
+    rules.retain(|rule| used.iter().any(|result| result["ruleId"] == rule["id"]));
+    insta::assert_snapshot!(format!("{log:#}"), @r#"
+    {
+      "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+      "version": "2.1.0",
+      "runs": [
+        {
+          "tool": {
+            "driver": {
+              "name": "agentry",
+              "semanticVersion": "0.1.0",
+              "rules": [
+                {
+                  "id": "AG0101",
+                  "name": "UnknownField",
+                  "shortDescription": {
+                    "text": "unknown field"
+                  },
+                  "fullDescription": {
+                    "text": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.",
+                    "markdown": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported."
+                  },
+                  "help": {
+                    "text": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.",
+                    "markdown": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.\n\nBad, `helper.agent`:\n\n```text\nname: helper\ndescripton: Answers questions\n```\n\nGood, `helper.agent`:\n\n```text\nname: helper\ndescription: Answers questions\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "warning"
+                  }
+                },
+                {
+                  "id": "AG0104",
+                  "name": "UnknownValue",
+                  "shortDescription": {
+                    "text": "unknown value"
+                  },
+                  "fullDescription": {
+                    "text": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.",
+                    "markdown": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed."
+                  },
+                  "help": {
+                    "text": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.",
+                    "markdown": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.\n\nBad, `helper.agent`:\n\n```text\nname: helper\ntrust: {filesystem: readwrite}\n```\n\nGood, `helper.agent`:\n\n```text\nname: helper\ntrust: {filesystem: read-only}\n```\n"
+                  },
+                  "defaultConfiguration": {
+                    "level": "error"
+                  }
+                }
+              ]
+            }
+          },
+          "columnKind": "unicodeCodePoints",
+          "newlineSequences": [
+            "\r\n",
+            "\n",
+            "\r"
+          ],
+          "results": [
+            {
+              "ruleId": "AG0101",
+              "level": "warning",
+              "message": {
+                "text": "the manifest has no field `team`"
+              },
+              "locations": [
+                {
+                  "physicalLocation": {
+                    "artifactLocation": {
+                      "uri": "broken.agent"
+                    },
+                    "region": {
+                      "startLine": 4,
+                      "startColumn": 1,
+                      "endLine": 4,
+                      "endColumn": 5
+                    }
+                  }
+                }
+              ],
+              "partialFingerprints": {
+                "agentry/v1": "b2261035b17b09ac:1"
+              },
+              "ruleIndex": 29
+            },
+            {
+              "ruleId": "AG0104",
+              "level": "error",
+              "message": {
+                "text": "`filesystem` cannot be `readwrite`\n\nhelp: use one of `none`, `read-only`, `scoped`, `full`"
+              },
+              "locations": [
+                {
+                  "physicalLocation": {
+                    "artifactLocation": {
+                      "uri": "broken.agent"
+                    },
+                    "region": {
+                      "startLine": 5,
+                      "startColumn": 21,
+                      "endLine": 5,
+                      "endColumn": 30
+                    }
+                  }
+                }
+              ],
+              "partialFingerprints": {
+                "agentry/v1": "2334156c5fb3cd3f:1"
+              },
+              "ruleIndex": 32
+            }
+          ]
+        }
+      ]
+    }
+    "#);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn github_reads_findings() {
+    let test = Test::new().file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("check --format github"), @r#"
+    $ agentry check --format github
+    --- stdout
+    ::warning file=broken.agent,line=4,col=1,endLine=4,endColumn=5,title=AG0101 unknown-field::the manifest has no field `team`
+    ::error file=broken.agent,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn warnings_fail_only_when_denied() {
+    let test = Test::new().file("warned.agent", WARNED);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0101]: the manifest has no field `team`
+     --> warned.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 1 agent: 1 warning
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("check --deny-warnings"), @r#"
+    $ agentry check --deny-warnings
+    --- stdout
+    warning[AG0101]: the manifest has no field `team`
+     --> warned.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 1 agent: 1 warning
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_path_that_is_not_there() {
+    let test = Test::new().file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("check nowhere"), @r#"
+    $ agentry check nowhere
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
+    // What can be checked is checked all the same, and the worse exit code wins.
+    insta::assert_snapshot!(test.run("check --format github broken.agent nowhere"), @r#"
+    $ agentry check --format github broken.agent nowhere
+    --- stdout
+    ::warning file=broken.agent,line=4,col=1,endLine=4,endColumn=5,title=AG0101 unknown-field::the manifest has no field `team`
+    ::error file=broken.agent,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn a_file_that_is_no_agent() {
+    let test = Test::new().file("notes.txt", "Buy milk.\n");
+    insta::assert_snapshot!(test.run("check notes.txt"), @r#"
+    $ agentry check notes.txt
+    --- stderr
+    error: `notes.txt` is no agent definition that agentry knows
+      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn a_directory_without_agents() {
+    let test = Test::new().file("docs/notes.txt", "Buy milk.\n");
+    insta::assert_snapshot!(test.run("check docs"), @r#"
+    $ agentry check docs
+    --- stderr
+    note: no agent found in `docs`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+    --- exit 0
+    "#);
+    let test = test.file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check docs helper.agent"), @r#"
+    $ agentry check docs helper.agent
+    --- stdout
+    checked 1 agent: all good
+    --- stderr
+    note: no agent found in `docs`
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn several_paths_name_an_agent_once() {
+    let test = Test::new().file("a/helper.agent", HELPER).file("b/warned.agent", WARNED);
+    insta::assert_snapshot!(test.run("check b a a/helper.agent ./a"), @r#"
+    $ agentry check b a a/helper.agent ./a
+    --- stdout
+    warning[AG0101]: the manifest has no field `team`
+     --> b/warned.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 2 agents: 1 warning
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_file_read_as_another_format() {
+    let test = Test::new().file("notes.txt", BROKEN);
+    insta::assert_snapshot!(test.run("check notes.txt --as manifest --format github"), @r#"
+    $ agentry check notes.txt --as manifest --format github
+    --- stdout
+    ::error file=notes.txt,line=1,col=1,endLine=1,endColumn=1,title=AG3003 manifest-file-name::`notes.txt` is not the name of a manifest%0Ahelp: name it `NAME.agent`, or `agent.yaml` in a directory of its own
+    ::warning file=notes.txt,line=4,col=1,endLine=4,endColumn=5,title=AG0101 unknown-field::the manifest has no field `team`
+    ::error file=notes.txt,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.run("check notes.txt --as manifst"), @r#"
+    $ agentry check notes.txt --as manifst
+    --- stderr
+    error: invalid value 'manifst' for '--as <FORMAT>': did you mean `manifest`?
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn two_agents_of_one_name() {
+    let test = Test::new().file("a.agent", HELPER).file("b.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0009]: the name `helper` is taken by `a.agent`
+     --> b.agent:1:7
+      |
+    1 | name: helper
+      |       ^^^^^^
+      |
+      = help: give each agent of the workspace its own name
+
+    checked 2 agents: 1 warning
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn findings_are_hidden_where_a_reason_is_given() {
+    let allowed =
+        format!("{HELPER}# agentry: allow(unknown-field) read by our own tooling\nteam: support\n");
+    let test = Test::new().file("helper.agent", allowed);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    checked 1 agent: all good
+    --- exit 0
+    "#);
+    let unexplained = format!("{HELPER}# agentry: allow(unknown-field)\nteam: support\n");
+    let test = Test::new().file("helper.agent", unexplained);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0007]: this suppression gives no reason
+     --> helper.agent:4:3
+      |
+    4 | # agentry: allow(unknown-field)
+      |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: say why after the closing parenthesis
+
+    warning[AG0101]: the manifest has no field `team`
+     --> helper.agent:5:1
+      |
+    5 | team: support
+      | ^^^^
+
+    checked 1 agent: 2 warnings
+    --- exit 0
+    "#);
+    let unknown = format!("{HELPER}# agentry: allow(unknwon-field) read by us\n");
+    let test = Test::new().file("helper.agent", unknown);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0007]: there is no rule `unknwon-field`
+     --> helper.agent:4:3
+      |
+    4 | # agentry: allow(unknwon-field) read by us
+      |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: `agentry rules` lists them all
+
+    checked 1 agent: 1 warning
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn notes_are_counted() {
+    let config = "[check]\nseverity = { unknown-field = \"note\" }\n";
+    let test = Test::new().file("agentry.toml", config).file("warned.agent", WARNED);
+    insta::assert_snapshot!(test.run("check --deny-warnings"), @r#"
+    $ agentry check --deny-warnings
+    --- stdout
+    note[AG0101]: the manifest has no field `team`
+     --> warned.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 1 agent: 1 note
+    --- exit 0
+    "#);
+}

@@ -1,0 +1,151 @@
+//! `agentry.toml`: excludes, severities, and what is wrong with the file itself.
+
+use crate::test::{BROKEN, HELPER, Test, WARNED};
+
+#[test]
+fn excluded_paths_are_passed_over() {
+    let cases = [
+        ("vendor", "vendor/a.agent", true),
+        ("vendor/", "vendor/deep/a.agent", true),
+        ("./vendor", "vendor/a.agent", true),
+        ("**/old", "x/old/a.agent", true),
+        ("*.agent", "a.agent", true),
+        ("*.agent", "deep/a.agent", false),
+        ("**/*.agent", "deep/a.agent", true),
+        (".hidden", ".hidden/a.agent", true),
+        ("hidden", ".hidden/a.agent", false),
+        ("vendor", "vendored/a.agent", false),
+    ];
+    for (pattern, path, expected) in cases {
+        let config = format!("[check]\nexclude = [\"{pattern}\"]\n");
+        let test = Test::new().file("agentry.toml", config).file(path, BROKEN);
+        for run in ["check", "check ."] {
+            let ran = test.run(run);
+            assert_eq!(ran.code == Some(0), expected, "`{pattern}` and `{path}`: {ran}");
+        }
+    }
+}
+
+/// Patterns are relative to the file, wherever the program is started.
+#[test]
+fn excludes_hold_in_every_directory() {
+    let test = Test::new()
+        .file("agentry.toml", "[check]\nexclude = [\"agents/old\"]\n")
+        .file("agents/old/broken.agent", BROKEN)
+        .file("agents/helper.agent", HELPER);
+    let absolute = test.path("agents").to_string_lossy().into_owned();
+    test.run("check").exits(0);
+    test.run("check agents").exits(0);
+    test.run("check ./agents/").exits(0);
+    test.run_args(&["check", &absolute]).exits(0);
+    test.run_in("agents", "check").exits(0);
+    test.run_in("agents", "check .").exits(0);
+    test.run_in("agents/old", "check ..").exits(0);
+    test.run_in("agents/old", "check broken.agent").exits(1);
+}
+
+#[test]
+fn severities_are_the_teams() {
+    let config = "[check]\nseverity = { unknown-field = \"error\", AG0104 = \"off\" }\n";
+    let test = Test::new().file("agentry.toml", config).file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    error[AG0101]: the manifest has no field `team`
+     --> broken.agent:4:1
+      |
+    4 | team: support
+      | ^^^^
+
+    checked 1 agent: 1 error
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_configuration_with_mistakes() {
+    let config = "[check]\nexclude = [\"vendor/[\"]\nseverty = {}\n\n\
+        [check.severity]\nunknwon-field = \"error\"\nname-taken = \"loud\"\n";
+    let test = Test::new().file("agentry.toml", config).file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    error[AG0022]: `vendor/[` is no pattern: unclosed character class; missing ']'
+     --> agentry.toml:2:12
+      |
+    2 | exclude = ["vendor/["]
+      |            ^^^^^^^^^^
+
+    warning[AG0101]: `[check]` has no field `severty`
+     --> agentry.toml:3:1
+      |
+    3 | severty = {}
+      | ^^^^^^^
+      |
+      = help: did you mean `severity`?
+
+    error[AG0021]: there is no rule `unknwon-field`
+     --> agentry.toml:6:1
+      |
+    6 | unknwon-field = "error"
+      | ^^^^^^^^^^^^^
+      |
+      = help: did you mean `unknown-field`?
+
+    error[AG0104]: `severity.name-taken` cannot be `loud`
+     --> agentry.toml:7:14
+      |
+    7 | name-taken = "loud"
+      |              ^^^^^^
+      |
+      = help: use one of `off`, `note`, `warning`, `error`
+
+    checked 1 agent: 3 errors, 1 warning
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_configuration_that_is_not_toml() {
+    let test = Test::new().file("agentry.toml", "[check\n").file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    error[AG0061]: the header is not closed
+     --> agentry.toml:1:7
+      |
+    1 | [check
+      |       ^
+      |
+      = help: add `]`, or `]]` after `[[`
+
+    checked 1 agent: 1 error
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_configuration_that_is_a_directory() {
+    let test = Test::new().file("agentry.toml/x", "").file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    error[AG0001]: the configuration cannot be read: it is not a file
+     --> agentry.toml:1:1
+
+    checked 1 agent: 1 error
+    --- exit 1
+    "#);
+}
+
+/// The nearest file counts, also from below.
+#[test]
+fn the_configuration_of_the_workspace_counts() {
+    let test = Test::new()
+        .file("agentry.toml", "[check]\nseverity = { unknown-field = \"off\" }\n")
+        .file("agents/deep/warned.agent", WARNED);
+    for (dir, args) in [("", "check"), ("agents", "check"), ("agents/deep", "check warned.agent")] {
+        let ran = test.run_in(dir, args);
+        assert_eq!(ran.stdout, "checked 1 agent: all good\n", "{ran}");
+    }
+}

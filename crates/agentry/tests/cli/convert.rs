@@ -1,0 +1,286 @@
+//! `agentry convert`: every format to every other, and what is lost.
+
+use crate::new::FORMATS;
+use crate::test::{BROKEN, HELPER, Test};
+
+/// Where an agent of a format is written to.
+fn target(format: &str) -> &'static str {
+    match format {
+        "agent-md" => "out/agents/general_reviewer.agent.md",
+        "manifest" => "out/reviewer.agent",
+        _ => "out/reviewer",
+    }
+}
+
+#[test]
+fn every_format_to_every_other() {
+    let mut losses = String::new();
+    for (from, path) in FORMATS {
+        for (to, _) in FORMATS {
+            let test = Test::new();
+            test.run(&format!("new {from} reviewer")).exits(0);
+            let out = target(to);
+            let ran =
+                test.run(&format!("convert {path} --to {to} -o {out} --format json")).exits(0);
+            let report = ran.json();
+            let kind = |loss: &serde_json::Value| {
+                let part = |key: &str| loss[key].as_str().unwrap_or("?").to_owned();
+                format!("{} {}", part("kind"), part("field"))
+            };
+            let lost: Vec<_> =
+                report["losses"].as_array().expect("a list").iter().map(kind).collect();
+            let lost = if lost.is_empty() { "nothing".to_owned() } else { lost.join(", ") };
+            losses += &format!("{from} to {to}: {lost}\n");
+            let check = test.run(&format!("check {out} --format json"));
+            assert_eq!(check.json()["summary"]["errors"], 0, "{from} to {to}: {check}");
+            assert_eq!(check.json()["agents"][0]["format"], *to, "{from} to {to}");
+        }
+    }
+    insta::assert_snapshot!(losses, @r#"
+    agent-md to agent-md: 
+    agent-md to agent-toml: changed abilities, dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
+    agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, dropped status
+    agent-md to agentfs: narrowed abilities, dropped category, dropped status
+    agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
+    agent-toml to agent-md: dropped max_turns, dropped mode, narrowed permissions, dropped tags
+    agent-toml to agent-toml: 
+    agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
+    agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
+    agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
+    manifest to agent-md: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, narrowed trust
+    manifest to agent-toml: dropped budget, dropped model, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
+    manifest to manifest: 
+    manifest to agentfs: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped skills, dropped tags, narrowed trust
+    manifest to agent-dir: dropped budget, dropped description, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, changed trust, dropped version
+    agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
+    agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
+    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level
+    agentfs to agentfs: 
+    agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
+    agent-dir to agent-md: dropped max_turns, dropped schedules
+    agent-dir to agent-toml: changed description, dropped schedules
+    agent-dir to manifest: dropped schedules
+    agent-dir to agentfs: dropped max_turns
+    agent-dir to agent-dir:
+    "#);
+}
+
+/// What a format says of itself comes back as it was.
+#[test]
+fn a_format_to_itself_keeps_the_digest() {
+    for (format, path) in FORMATS {
+        let test = Test::new();
+        test.run(&format!("new {format} reviewer")).exits(0);
+        let out = target(format);
+        test.run(&format!("convert {path} --to {format} -o {out} --strict")).exits(0);
+        let before = test.run(&format!("hash {path} --full")).stdout;
+        assert_eq!(before, test.run(&format!("hash {out} --full")).stdout, "{format}");
+    }
+}
+
+fn lossy() -> Test {
+    let test = Test::new();
+    test.run("new manifest reviewer").exits(0);
+    test
+}
+
+#[test]
+fn losses_are_listed() {
+    let test = lossy();
+    insta::assert_snapshot!(test.run("convert reviewer.agent --to agent-toml -o reviewer"), @r#"
+    $ agentry convert reviewer.agent --to agent-toml -o reviewer
+    --- stdout
+    wrote reviewer/agent.toml
+    wrote reviewer/system-prompt.md
+    lost in agent-toml:
+      budget    dropped  a block of 3 has no place in the result
+      model     dropped  a block of 2 has no place in the result
+      on_error  dropped  `"ask"` has no place in the result
+      role      dropped  `"careful-reviewer"` has no place in the result
+      rules     changed  moved to the end of the prompt, under `## Rules`
+      system    changed  was missing; a sentence was made up
+      traits    changed  moved to the end of the prompt, under `## Traits`
+      trust     changed  written as `permissions`
+      version   dropped  `"0.1.0"` has no place in the result
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.read("reviewer/agent.toml"), @r#"
+    name = "reviewer"
+    description = "Reviews the changes of a Git branch and reports what should be mended before it is merged"
+    tags = ["review"]
+    max_turns = 30
+
+    skills = ["file-read", "git"]
+
+    [permissions.bash]
+    intent = "allow"
+
+    [permissions.edit]
+    intent = "deny"
+
+    [permissions.read]
+    intent = "allow"
+
+    [permissions.webfetch]
+    intent = "deny"
+
+    [permissions.websearch]
+    intent = "deny"
+
+    [permissions.external_directory]
+    intent = "deny"
+    "#);
+    insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"
+    You are reviewer: Reviews the changes of a Git branch and reports what should be mended before it is merged.
+
+    ## Traits
+
+    - never-guess
+    - flag-uncertainty
+    - be-concise
+
+    ## Rules
+
+    - Point to file and line for every finding
+    - Say what is wrong, why it matters and how to mend it
+    - Never change a file
+    "#);
+}
+
+#[test]
+fn losses_for_programs() {
+    let args = "convert helper.agent --to agent-md -o x.agent.md --format json";
+    let test = Test::new().file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run(args), @r#"
+    $ agentry convert helper.agent --to agent-md -o x.agent.md --format json
+    --- stdout
+    {
+      "files": [
+        "x.agent.md"
+      ],
+      "losses": []
+    }
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn strict_writes_nothing_that_loses() {
+    let test = lossy();
+    insta::assert_snapshot!(test.run("convert reviewer.agent --to agent-md -o x.agent.md --strict"), @r#"
+    $ agentry convert reviewer.agent --to agent-md -o x.agent.md --strict
+    --- stdout
+    would write x.agent.md
+    lost in agent-md:
+      budget     dropped   a block of 3 has no place in the result
+      max_turns  dropped   `30` has no place in the result
+      model      dropped   a block of 2 has no place in the result
+      on_error   dropped   `"ask"` has no place in the result
+      role       dropped   `"careful-reviewer"` has no place in the result
+      skills     dropped   `[{"name":"file-read"},{"name":"git"}]` has no place in the result
+      tags       dropped   `["review"]` has no place in the result
+      traits     dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
+      trust      narrowed  abilities grant only what is allowed without exception
+    --- stderr
+    error: something would be lost; nothing was written (`--strict`)
+    --- exit 1
+    "#);
+    assert!(!test.has("x.agent.md"));
+    insta::assert_snapshot!(test.run("convert reviewer.agent --to manifest -o out/reviewer --strict"), @r#"
+    $ agentry convert reviewer.agent --to manifest -o out/reviewer --strict
+    --- stdout
+    wrote out/reviewer/agent.yaml
+    wrote out/reviewer/RULES.md
+    nothing is lost
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let test = Test::new().file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper --dry-run"), @r#"
+    $ agentry convert helper.agent --to agent-toml -o helper --dry-run
+    --- stdout
+    would write helper/agent.toml
+    would write helper/system-prompt.md
+    nothing is lost
+    --- exit 0
+    "#);
+    assert!(!test.has("helper"));
+}
+
+#[test]
+fn what_is_there_already_stays() {
+    let test = Test::new().file("helper.agent", HELPER).file("helper/agent.toml", "mine\n");
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper"), @r#"
+    $ agentry convert helper.agent --to agent-toml -o helper
+    --- stderr
+    error: `helper/agent.toml` is there already
+      = help: choose another path, or pass `--force`
+    --- exit 2
+    "#);
+    assert_eq!(test.read("helper/agent.toml"), "mine\n");
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper --force"), @r#"
+    $ agentry convert helper.agent --to agent-toml -o helper --force
+    --- stdout
+    wrote helper/agent.toml
+    wrote helper/system-prompt.md
+    nothing is lost
+    --- exit 0
+    "#);
+    test.run("check helper").exits(0);
+}
+
+#[test]
+fn a_name_that_no_search_finds() {
+    let test = Test::new().file("helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o helper.md"), @r#"
+    $ agentry convert helper.agent --to agent-md -o helper.md
+    --- stdout
+    wrote helper.md
+    nothing is lost
+    --- stderr
+    note: a search passes over `helper.md`; its name lacks `.agent.md`
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_target_that_cannot_be_written() {
+    let test = Test::new().file("helper.agent", HELPER).file("taken", "");
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o taken/helper"), @r#"
+    $ agentry convert helper.agent --to agent-toml -o taken/helper
+    --- stderr
+    error: `taken/helper/agent.toml` cannot be written: not a directory
+    --- exit 2
+    "#);
+    let test = test.file("dir/x", "");
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o dir --force"), @r#"
+    $ agentry convert helper.agent --to agent-md -o dir --force
+    --- stderr
+    error: `dir` cannot be written: is a directory
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn an_agent_with_errors() {
+    let test = Test::new().file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("convert broken.agent --to agent-toml -o out"), @r#"
+    $ agentry convert broken.agent --to agent-toml -o out
+    --- stderr
+    error[AG0104]: `filesystem` cannot be `readwrite`
+     --> broken.agent:5:21
+      |
+    5 | trust: {filesystem: readwrite}
+      |                     ^^^^^^^^^
+      |
+      = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    error: `broken.agent` has errors
+      = help: `agentry check` shows all findings
+    --- exit 1
+    "#);
+    assert!(!test.has("out"));
+}

@@ -1,0 +1,229 @@
+//! `--fix` and `--fix-unsafe`: what is mended, and what is left alone.
+
+use std::fs;
+
+use crate::test::Test;
+
+/// One finding with a safe fix (the full stop), one with a fix that may change the meaning (the
+/// name), one without any (`team`).
+const TOML: &str = "name = \"Helper\"\ndescription = \"Answers questions.\"\nteam = \"support\"\n";
+
+fn helper() -> Test {
+    Test::new()
+        .file("helper/agent.toml", TOML)
+        .file("helper/system-prompt.md", "You answer questions.\n")
+}
+
+#[test]
+fn the_report_says_what_can_be_mended() {
+    insta::assert_snapshot!(helper().run("check"), @r#"
+    $ agentry check
+    --- stdout
+    error[AG2001]: name `Helper` is not kebab-case
+     --> helper/agent.toml:1:8
+      |
+    1 | name = "Helper"
+      |        ^^^^^^^^
+      |
+      = help: fix: write `helper` (--fix-unsafe)
+
+    warning[AG2003]: the description ends with a full stop
+     --> helper/agent.toml:2:15
+      |
+    2 | description = "Answers questions."
+      |               ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: fix: remove the full stop (--fix)
+
+    warning[AG0101]: `agent.toml` has no field `team`
+     --> helper/agent.toml:3:1
+      |
+    3 | team = "support"
+      | ^^^^
+
+    checked 1 agent: 1 error, 2 warnings
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn safe_fixes() {
+    let test = helper();
+    insta::assert_snapshot!(test.run("check --fix"), @r#"
+    $ agentry check --fix
+    --- stdout
+    error[AG2001]: name `Helper` is not kebab-case
+     --> helper/agent.toml:1:8
+      |
+    1 | name = "Helper"
+      |        ^^^^^^^^
+      |
+      = help: fix: write `helper` (--fix-unsafe)
+
+    warning[AG0101]: `agent.toml` has no field `team`
+     --> helper/agent.toml:3:1
+      |
+    3 | team = "support"
+      | ^^^^
+
+    checked 1 agent: 1 error, 1 warning
+    --- stderr
+    fixed 1 finding
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.read("helper/agent.toml"), @r#"
+    name = "Helper"
+    description = "Answers questions"
+    team = "support"
+    "#);
+}
+
+#[test]
+fn all_fixes() {
+    let test = helper();
+    insta::assert_snapshot!(test.run("check --fix-unsafe"), @r#"
+    $ agentry check --fix-unsafe
+    --- stdout
+    warning[AG0101]: `agent.toml` has no field `team`
+     --> helper/agent.toml:3:1
+      |
+    3 | team = "support"
+      | ^^^^
+
+    checked 1 agent: 1 warning
+    --- stderr
+    fixed 2 findings
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.read("helper/agent.toml"), @r#"
+    name = "helper"
+    description = "Answers questions"
+    team = "support"
+    "#);
+}
+
+#[test]
+fn a_second_run_changes_nothing() {
+    for flag in ["--fix", "--fix-unsafe"] {
+        let test = helper();
+        test.run(&format!("check {flag}"));
+        let (before, time) = (test.read("helper/agent.toml"), modified(&test));
+        let ran = test.run(&format!("check {flag}"));
+        assert_eq!(test.read("helper/agent.toml"), before, "{ran}");
+        assert_eq!(modified(&test), time, "{flag}: written without need");
+        assert!(!ran.stderr.contains("fixed"), "{ran}");
+    }
+}
+
+fn modified(test: &Test) -> std::time::SystemTime {
+    let metadata = fs::metadata(test.path("helper/agent.toml")).expect("a file");
+    metadata.modified().expect("a time")
+}
+
+#[test]
+fn line_ends_and_byte_order_marks_stay() {
+    let windows = format!("\u{feff}{}", TOML.replace('\n', "\r\n"));
+    let test = helper().file("helper/agent.toml", &windows);
+    test.run("check --fix-unsafe");
+    let expected = windows.replace("Helper", "helper").replace("questions.", "questions");
+    assert_eq!(test.read("helper/agent.toml"), expected);
+}
+
+#[test]
+fn a_file_that_is_not_utf8_is_left_alone() {
+    let bytes = b"name = \"helper\"\ndescription = \"Answers caf\xe9 questions.\"\n";
+    let test = helper().file("helper/agent.toml", bytes);
+    insta::assert_snapshot!(test.run("check --fix-unsafe"), @r#"
+    $ agentry check --fix-unsafe
+    --- stdout
+    warning[AG2003]: the description ends with a full stop
+     --> helper/agent.toml:2:15
+      |
+    2 | description = "Answers caf� questions."
+      |               ^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: fix: remove the full stop (--fix)
+
+    error[AG0003]: the byte 0xE9 is not UTF-8
+     --> helper/agent.toml:2:27
+      |
+    2 | description = "Answers caf� questions."
+      |                           ^
+      |
+      = help: save the file as UTF-8
+
+    checked 1 agent: 1 error, 1 warning
+    --- exit 1
+    "#);
+    assert_eq!(fs::read(test.path("helper/agent.toml")).expect("a file"), bytes);
+}
+
+#[test]
+fn reports_for_programs_stay_whole() {
+    let ran = helper().run("check --fix --format json").exits(1);
+    assert_eq!(ran.json()["summary"]["warnings"], 1, "{ran}");
+    assert_eq!(ran.stderr, "fixed 1 finding\n");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn permissions_stay() {
+        for mode in [0o600, 0o640, 0o755] {
+            let test = helper();
+            let path = test.path("helper/agent.toml");
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a file");
+            test.run("check --fix");
+            let after = fs::metadata(&path).expect("a file").permissions().mode();
+            assert_eq!(after & 0o777, mode, "{after:o}");
+            assert!(test.read("helper/agent.toml").contains("questions\""));
+        }
+    }
+
+    /// The file that a link leads to is mended, and the link stays a link.
+    #[test]
+    fn links_stay_links() {
+        let test = Test::new()
+            .file("helper/real/agent.toml", TOML)
+            .file("helper/system-prompt.md", "You answer questions.\n")
+            .link("helper/agent.toml", "real/agent.toml");
+        test.run("check helper --fix");
+        let link = fs::symlink_metadata(test.path("helper/agent.toml")).expect("a link");
+        assert!(link.is_symlink());
+        assert!(test.read("helper/real/agent.toml").contains("questions\""));
+    }
+
+    #[test]
+    fn nothing_outside_of_the_agent_is_mended() {
+        let test = Test::new()
+            .file("elsewhere.toml", TOML)
+            .file("helper/system-prompt.md", "You answer questions.\n")
+            .link("helper/agent.toml", "../elsewhere.toml");
+        insta::assert_snapshot!(test.run("check helper --fix-unsafe"), @r#"
+        $ agentry check helper --fix-unsafe
+        --- stdout
+        error[AG0004]: this link leads out of the agent's directory
+         --> helper/agent.toml:1:1
+          |
+          = help: copy the file to where the link is
+
+        checked 1 agent: 1 error
+        --- exit 1
+        "#);
+        assert_eq!(test.read("elsewhere.toml"), TOML);
+    }
+
+    #[test]
+    fn no_file_is_left_behind() {
+        let test = helper();
+        test.run("check --fix-unsafe");
+        let names = fs::read_dir(test.path("helper")).expect("a folder");
+        let mut names: Vec<_> = names.map(|name| name.expect("a name").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["agent.toml", "system-prompt.md"]);
+    }
+}

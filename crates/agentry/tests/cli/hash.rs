@@ -1,0 +1,166 @@
+//! `agentry hash`: what an agent is called by its content.
+
+use crate::test::{BROKEN, HELPER, Test};
+
+fn helper() -> Test {
+    Test::new().file("helper.agent", HELPER)
+}
+
+#[test]
+fn a_manifest() {
+    insta::assert_snapshot!(helper().run("hash helper.agent"), @r#"
+    $ agentry hash helper.agent
+    --- stdout
+    ag1:a58b55624512
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(helper().run("hash helper.agent --full"), @r#"
+    $ agentry hash helper.agent --full
+    --- stdout
+    sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(helper().run("hash helper.agent --format json"), @r#"
+    $ agentry hash helper.agent --format json
+    --- stdout
+    [
+      {
+        "path": "helper.agent",
+        "format": "manifest",
+        "ag1": "ag1:a58b55624512",
+        "sha256": "sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1"
+      }
+    ]
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn another_format() {
+    let test = Test::new()
+        .file("helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n")
+        .file("helper/system-prompt.md", "You answer questions.\n");
+    insta::assert_snapshot!(test.run("hash helper"), @r#"
+    $ agentry hash helper
+    --- stdout
+    sha256:0a7125f07db3e31483972eb257d0794d3e194fbc7caabb4af95b93a9602c82dd
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("hash helper --format json"), @r#"
+    $ agentry hash helper --format json
+    --- stdout
+    [
+      {
+        "path": "helper",
+        "format": "agent-toml",
+        "ag1": null,
+        "sha256": "sha256:0a7125f07db3e31483972eb257d0794d3e194fbc7caabb4af95b93a9602c82dd"
+      }
+    ]
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn several_agents() {
+    let test = helper().file("more/other.agent", HELPER.replace("helper", "other"));
+    insta::assert_snapshot!(test.run("hash ."), @r#"
+    $ agentry hash .
+    --- stdout
+    ag1:a58b55624512  helper.agent
+    ag1:6a50f255afa6  more/other.agent
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("hash more helper.agent --full"), @r#"
+    $ agentry hash more helper.agent --full
+    --- stdout
+    sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1  helper.agent
+    sha256:275e7a7a26792c148cdd4375e143dfd1d360521e392a3ea42676afc326f8d445  more/other.agent
+    --- exit 0
+    "#);
+}
+
+/// The digest is of what an agent means, not of how it is written.
+#[test]
+fn the_same_meaning_in_other_words() {
+    let test = helper().file(
+        "other/helper.agent",
+        "# A comment\nsoul: 'You answer questions.'\n\"description\": Answers questions\nname: helper\n",
+    );
+    for flag in ["", "--full"] {
+        let first = test.run(&format!("hash helper.agent {flag}")).stdout;
+        assert_eq!(first, test.run(&format!("hash other/helper.agent {flag}")).stdout);
+    }
+}
+
+#[test]
+fn a_manifest_that_is_refused() {
+    let test = helper().file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("hash broken.agent"), @r#"
+    $ agentry hash broken.agent
+    --- stderr
+    error[AG0104]: `filesystem` cannot be `readwrite`
+     --> broken.agent:5:21
+      |
+    5 | trust: {filesystem: readwrite}
+      |                     ^^^^^^^^^
+      |
+      = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    error: `broken.agent` has errors and no digest
+    --- exit 1
+    "#);
+    // The others are digested all the same.
+    insta::assert_snapshot!(test.run("hash . --format json"), @r#"
+    $ agentry hash . --format json
+    --- stdout
+    [
+      {
+        "path": "helper.agent",
+        "format": "manifest",
+        "ag1": "ag1:a58b55624512",
+        "sha256": "sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1"
+      }
+    ]
+    --- stderr
+    error[AG0104]: `filesystem` cannot be `readwrite`
+     --> broken.agent:5:21
+      |
+    5 | trust: {filesystem: readwrite}
+      |                     ^^^^^^^^^
+      |
+      = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    error: `broken.agent` has errors and no digest
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn nothing_to_digest() {
+    insta::assert_snapshot!(helper().run("hash"), @r#"
+    $ agentry hash
+    --- stderr
+    error: the following required arguments were not provided:
+      <AGENTS>...
+
+    Usage: agentry hash <AGENTS>...
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(helper().run("hash nowhere"), @r#"
+    $ agentry hash nowhere
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
+    let test = Test::new().file("notes.txt", "");
+    insta::assert_snapshot!(test.run("hash ."), @r#"
+    $ agentry hash .
+    --- stderr
+    error: no agent found in `.`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+    --- exit 2
+    "#);
+}

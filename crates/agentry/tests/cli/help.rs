@@ -1,0 +1,110 @@
+//! What the program says of itself, and how it takes what it does not know.
+
+use crate::test::Test;
+
+#[test]
+fn help() {
+    insta::assert_snapshot!(Test::new().run("--help"), @r#"
+    $ agentry --help
+    --- stdout
+    Agent definitions are source code. Agentry is their compiler
+
+    Usage: agentry <COMMAND>
+
+    Commands:
+      check        Find agents and say what is wrong with them
+      show         Show an agent: every value and where it comes from
+      hash         Print the digest of an agent
+      convert      Write an agent in another format and list what is lost
+      new          Start a new agent
+      schema       Print the JSON Schema of a format, for editors
+      rules        List every rule, or explain one
+      completions  Print a completion script for a shell
+      man          Write the manual pages
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+    --- exit 0
+    "#);
+    // Without a command, the same text is an error.
+    let ran = Test::new().run("").exits(2);
+    assert_eq!((ran.stdout.as_str(), ran.stderr), ("", Test::new().run("-h").stdout));
+}
+
+#[test]
+fn version() {
+    let ran = Test::new().run("--version").exits(0);
+    assert_eq!(ran.stdout, concat!("agentry ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn what_is_not_known() {
+    insta::assert_snapshot!(Test::new().run("frobnicate"), @r#"
+    $ agentry frobnicate
+    --- stderr
+    error: unrecognized subcommand 'frobnicate'
+
+    Usage: agentry <COMMAND>
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(Test::new().run("chekc"), @r#"
+    $ agentry chekc
+    --- stderr
+    error: unrecognized subcommand 'chekc'
+
+      tip: some similar subcommands exist: 'schema', 'check'
+
+    Usage: agentry <COMMAND>
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(Test::new().run("check --dney-warnings"), @r#"
+    $ agentry check --dney-warnings
+    --- stderr
+    error: unexpected argument '--dney-warnings' found
+
+      tip: a similar argument exists: '--deny-warnings'
+
+    Usage: agentry check --deny-warnings [PATHS]...
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(Test::new().run("check --format yaml"), @r#"
+    $ agentry check --format yaml
+    --- stderr
+    error: invalid value 'yaml' for '--format <FORMAT>'
+      [possible values: human, json, sarif, github]
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(Test::new().run("convert x"), @r#"
+    $ agentry convert x
+    --- stderr
+    error: the following required arguments were not provided:
+      --to <FORMAT>
+      --output <PATH>
+
+    Usage: agentry convert --to <FORMAT> --output <PATH> <AGENT>
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    for (name, value) in [("CLICOLOR_FORCE", "0"), ("TERM", "xterm-256color"), ("LC_ALL", "tr_TR")]
+    {
+        let test = Test::new().env(name, value).file("broken.agent", crate::test::BROKEN);
+        for args in ["check", "show broken.agent", "--help", "nonsense"] {
+            let ran = test.run(args);
+            assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{ran}");
+        }
+    }
+}

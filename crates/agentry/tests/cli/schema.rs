@@ -1,0 +1,125 @@
+//! `agentry schema`: JSON Schemas that hold for what `new` makes.
+
+use agentry_compile::text::yaml::{self, Version};
+use agentry_compile::text::{Findings, Sources, acl, json, markdown, toml};
+use serde_json::{Value, json};
+
+use crate::new::FORMATS;
+use crate::test::Test;
+
+/// A file of a new agent as data, in the language of its ending.
+fn document(test: &Test, path: &str) -> Value {
+    let source = Sources::default().add(path, &test.read(path));
+    let findings = &mut Findings::default();
+    let node = match path.rsplit('.').next() {
+        Some("toml") => toml::parse(&source, findings),
+        Some("json") => json::parse(&source, findings),
+        Some("acl") => acl::parse(&source, findings),
+        Some("md") => {
+            let metadata = markdown::parts(&source).metadata.expect("metadata");
+            yaml::parse(&source, metadata, Version::V1_2, findings)
+        }
+        _ => yaml::parse(&source, 0..source.text.len(), Version::V1_1, findings),
+    };
+    assert!(findings.is_empty(), "{path}: {findings:#?}");
+    node.to_data().to_json()
+}
+
+/// The names of a format's documents, from the hint about one that it does not have.
+fn documents(format: &str) -> Vec<String> {
+    let ran = Test::new().run(&format!("schema {format} nothing-like-it")).exits(2);
+    let (_, names) = ran.stderr.split_once("its documents are ").expect("a hint");
+    names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn schemas_are_schemas() {
+    for (format, _) in FORMATS {
+        for document in documents(format) {
+            let schema = Test::new().run_args(&["schema", format, &document]).exits(0).json();
+            let dialect = "https://json-schema.org/draft/2020-12/schema";
+            assert_eq!(schema["$schema"], dialect, "{format}");
+            if let Err(error) = jsonschema::meta::validate(&schema) {
+                panic!("{format} {document}: {error}");
+            }
+            let id = schema["$id"].as_str().expect("an address");
+            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-');
+            assert!(id.starts_with("urn:agentry:") && id.chars().all(fits), "{id}");
+        }
+    }
+}
+
+/// Editors tell two schemas apart by their addresses.
+#[test]
+fn every_schema_has_its_own_address() {
+    let mut seen = Vec::new();
+    for (format, _) in FORMATS {
+        for document in documents(format) {
+            let schema = Test::new().run_args(&["schema", format, &document]).json();
+            assert!(!seen.contains(&schema["$id"]), "{}", schema["$id"]);
+            seen.push(schema["$id"].clone());
+        }
+    }
+}
+
+#[test]
+fn new_agents_fit_their_schema() {
+    let cases = [
+        ("agent-md", "agents/general_reviewer.agent.md", ""),
+        ("agent-toml", "reviewer/agent.toml", ""),
+        ("manifest", "reviewer.agent", ""),
+        ("agentfs", "reviewer/agent.json", ""),
+        ("agent-dir", "reviewer/agent.acl", ""),
+        ("agent-dir", "reviewer/schedules/weekly-review.md", "schedules/*.md"),
+    ];
+    for (format, path, name) in cases {
+        let test = Test::new();
+        test.run(&format!("new {format} reviewer")).exits(0);
+        let schema = test.run(&format!("schema {format} {name}")).json();
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        let document = document(&test, path);
+        let errors: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{path}: {errors:#?}");
+        assert!(!validator.is_valid(&json!([])), "{path}");
+    }
+}
+
+#[test]
+fn the_start_of_one() {
+    let ran = Test::new().run("schema agent-toml").exits(0);
+    let head: Vec<_> = ran.stdout.lines().take(12).collect();
+    insta::assert_snapshot!(head.join("\n"), @r#"
+    {
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "$id": "urn:agentry:agent-toml:agent-toml",
+      "title": "`agent.toml` with `system-prompt.md` (agent.toml)",
+      "type": "object",
+      "properties": {
+        "name": {
+          "type": "string",
+          "description": "What programs call the agent: lower-case letters, digits and hyphens, the name of its directory."
+        },
+        "display_name": {
+          "type": "string",
+    "#);
+    assert!(ran.stdout.ends_with("}\n"));
+}
+
+#[test]
+fn a_document_that_is_not_there() {
+    insta::assert_snapshot!(Test::new().run("schema agent-toml agent.yaml"), @r#"
+    $ agentry schema agent-toml agent.yaml
+    --- stderr
+    error: agent-toml has no document `agent.yaml`
+      = help: its documents are `agent.toml`
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(Test::new().run("schema agenttoml"), @r#"
+    $ agentry schema agenttoml
+    --- stderr
+    error: invalid value 'agenttoml' for '<FORMAT>': did you mean `agent-toml`?
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+}

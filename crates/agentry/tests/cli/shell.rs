@@ -1,0 +1,61 @@
+//! Completions and manual pages.
+
+use crate::test::Test;
+
+#[test]
+fn completions_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = Test::new().run(&format!("completions {shell}")).exits(0);
+        assert!(ran.stdout.contains("agentry") && ran.stdout.contains("convert"), "{shell}");
+        assert!(ran.stdout.ends_with('\n'), "{shell}");
+        assert_eq!(ran.stderr, "", "{shell}");
+    }
+    insta::assert_snapshot!(Test::new().run("completions tcsh"), @r#"
+    $ agentry completions tcsh
+    --- stderr
+    error: invalid value 'tcsh' for '<SHELL>'
+      [possible values: bash, elvish, fish, powershell, zsh]
+
+      tip: a similar value exists: 'zsh'
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn manual_pages() {
+    let test = Test::new();
+    insta::assert_snapshot!(test.run("man -o share/man"), @r#"
+    $ agentry man -o share/man
+    --- stdout
+    wrote the pages to share/man
+    --- exit 0
+    "#);
+    let names = std::fs::read_dir(test.path("share/man")).expect("a folder");
+    let mut names: Vec<_> = names
+        .map(|name| name.expect("a name").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    insta::assert_snapshot!(names.join("\n"), @r#"
+    agentry-check.1
+    agentry-completions.1
+    agentry-convert.1
+    agentry-hash.1
+    agentry-man.1
+    agentry-new.1
+    agentry-rules.1
+    agentry-schema.1
+    agentry-show.1
+    agentry.1
+    "#);
+    let page = test.read("share/man/agentry-check.1");
+    assert!(page.contains(".SH SYNOPSIS") && page.contains("deny\\-warnings"), "{page}");
+    let test = Test::new().file("taken", "");
+    insta::assert_snapshot!(test.run("man -o taken"), @r#"
+    $ agentry man -o taken
+    --- stderr
+    error: `taken` cannot be written: file exists
+    --- exit 2
+    "#);
+}

@@ -1,0 +1,295 @@
+//! `agentry show`: an agent as it is understood.
+
+use crate::test::{BROKEN, HELPER, Test};
+
+const REVIEWER: &str = "\
+name: reviewer
+description: Reviews changes
+skills: [git, {name: web, optional: true}]
+behavior:
+  traits: [be-concise, kind]
+  persona: careful-reviewer
+trust: {filesystem: read-only}
+rules: |
+  - Point to file and line
+  - Never change a file
+";
+
+fn reviewer() -> Test {
+    Test::new().file("reviewer.agent", REVIEWER)
+}
+
+#[test]
+fn every_value_and_where_it_comes_from() {
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent"), @r#"
+    $ agentry show reviewer.agent
+    --- stdout
+    reviewer.agent (manifest)
+
+    name                reviewer                            reviewer.agent:1
+    description         Reviews changes                     reviewer.agent:2
+    version             0.1.0                               default
+    role                careful-reviewer                    reviewer.agent:6
+    rules               - Point to file and line (+1 line)  reviewer.agent:8
+    traits[0]           be-concise                          reviewer.agent:5
+    traits[1]           kind                                reviewer.agent:5
+    model.capability    reasoning-mid                       default
+    model.context       full                                default
+    auth.strategy       auto                                default
+    temperature         0.5                                 default
+    max_turns           20                                  default
+    on_error            ask                                 default
+    budget.trace        false                               default
+    budget.step_limit   50                                  default
+    budget.on_exceed    abort                               default
+    trust.filesystem    read-only                           reviewer.agent:7
+    trust.network       none                                default
+    trust.exec          none                                default
+    skills[0].name      git                                 reviewer.agent:3
+    skills[1].name      web                                 reviewer.agent:3
+    skills[1].optional  true                                reviewer.agent:3
+    memory.working      session                             default
+    memory.long_term    none                                default
+    memory.shared       false                               default
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn only_what_was_declared() {
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent --declared"), @r#"
+    $ agentry show reviewer.agent --declared
+    --- stdout
+    reviewer.agent (manifest)
+
+    name                reviewer                            reviewer.agent:1
+    description         Reviews changes                     reviewer.agent:2
+    role                careful-reviewer                    reviewer.agent:6
+    rules               - Point to file and line (+1 line)  reviewer.agent:8
+    traits[0]           be-concise                          reviewer.agent:5
+    traits[1]           kind                                reviewer.agent:5
+    trust.filesystem    read-only                           reviewer.agent:7
+    skills[0].name      git                                 reviewer.agent:3
+    skills[1].name      web                                 reviewer.agent:3
+    skills[1].optional  true                                reviewer.agent:3
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn the_canonical_form() {
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent --format json"), @r#"
+    $ agentry show reviewer.agent --format json
+    --- stdout
+    {
+      "name": "reviewer",
+      "description": "Reviews changes",
+      "version": "0.1.0",
+      "role": "careful-reviewer",
+      "rules": "- Point to file and line\n- Never change a file",
+      "traits": [
+        "be-concise",
+        "kind"
+      ],
+      "model": {
+        "capability": "reasoning-mid",
+        "context": "full"
+      },
+      "auth": {
+        "strategy": "auto"
+      },
+      "temperature": 0.5,
+      "max_turns": 20,
+      "on_error": "ask",
+      "budget": {
+        "trace": false,
+        "step_limit": 50,
+        "on_exceed": "abort"
+      },
+      "trust": {
+        "filesystem": "read-only",
+        "network": "none",
+        "exec": "none"
+      },
+      "skills": [
+        {
+          "name": "git"
+        },
+        {
+          "name": "web",
+          "optional": true
+        }
+      ],
+      "memory": {
+        "working": "session",
+        "long_term": "none",
+        "shared": false
+      }
+    }
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent --declared --format json"), @r#"
+    $ agentry show reviewer.agent --declared --format json
+    --- stdout
+    {
+      "name": "reviewer",
+      "description": "Reviews changes",
+      "role": "careful-reviewer",
+      "rules": "- Point to file and line\n- Never change a file",
+      "traits": [
+        "be-concise",
+        "kind"
+      ],
+      "trust": {
+        "filesystem": "read-only"
+      },
+      "skills": [
+        {
+          "name": "git"
+        },
+        {
+          "name": "web",
+          "optional": true
+        }
+      ]
+    }
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn the_prompt_part_by_part() {
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent --prompt"), @r#"
+    $ agentry show reviewer.agent --prompt
+    --- stdout
+    ── role (reviewer.agent:6)
+    Your role: careful reviewer.
+
+    ── traits (reviewer.agent:5)
+    Use as few words as the matter allows.
+    kind
+
+    ── rules (reviewer.agent:8)
+    ## Hard Rules
+    - Point to file and line
+    - Never change a file
+
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(reviewer().run("show reviewer.agent --prompt --format json"), @r###"
+    $ agentry show reviewer.agent --prompt --format json
+    --- stdout
+    [
+      {
+        "name": "role",
+        "origin": "reviewer.agent:6",
+        "text": "Your role: careful reviewer."
+      },
+      {
+        "name": "traits",
+        "origin": "reviewer.agent:5",
+        "text": "Use as few words as the matter allows.\nkind"
+      },
+      {
+        "name": "rules",
+        "origin": "reviewer.agent:8",
+        "text": "## Hard Rules\n- Point to file and line\n- Never change a file"
+      }
+    ]
+    --- exit 0
+    "###);
+}
+
+#[test]
+fn an_agent_without_a_prompt() {
+    let test = Test::new().file("x.agent", "name: x\ndescription: Does nothing\n");
+    insta::assert_snapshot!(test.run("show x.agent --prompt"), @r#"
+    $ agentry show x.agent --prompt
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("show x.agent --prompt --format json"), @r#"
+    $ agentry show x.agent --prompt --format json
+    --- stdout
+    []
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn an_agent_with_errors() {
+    let test = Test::new().file("broken.agent", BROKEN);
+    insta::assert_snapshot!(test.run("show broken.agent"), @r#"
+    $ agentry show broken.agent
+    --- stderr
+    error[AG0104]: `filesystem` cannot be `readwrite`
+     --> broken.agent:5:21
+      |
+    5 | trust: {filesystem: readwrite}
+      |                     ^^^^^^^^^
+      |
+      = help: use one of `none`, `read-only`, `scoped`, `full`
+
+    error: `broken.agent` has errors
+      = help: `agentry check` shows all findings
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn not_exactly_one_agent() {
+    let test = Test::new().file("a.agent", HELPER).file("b/b.agent", HELPER);
+    insta::assert_snapshot!(test.run("show ."), @r#"
+    $ agentry show .
+    --- stderr
+    error: `.` holds 2 agents
+      = help: name one: `a.agent`, `b/b.agent`
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(test.run("show nowhere"), @r#"
+    $ agentry show nowhere
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
+    test.write("empty/notes.txt", "");
+    insta::assert_snapshot!(test.run("show empty"), @r#"
+    $ agentry show empty
+    --- stderr
+    error: no agent found in `empty`
+      = help: looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, `agent.yaml`, `agent.json` or `instructions.md`
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(test.run("show empty/notes.txt"), @r#"
+    $ agentry show empty/notes.txt
+    --- stderr
+    error: `empty/notes.txt` is no agent definition that agentry knows
+      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(test.run("show b"), @r#"
+    $ agentry show b
+    --- stdout
+    b/b.agent (manifest)
+
+    name               helper                 b/b.agent:1
+    description        Answers questions      b/b.agent:2
+    version            0.1.0                  default
+    system             You answer questions.  b/b.agent:3
+    model.capability   reasoning-mid          default
+    model.context      full                   default
+    auth.strategy      auto                   default
+    temperature        0.5                    default
+    max_turns          20                     default
+    on_error           ask                    default
+    budget.trace       false                  default
+    budget.step_limit  50                     default
+    budget.on_exceed   abort                  default
+    trust.filesystem   none                   default
+    trust.network      none                   default
+    trust.exec         none                   default
+    memory.working     session                default
+    memory.long_term   none                   default
+    memory.shared      false                  default
+    --- exit 0
+    "#);
+}
