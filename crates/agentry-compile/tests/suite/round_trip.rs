@@ -1,7 +1,7 @@
 //! Generated agents through every writer and back.
 
 use agentry_compile::formats::{FORMATS, FormatInfo, Shape, Target, convert};
-use agentry_compile::model::{Agent, Format, tree};
+use agentry_compile::model::{Agent, Format, LossKind, tree};
 use proptest::prelude::*;
 
 use crate::arbitrary::Gen;
@@ -54,7 +54,9 @@ fn survives(info: &FormatInfo, agent: &Agent) -> Result<(), TestCaseError> {
         prop_assert!(broken.is_empty(), "{}: {broken:#?}\n{:#?}", info.format, first.files);
         let again = convert(&first.agent, info.format, &target);
         prop_assert_eq!(&again.files, &first.files, "{}", info.format);
-        prop_assert_eq!(&again.losses, &Vec::new(), "{}", info.format);
+        // What a writer remarks about a value that is all there is no loss.
+        let lost: Vec<_> = again.losses.iter().filter(|loss| loss.kind != LossKind::Changed).collect();
+        prop_assert!(lost.is_empty(), "{}: {lost:#?}", info.format);
         let (a, b) = (tree::tree(&first.agent).to_data(), tree::tree(&again.agent).to_data());
         prop_assert_eq!(a, b, "{}", info.format);
     }
