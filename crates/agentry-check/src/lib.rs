@@ -5,10 +5,70 @@
 use agentry_model::{Agent, Format};
 use agentry_text::{Findings, Rule};
 
+mod commands;
+mod credentials;
+mod examples;
+mod packages;
+mod places;
+#[cfg(test)]
+mod testing;
+
+mod allows_any_program;
+mod allows_every_command;
+mod allows_root;
+mod credentials_in_url;
+mod deprecated_agent;
+mod description_too_long;
+mod directory_pattern;
+mod disabled_agent;
+mod flag_may_move;
+mod frequent_schedule;
+mod instruction_override;
+mod instructions_too_long;
+mod machine_path;
+mod mcp_through_shell;
+mod name_not_portable;
 mod no_description;
+mod open_ended_command;
+mod plain_http_mcp;
+mod rule_with_operators;
+mod script_may_run_shell;
+mod secret_in_text;
+mod skill_asked_for_twice;
+mod trusts_everything;
+mod unfinished_text;
+mod unpinned_mcp_package;
+mod variable_required_twice;
 
 /// Every check, in code order.
-pub const CHECKS: &[Check] = &[no_description::CHECK];
+pub const CHECKS: &[Check] = &[
+    no_description::CHECK,
+    description_too_long::CHECK,
+    instructions_too_long::CHECK,
+    name_not_portable::CHECK,
+    secret_in_text::CHECK,
+    skill_asked_for_twice::CHECK,
+    deprecated_agent::CHECK,
+    disabled_agent::CHECK,
+    trusts_everything::CHECK,
+    allows_every_command::CHECK,
+    allows_any_program::CHECK,
+    allows_root::CHECK,
+    open_ended_command::CHECK,
+    flag_may_move::CHECK,
+    rule_with_operators::CHECK,
+    directory_pattern::CHECK,
+    unpinned_mcp_package::CHECK,
+    plain_http_mcp::CHECK,
+    credentials_in_url::CHECK,
+    mcp_through_shell::CHECK,
+    machine_path::CHECK,
+    frequent_schedule::CHECK,
+    script_may_run_shell::CHECK,
+    instruction_override::CHECK,
+    unfinished_text::CHECK,
+    variable_required_twice::CHECK,
+];
 
 /// A rule with the function that looks for it.
 #[derive(Debug)]
@@ -32,5 +92,17 @@ pub struct Subject<'a> {
 pub fn run(subject: &Subject<'_>, findings: &mut Findings) {
     for check in CHECKS {
         (check.check)(subject, findings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_follow_each_other() {
+        for (at, check) in CHECKS.iter().enumerate() {
+            assert_eq!(check.rule.code, format!("AG9{:03}", at + 1), "{}", check.rule.name);
+        }
     }
 }

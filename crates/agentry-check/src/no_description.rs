@@ -1,3 +1,4 @@
+use agentry_model::Format;
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -18,7 +19,8 @@ static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;
-    if identity.description.is_some() {
+    // Where the format requires one, its reader has said so.
+    if identity.description.is_some() || subject.format == Format::AgentToml {
         return;
     }
     if let Some(name) = &identity.name {

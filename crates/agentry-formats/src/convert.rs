@@ -21,7 +21,7 @@ pub struct Converted {
 /// Writes `agent` in `format` and finds out, by reading the result, what was lost.
 pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
     let Written { files, notes } = (info(format).write)(agent, target);
-    let mut memory = MemoryFiles::new(files.clone()).in_some_workspace();
+    let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();
     let mut package = Package {
         main: files.first().map_or(String::new(), |(path, _)| path.clone()),

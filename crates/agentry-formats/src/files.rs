@@ -70,14 +70,20 @@ pub trait Files {
 
     /// What is found at `path`.
     fn probe(&mut self, base: Base, path: &str) -> Presence;
+
+    /// Whether a file that is missing here is missing at all. It may not be when only the result of
+    /// a writer is at hand: what the agent refers to stays where it is.
+    fn is_complete(&self) -> bool {
+        true
+    }
 }
 
 /// Files held in memory: the result of a writer, read again.
 #[derive(Debug, Default)]
 pub struct MemoryFiles {
     files: Vec<(String, String)>,
-    /// Whether files elsewhere in the workspace are taken to be there.
-    trusts_workspace: bool,
+    /// Whether other files that the agent names may lie elsewhere.
+    partial: bool,
     /// What was read so far, for showing findings.
     pub sources: Sources,
 }
@@ -86,17 +92,21 @@ impl MemoryFiles {
     /// Files by their paths relative to the agent's directory.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let files = files.into_iter().collect();
-        Self { files, trusts_workspace: false, sources: Sources::default() }
+        Self { files, partial: false, sources: Sources::default() }
     }
 
-    /// The same files, somewhere in a workspace that has whatever they name outside their directory.
+    /// The same files, of an agent that may have others.
     #[must_use]
-    pub fn in_some_workspace(self) -> Self {
-        Self { trusts_workspace: true, ..self }
+    pub fn partial(self) -> Self {
+        Self { partial: true, ..self }
     }
 }
 
 impl Files for MemoryFiles {
+    fn is_complete(&self) -> bool {
+        !self.partial
+    }
+
     fn read(&mut self, path: &str, _: &mut Findings) -> Option<Source> {
         let (_, text) = self.files.iter().find(|(name, _)| name == path)?;
         Some(self.sources.add(path, text))
@@ -117,10 +127,7 @@ impl Files for MemoryFiles {
         out
     }
 
-    fn probe(&mut self, base: Base, path: &str) -> Presence {
-        if self.trusts_workspace && (base == Base::Workspace || path.starts_with("../")) {
-            return Presence::File;
-        }
+    fn probe(&mut self, _: Base, path: &str) -> Presence {
         let path = path.trim_start_matches("./");
         let below = format!("{path}/");
         match self.files.iter().find(|(name, _)| name == path || name.starts_with(&below)) {

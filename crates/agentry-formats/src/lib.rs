@@ -17,6 +17,7 @@ pub mod agentfs;
 mod convert;
 mod files;
 pub mod front;
+mod javascript;
 pub mod manifest;
 pub mod mcp;
 pub mod skill;

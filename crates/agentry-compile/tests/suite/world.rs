@@ -1,6 +1,5 @@
 //! The one place that knows the API: text in, text out.
 
-
 use agentry_compile::{Config, Found, MemoryWorld, check, discover, duplicate_names};
 
 /// A world of files given as paths and texts.
@@ -38,11 +37,7 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
                 "{path}:{}:{} {}[{code}] {}",
                 at.line, at.column, found.severity, found.message
             );
-            out.push(Finding {
-                code,
-                message: found.message.clone(),
-                line,
-            });
+            out.push(Finding { code, message: found.message.clone(), line });
         }
     };
     add(&config.diagnostics, &config.sources);

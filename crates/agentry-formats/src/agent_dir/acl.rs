@@ -65,7 +65,8 @@ fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
 
 /// Everything else is carried whole, by name.
 fn carry(node: &Node, agent: &mut Agent, findings: &mut Findings) {
-    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+    {
         let data = Spanned::new(value.to_data(), value.span);
         match ACL.field(&key.text) {
             Some(field) if MAPPED.contains(&field.name) => {}
@@ -83,7 +84,7 @@ fn set<T>(list: &mut Vec<(String, T)>, name: &str, value: T) {
     list.push((name.to_owned(), value));
 }
 
-fn is_own(key: &str) -> bool {
+pub(super) fn is_own(key: &str) -> bool {
     key.replace('-', "_").eq_ignore_ascii_case(OWN_BLOCK)
 }
 
@@ -112,7 +113,7 @@ fn calls(node: &Node, findings: &mut Findings) {
 }
 
 /// The same tree with texts for calls: `${env:NAME}`, as MCP servers write it.
-fn without_calls(node: &Node) -> Node {
+pub(super) fn without_calls(node: &Node) -> Node {
     let value = match &node.value {
         Value::Call(_, arguments) => {
             let name = arguments.first().and_then(Node::as_str).unwrap_or("");
@@ -159,7 +160,11 @@ fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
             return true;
         }
         findings
-            .add(&MISSING_LABEL, entry.key.span, format!("the block `{}` has no label", entry.key.text))
+            .add(
+                &MISSING_LABEL,
+                entry.key.span,
+                format!("the block `{}` has no label", entry.key.text),
+            )
             .hint(format!("write `{} \"name\" {{ … }}`", entry.key.text));
         blocks.entries.iter().all(|entry| entry.value.as_map().is_some())
     });
@@ -168,9 +173,10 @@ fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
 /// Looks at how providers are reached. A key that is written out is reported, and taken out so that
 /// nothing else can show it.
 fn providers(map: &mut Map, findings: &mut Findings) {
-    let providers = map.entries.iter_mut().filter(|entry| {
-        ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers")
-    });
+    let providers = map
+        .entries
+        .iter_mut()
+        .filter(|entry| ACL.field(&entry.key.text).is_some_and(|field| field.name == "providers"));
     for entry in providers {
         let Value::Map(providers) = &mut entry.value.value else { continue };
         for provider in &mut providers.entries {
@@ -189,7 +195,8 @@ fn connection(block: &mut Entry, findings: &mut Findings) {
     let Value::Map(fields) = &mut block.value.value else { return };
     let name = |entry: &Entry| PROVIDER.field(&entry.key.text).map_or("", |field| field.name);
     fields.entries.retain(|entry| {
-        let literal = name(entry) == "api_key" && entry.value.as_str().is_some_and(|key| !key.is_empty());
+        let literal =
+            name(entry) == "api_key" && entry.value.as_str().is_some_and(|key| !key.is_empty());
         if literal {
             findings
                 .add(&LITERAL_API_KEY, entry.value.span, "an API key is written out")
@@ -206,7 +213,8 @@ fn connection(block: &mut Entry, findings: &mut Findings) {
     if let Some(first) = ignored.first() {
         let names: Vec<_> = ignored.iter().map(|entry| format!("`{}`", entry.key.text)).collect();
         let verb = if names.len() == 1 { "is" } else { "are" };
-        let message = format!("{} of `{}` {verb} ignored when run", names.join(", "), block.key.text);
+        let message =
+            format!("{} of `{}` {verb} ignored when run", names.join(", "), block.key.text);
         findings
             .add(&PROVIDER_CONNECTION, first.key.span, message)
             .hint("addresses and keys come from the user's own configuration");

@@ -26,7 +26,11 @@ pub static ACL: Table = Table::new(
     "`agent.acl`",
     &[
         Field::optional("default_model", Kind::Line, "The model to use: `provider/model`."),
-        Field::optional("providers", Kind::Map(&Kind::Block(&PROVIDER)), "Providers of models, by label."),
+        Field::optional(
+            "providers",
+            Kind::Map(&Kind::Block(&PROVIDER)),
+            "Providers of models, by label.",
+        ),
         Field::default(
             "storage_backend",
             Kind::Choice(&["memory", "file", "custom"]),
@@ -38,7 +42,11 @@ pub static ACL: Table = Table::new(
         Field::optional("memory_dir", Kind::Line, "The directory of long-term memory."),
         Field::optional("skill_dirs", TEXTS, "Further directories of skills.").or(&["skills"]),
         Field::optional("agent_dirs", TEXTS, "Directories of agents to delegate to."),
-        Field::optional("user_instructions_dir", Kind::Line, "The directory of the user's own instructions."),
+        Field::optional(
+            "user_instructions_dir",
+            Kind::Line,
+            "The directory of the user's own instructions.",
+        ),
         Field::default(
             "project_doc_max_bytes",
             COUNT,
@@ -52,17 +60,33 @@ pub static ACL: Table = Table::new(
         ),
         Field::optional("max_tool_rounds", SOME, "The most rounds of the loop."),
         Field::optional("max_parallel_tasks", SOME, "The most tasks at a time."),
-        Field::optional("auto_parallel", Kind::Bool, "Whether independent tasks run at the same time."),
+        Field::optional(
+            "auto_parallel",
+            Kind::Bool,
+            "Whether independent tasks run at the same time.",
+        ),
         Field::optional("thinking_budget", COUNT, "The most tokens of thought."),
         Field::optional("llm_api_timeout_ms", SOME, "How long a call of the model may take."),
-        Field::optional("auto_delegation", Kind::Block(&AUTO_DELEGATION), "When work is handed on."),
+        Field::optional(
+            "auto_delegation",
+            Kind::Block(&AUTO_DELEGATION),
+            "When work is handed on.",
+        ),
         Field::optional("task_scheduler", Kind::Block(&TASK_SCHEDULER), "How tasks take turns."),
         Field::optional("memory", Kind::Block(&MEMORY), "What is remembered, and for how long."),
         Field::optional("queue", Kind::Block(&QUEUE), "How calls of tools queue up."),
         Field::optional("search", Kind::Block(&SEARCH), "How the web is searched."),
-        Field::optional("document_parser", Kind::Block(&DOCUMENT_PARSER), "How documents are read."),
+        Field::optional(
+            "document_parser",
+            Kind::Block(&DOCUMENT_PARSER),
+            "How documents are read.",
+        ),
         Field::optional("os", Kind::Line, "The address of the platform."),
-        Field::optional("mcp_servers", Kind::Map(&Kind::Block(&mcp::SERVER)), "MCP servers, by label."),
+        Field::optional(
+            "mcp_servers",
+            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            "MCP servers, by label.",
+        ),
     ],
 )
 .keys(Keys::SnakeOrCamel);
@@ -75,7 +99,11 @@ pub static PROVIDER: Table = Table::new(
         BASE_URL,
         Field::optional("headers", HEADERS, "Headers of every request; ignored when run."),
         SESSION_HEADER,
-        Field::optional("models", Kind::Map(&Kind::Block(&MODEL)), "The provider's models, by label."),
+        Field::optional(
+            "models",
+            Kind::Map(&Kind::Block(&MODEL)),
+            "The provider's models, by label.",
+        ),
     ],
 )
 .keys(Keys::SnakeOrCamel);
@@ -145,8 +173,18 @@ static AUTO_DELEGATION: Table = Table::new(
     "`auto_delegation`",
     &[
         Field::default("enabled", Kind::Bool, "false", "Whether work is handed on by itself."),
-        Field::default("auto_parallel", Kind::Bool, "true", "Whether several are handed on at a time."),
-        Field::default("allow_manual_delegation", Kind::Bool, "true", "Whether the model may hand work on."),
+        Field::default(
+            "auto_parallel",
+            Kind::Bool,
+            "true",
+            "Whether several are handed on at a time.",
+        ),
+        Field::default(
+            "allow_manual_delegation",
+            Kind::Bool,
+            "true",
+            "Whether the model may hand work on.",
+        ),
         Field::default("min_confidence", SHARE, "0.72", "How sure the choice must be."),
         Field::default("max_tasks", SOME, "4", "The most tasks at a time."),
     ],
@@ -157,7 +195,12 @@ static TASK_SCHEDULER: Table = Table::new(
     "`task_scheduler`",
     &[
         Field::default("max_active", SOME, "4", "The most tasks at a time."),
-        Field::default("aging_interval_ms", SOME, "30000", "After how long a waiting task moves up."),
+        Field::default(
+            "aging_interval_ms",
+            SOME,
+            "30000",
+            "After how long a waiting task moves up.",
+        ),
     ],
 )
 .keys(Keys::SnakeOrCamel);
@@ -168,9 +211,19 @@ static MEMORY: Table = Table::new(
         Field::default("max_short_term", COUNT, "100", "The most things of this session."),
         Field::default("max_working", COUNT, "10", "The most things in mind."),
         Field::default("prune_interval_secs", SOME, "3600", "How often it is tidied."),
-        Field::default("llm_extraction", Kind::Bool, "true", "Whether the model picks what to remember."),
+        Field::default(
+            "llm_extraction",
+            Kind::Bool,
+            "true",
+            "Whether the model picks what to remember.",
+        ),
         Field::default("llm_extraction_max_items", COUNT, "5", "The most things picked at a time."),
-        Field::default("llm_extraction_max_input_chars", COUNT, "8000", "The most text to pick from."),
+        Field::default(
+            "llm_extraction_max_input_chars",
+            COUNT,
+            "8000",
+            "The most text to pick from.",
+        ),
         Field::optional("relevance", Kind::Block(&RELEVANCE), "What counts as relevant."),
         Field::optional("prune_policy", Kind::Map(&Kind::Any), "What is forgotten."),
     ],
@@ -201,11 +254,27 @@ static QUEUE: Table = Table::new(
         Field::optional("enable_alerts", Kind::Bool, "Whether a full queue is reported."),
         Field::optional("default_timeout_ms", SOME, "How long a call may take."),
         Field::optional("storage_path", Kind::Line, "Where the queue is kept."),
-        Field::optional("retry_policy", Kind::Block(&RETRY_POLICY), "How failed calls are repeated."),
+        Field::optional(
+            "retry_policy",
+            Kind::Block(&RETRY_POLICY),
+            "How failed calls are repeated.",
+        ),
         Field::optional("rate_limit", Kind::Block(&RATE_LIMIT), "How many calls may be made."),
-        Field::optional("priority_boost", Kind::Block(&PRIORITY_BOOST), "How waiting calls move up."),
-        Field::optional("pressure_threshold", COUNT, "From how many waiting calls the queue is full."),
-        Field::optional("lane_timeouts", Kind::Block(&LANE_TIMEOUTS), "How long a call of a lane may take."),
+        Field::optional(
+            "priority_boost",
+            Kind::Block(&PRIORITY_BOOST),
+            "How waiting calls move up.",
+        ),
+        Field::optional(
+            "pressure_threshold",
+            COUNT,
+            "From how many waiting calls the queue is full.",
+        ),
+        Field::optional(
+            "lane_timeouts",
+            Kind::Block(&LANE_TIMEOUTS),
+            "How long a call of a lane may take.",
+        ),
     ],
 )
 .keys(Keys::SnakeOrCamel);
@@ -226,7 +295,11 @@ static LANE_HANDLERS: Table = Table::new(
 static LANE_HANDLER: Table = Table::new(
     "the lane",
     &[
-        Field::optional("mode", Kind::Choice(&["internal", "external", "hybrid"]), "Who works it off."),
+        Field::optional(
+            "mode",
+            Kind::Choice(&["internal", "external", "hybrid"]),
+            "Who works it off.",
+        ),
         Field::optional("timeout_ms", SOME, "How long a call may take."),
     ],
 )
@@ -246,7 +319,11 @@ static LANE_TIMEOUTS: Table = Table::new(
 static RETRY_POLICY: Table = Table::new(
     "`retry_policy`",
     &[
-        Field::optional("strategy", Kind::Choice(&["exponential", "fixed", "none"]), "How waits grow."),
+        Field::optional(
+            "strategy",
+            Kind::Choice(&["exponential", "fixed", "none"]),
+            "How waits grow.",
+        ),
         Field::default("max_retries", COUNT, "3", "The most repeats."),
         Field::default("initial_delay_ms", COUNT, "100", "The first wait."),
         Field::optional("fixed_delay_ms", COUNT, "The wait of `fixed`."),
@@ -270,7 +347,11 @@ static RATE_LIMIT: Table = Table::new(
 static PRIORITY_BOOST: Table = Table::new(
     "`priority_boost`",
     &[
-        Field::optional("strategy", Kind::Choice(&["standard", "aggressive", "disabled"]), "How fast."),
+        Field::optional(
+            "strategy",
+            Kind::Choice(&["standard", "aggressive", "disabled"]),
+            "How fast.",
+        ),
         Field::optional("deadline_ms", COUNT, "After how long a call goes first."),
     ],
 )
@@ -354,8 +435,17 @@ pub static PERMISSIONS: Table = Table::new(
 pub static SECTION: Table = Table::new(
     "the section",
     &[
-        Field::default("intent", Kind::Choice(Action::WORDS), "\"ask\"", "The answer when no rule matches."),
-        Field::optional("rules", TEXTS, "Rules in order, `pattern:action`; the first that matches counts."),
+        Field::default(
+            "intent",
+            Kind::Choice(Action::WORDS),
+            "\"ask\"",
+            "The answer when no rule matches.",
+        ),
+        Field::optional(
+            "rules",
+            TEXTS,
+            "Rules in order, `pattern:action`; the first that matches counts.",
+        ),
     ],
 )
 .unknown(agentry_text::table::Unknown::Error);

@@ -53,8 +53,18 @@ struct Unit {
 }
 
 const MONTHS: &[&str] = &[
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
 const DAYS: &[&str] =
     &["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
@@ -162,7 +172,8 @@ fn nickname(text: &str) -> Result<Cron, Problem> {
             Err(Problem {
                 range: 0..text.len(),
                 message: format!("`{}` is no cron expression", text.trim()),
-                hint: near.unwrap_or_else(|| format!("use five fields, or one of {}", all.join(", "))),
+                hint: near
+                    .unwrap_or_else(|| format!("use five fields, or one of {}", all.join(", "))),
             })
         }
     }
@@ -348,7 +359,11 @@ fn day_words(values: u64) -> String {
 fn day_names(values: u64) -> String {
     let name = |day: usize| short(DAYS.get(day).copied().unwrap_or(""));
     let names = runs(values).into_iter().map(|(first, last)| {
-        if first == last { name(first).to_owned() } else { format!("{}-{}", name(first), name(last)) }
+        if first == last {
+            name(first).to_owned()
+        } else {
+            format!("{}-{}", name(first), name(last))
+        }
     });
     names.collect::<Vec<_>>().join(",")
 }
@@ -393,7 +408,11 @@ mod tests {
         let cases = [
             ("", 0..0, "a cron expression has 5 or 6 fields, this one has 0 fields"),
             ("nope", 0..4, "a cron expression has 5 or 6 fields, this one has 1 field"),
-            ("0 0 9 * * * 2030", 0..16, "a cron expression has 5 or 6 fields, this one has 7 fields"),
+            (
+                "0 0 9 * * * 2030",
+                0..16,
+                "a cron expression has 5 or 6 fields, this one has 7 fields",
+            ),
             ("60 * * * *", 0..2, "`60` is no minute"),
             ("0 24 * * *", 2..4, "`24` is no hour"),
             ("0 9 0 * *", 4..5, "`0` is no day of month"),

@@ -131,35 +131,3 @@ pub static LIMITS: Table = Table::new(
 )
 .keys(Keys::SnakeOrCamel)
 .unknown(Unknown::Error);
-
-/// The metadata of `skills/**/*.md`.
-pub static SKILL: Table = Table::new(
-    "the skill",
-    &[
-        Field::optional("name", Kind::Line, "What it is called; the file's or folder's name if left out."),
-        Field::optional("description", Kind::Str, "What it is for, and when to use it."),
-        Field::optional(
-            "allowed-tools",
-            Kind::Strings,
-            "The tools that may be used while it runs: a list, or `Tool(pattern), …`; none if left out.",
-        ),
-        Field::default(
-            "disable-model-invocation",
-            Kind::Bool,
-            "false",
-            "Whether only a person may start it.",
-        ),
-        Field::default(
-            "kind",
-            Kind::Choice(&["instruction", "persona", "tool"]),
-            "\"instruction\"",
-            "What the text is.",
-        ),
-        Field::optional("tags", Kind::List(&Kind::Str), "Labels for grouping."),
-        Field::optional("version", Kind::Line, "The version of the skill."),
-        Field::optional("license", Kind::Line, "Under which licence it may be used."),
-        Field::optional("compatibility", Kind::Str, "What it needs of its surroundings."),
-        Field::optional("metadata", Kind::Map(&Kind::Any), "Further keys of the author."),
-    ],
-)
-.keys(Keys::SnakeOrCamel);

@@ -1,28 +1,88 @@
-//! Placeholder.
+//! An agent directory: `instructions.md`, and what may stand beside it.
+//!
+//! | file | field of it | field of the model |
+//! | --- | --- | --- |
+//! | the directory | its name | `name` |
+//! | `instructions.md` | the whole text, trimmed | `system` |
+//! | | the first paragraph | `description` |
+//! | | the text after `## Rules <!-- agentry:rules -->`, which only a conversion writes | `rules` |
+//! | `agent.acl` | `default_model` | `model.preferred` |
+//! | | `max_tool_rounds` | `max_turns` |
+//! | | `mcp_servers "name"` | `tools.mcp` |
+//! | | `x_agentry { permissions }`, which only Agentry reads | `permissions` |
+//! | | every other block | `settings` |
+//! | `skills/x.md`, `skills/x/SKILL.md` | the whole text, and some of its metadata | `skill_packs` |
+//! | `schedules/x.md` | `cron`, `name`, `enabled`, `timezone`, `overlap`, `misfire`, `jitter`, the body | `schedules` |
+//! | `tools/x.md` | `kind: mcp` | `tools.mcp` |
+//! | | `kind: script`, with the script it names | `tools.scripts` |
+//!
+//! The document has no permissions: without `x_agentry` the user's default policy alone decides.
 
-use agentry_model::{Agent, Format};
-use agentry_text::Findings;
+mod acl;
+pub mod acl_fields;
+pub mod cron;
+pub mod fields;
+mod read;
+pub mod rules;
+mod schedules;
+mod script;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod write;
 
-use crate::{FormatInfo, Package, Target, Written};
+use agentry_model::{Agent, Format, Misfire, Overlap};
+use agentry_text::{FileId, Span, Spanned};
+
+use crate::{FormatInfo, mcp, skill};
+
+pub use fields::{MAX_OUTPUT_BYTES, MAX_TOOL_CALLS, TIMEOUT_MS};
+
+/// The heading under which a conversion puts hard rules, so that every reader sees them and this one
+/// can tell them from the role.
+const RULES_MARK: &str = "## Rules <!-- agentry:rules -->";
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentDir,
-    title: "",
-    documents: &[],
-    rules: &[],
-    carries: &[],
-    read,
-    write,
+    title: "agent directory",
+    documents: &[
+        ("agent.acl", &acl_fields::ACL),
+        ("schedules/*.md", &fields::SCHEDULE),
+        ("tools/*.md (kind: mcp)", &fields::MCP_TOOL),
+        ("tools/*.md (kind: script)", &fields::SCRIPT_TOOL),
+        ("skills/**/*.md", &skill::fields::DIRECTORY),
+    ],
+    rules: rules::RULES,
+    carries: &["name", "system", "rules", "max_turns", "schedules", "tools.scripts"],
+    read: read::read,
+    write: write::write,
     defaults,
 };
 
-fn read(_: &mut Package<'_>, _: &mut Findings) -> Agent {
-    Agent::default()
+/// Fills in what the format says of fields that were not written.
+fn defaults(agent: &mut Agent) {
+    for schedule in &mut agent.schedules {
+        fill(&mut schedule.enabled, true);
+        fill(&mut schedule.timezone, "UTC".to_owned());
+        fill(&mut schedule.overlap, Overlap::Skip);
+        fill(&mut schedule.misfire, Misfire::Once);
+    }
+    for script in &mut agent.tools.scripts {
+        let limits = &mut script.value.limits;
+        fill(&mut limits.timeout_ms, TIMEOUT_MS.2);
+        fill(&mut limits.max_tool_calls, MAX_TOOL_CALLS.2);
+        fill(&mut limits.max_output_bytes, MAX_OUTPUT_BYTES.2);
+        script.value.allowed_tools.get_or_insert_default();
+    }
+    for server in agent.tools.mcp.iter_mut().flatten() {
+        fill(&mut server.value.enabled, true);
+        if server.transport.is_none() {
+            server.value.transport = mcp::derived_transport(server);
+        }
+    }
 }
 
-fn write(_: &Agent, _: &Target) -> Written {
-    Written::default()
+fn fill<T>(field: &mut Option<Spanned<T>>, value: T) {
+    field.get_or_insert_with(|| Spanned::new(value, Span::start_of(FileId::BUILT_IN)));
 }
-
-fn defaults(_: &mut Agent) {}

@@ -8,8 +8,9 @@ use agentry_text::{FileId, Findings, Source, Span, Spanned};
 use super::rules::{
     DIRECTORY_FOR_FILE, DIRECTORY_NAME, EMPTY_INSTRUCTIONS, INSTRUCTIONS_METADATA, NO_INSTRUCTIONS,
 };
-use super::{RULES_MARK, acl, schedules, skills, tools};
+use super::{RULES_MARK, acl, schedules, tools};
 use crate::front::trimmed;
+use crate::skill::{self, Dialect};
 use crate::{Base, Package, Presence};
 
 /// The required file.
@@ -21,7 +22,7 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     let home = instructions(package, &mut agent, findings);
     let mut reader = Reader { package, findings, home };
     acl::read(&mut reader, &mut agent);
-    agent.skill_packs = skills::read(&mut reader);
+    skills(&mut reader, &mut agent);
     schedules::read(&mut reader, &mut agent);
     tools::read(&mut reader, &mut agent);
     agent
@@ -58,6 +59,16 @@ impl Reader<'_, '_> {
             .add(&DIRECTORY_FOR_FILE, self.home, format!("`{path}` is a directory, not a file"))
             .hint("rename the directory, or make it a file");
     }
+}
+
+fn skills(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
+    let Reader { package, findings, .. } = reader;
+    for path in skill::list(package.files, "skills", Dialect::AgentDir, findings) {
+        if let Some(source) = package.read(&format!("skills/{path}"), findings) {
+            agent.skill_packs.push(skill::read(source, &path, Dialect::AgentDir, findings));
+        }
+    }
+    skill::check_names(&agent.skill_packs, findings);
 }
 
 /// Reads the role, and gives the place of findings about the whole directory.
@@ -128,12 +139,17 @@ fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) 
     agent.identity.name = Some(Spanned::new(dir_name.to_owned(), home));
 }
 
+/// A relative path without its empty parts and `.`.
+pub(super) fn plain_path(path: &str) -> String {
+    let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    parts.join("/")
+}
+
 /// The first paragraph, wherever it stands, on one line.
 fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
     let sections = markdown::sections(source, parts.body.clone());
-    let own = sections.iter().find_map(|section| {
-        markdown::first_paragraph(source, section.own.range())
-    });
+    let own =
+        sections.iter().find_map(|section| markdown::first_paragraph(source, section.own.range()));
     let first = markdown::first_paragraph(source, parts.body.clone()).or(own)?;
     Some(first.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")))
 }

@@ -16,8 +16,6 @@ pub const RULES: &[&Rule] = &[
     &PROVIDER_CONNECTION,
     &UNKNOWN_DEFAULT_MODEL,
     &BROKEN_PERMISSION,
-    &SKILL_WITHOUT_METADATA,
-    &DUPLICATE_SKILL,
     &WITHOUT_METADATA,
     &BAD_CRON,
     &NUMERIC_WEEKDAY,
@@ -193,33 +191,6 @@ pub static BROKEN_PERMISSION: Rule = Rule {
     ),
     good: helper!(
         "agent.acl": "x_agentry {\n  permissions {\n    bash {\n      rules = [\"git push:deny\"]\n    }\n  }\n}\n"
-    ),
-};
-
-/// A skill file without metadata.
-pub static SKILL_WITHOUT_METADATA: Rule = Rule {
-    code: "AG5020",
-    name: "skill-without-metadata",
-    severity: Warning,
-    why: "A Markdown file below `skills/` without a metadata block is not taken for a skill and is \
-          left out.",
-    bad: helper!("skills/review.md": "Look twice.\n"),
-    good: helper!("skills/review.md": "---\ndescription: Reviews text\n---\nLook twice.\n"),
-};
-
-/// Two skills of one name.
-pub static DUPLICATE_SKILL: Rule = Rule {
-    code: "AG5021",
-    name: "duplicate-skill",
-    severity: Warning,
-    why: "Of two skills with one name only the later one is used.",
-    bad: helper!(
-        "skills/a.md": "---\nname: review\n---\nLook twice.\n",
-        "skills/b.md": "---\nname: review\n---\nLook again.\n",
-    ),
-    good: helper!(
-        "skills/a.md": "---\nname: review\n---\nLook twice.\n",
-        "skills/b.md": "---\nname: second-review\n---\nLook again.\n",
     ),
 };
 
@@ -435,9 +406,9 @@ pub static SCRIPT_TOO_DEEP: Rule = Rule {
     code: "AG5055",
     name: "script-too-deep",
     severity: Error,
-    why: "Code that is nested hundreds of levels deep is not written by people; reading it could \
+    why: "Code that is nested thousands of levels deep is not written by people; reading it could \
           exhaust the machine.",
-    bad: Example::Made("a script with 1,000 open brackets", deep_script),
+    bad: Example::Made("a script with 20,000 open brackets", deep_script),
     good: script!("path: scripts/count.js\n", "function run(ctx, inputs) {}\n"),
 };
 
@@ -460,7 +431,8 @@ pub static INPUTS_SCHEMA: Rule = Rule {
 
 fn deep_script() -> Vec<(String, Vec<u8>)> {
     let tool = "---\nkind: script\npath: scripts/count.js\n---\nCounts words.\n";
-    let source = format!("function run() {{ return {}{}; }}\n", "[".repeat(1000), "]".repeat(1000));
+    let source =
+        format!("function run() {{ return {}{}; }}\n", "[".repeat(20_000), "]".repeat(20_000));
     vec![
         ("helper/instructions.md".to_owned(), b"You answer questions.\n".to_vec()),
         ("helper/tools/count.md".to_owned(), tool.as_bytes().to_vec()),

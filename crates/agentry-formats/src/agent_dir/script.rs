@@ -2,31 +2,37 @@
 
 use agentry_text::{Findings, Source, Span};
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Program, Statement};
+use oxc_ast::ast::{Declaration, ExportDefaultDeclarationKind, Function, Program, Statement};
 use oxc_parser::Parser;
 use oxc_span::{GetSpan as _, SourceType};
 
-use super::nesting;
 use super::rules::{SCRIPT_IMPORT, SCRIPT_SYNTAX, SCRIPT_TOO_DEEP, SCRIPT_WITHOUT_RUN};
+use crate::javascript::{MOST_LEVELS, with_stack};
 
 /// The most syntax errors of one script that are reported.
-const MOST_ERRORS: usize = 10;
+const MOST_ERRORS: usize = 3;
 
 /// Reports everything that would keep the script from being called.
 pub(super) fn check(source: &Source, findings: &mut Findings) {
-    if let Some(at) = nesting::too_deep(&source.text) {
-        let place = Span::new(source.id, at, at + 1);
+    if with_stack(&source.text, || parse(source, findings)).is_none() {
         findings
-            .add(&SCRIPT_TOO_DEEP, place, "the script is nested too deep from here on")
-            .hint("split it into functions");
-        return;
+            .add(
+                &SCRIPT_TOO_DEEP,
+                Span::start_of(source.id),
+                "the script is nested too deeply to read",
+            )
+            .hint(format!("at most {MOST_LEVELS} levels are read"));
     }
+}
+
+fn parse(source: &Source, findings: &mut Findings) {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, &source.text, SourceType::mjs()).parse();
     for error in parsed.diagnostics.iter().take(MOST_ERRORS) {
         let place = error.labels.first().map_or(source.whole(), |label| {
-            let start = label.offset() as usize;
-            Span::new(source.id, start, start + label.len() as usize)
+            let start = (label.offset() as usize).min(source.text.len());
+            let end = (start + label.len() as usize).min(source.text.len());
+            Span::new(source.id, start, end)
         });
         let message = format!("the script is not JavaScript: {}", lower(&error.message));
         findings.add(&SCRIPT_SYNTAX, place, message).hint_opt(error.help.as_deref().map(lower));
@@ -39,11 +45,12 @@ pub(super) fn check(source: &Source, findings: &mut Findings) {
 
 fn imports(source: &Source, program: &Program<'_>, findings: &mut Findings) {
     for statement in &program.body {
-        let from = match statement {
-            Statement::ImportDeclaration(_) | Statement::ExportAllDeclaration(_) => true,
-            Statement::ExportFromDeclaration(_) => true,
-            _ => false,
-        };
+        let from = matches!(
+            statement,
+            Statement::ImportDeclaration(_)
+                | Statement::ExportAllDeclaration(_)
+                | Statement::ExportFromDeclaration(_)
+        );
         if from {
             let range = statement.span();
             let place = Span::new(source.id, range.start as usize, range.end as usize);
@@ -64,12 +71,11 @@ fn entry(source: &Source, program: &Program<'_>, findings: &mut Findings) {
 
 /// Whether a statement defines `run`: as a function, exported or not, or as the default export.
 fn is_entry(statement: &Statement<'_>) -> bool {
+    let is_run = |function: &Function<'_>| function.name().is_some_and(|name| name == "run");
     match statement {
-        Statement::FunctionDeclaration(function) => function.name().is_some_and(|name| name == "run"),
-        Statement::ExportNamedDeclaration(export) => match &export.declaration {
-            Some(Declaration::FunctionDeclaration(function)) => {
-                function.name().is_some_and(|name| name == "run")
-            }
+        Statement::FunctionDeclaration(function) => is_run(function),
+        Statement::ExportDeclaration(export) => match &export.declaration {
+            Declaration::FunctionDeclaration(function) => is_run(function),
             _ => false,
         },
         Statement::ExportDefaultDeclaration(export) => matches!(
@@ -88,4 +94,132 @@ fn lower(message: &str) -> String {
     let mut chars = message.chars();
     let first = chars.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     first + chars.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::FileId;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PIECES: &[&str] = &[
+        "[",
+        "(",
+        "{",
+        "!",
+        "~",
+        "- ",
+        "+ ",
+        "a=>",
+        "a=",
+        "a?",
+        "a:",
+        "if(a)",
+        "if(a){}else ",
+        "new ",
+        "typeof ",
+        "await ",
+        "`${",
+        "a?b:",
+        "for(;;)",
+        "f(function(){",
+        "a**",
+        "x=\n",
+        "if(a)\n",
+        "do ",
+        "while(a)",
+        "a,",
+        "a.",
+        "a\n",
+        "async ",
+        "class{",
+        "...",
+        "get ",
+        "case a:",
+        "<",
+        "/",
+        "1+",
+        "a??",
+        "yield ",
+        "import(",
+        "super.",
+        "x`",
+        "a&&",
+        "a||",
+        "({a:",
+        "[a=",
+        "return ",
+        "throw ",
+        "switch(a){",
+        "try{",
+        "label:",
+        "else ",
+        "async x=>",
+        "function*f(){",
+        "a?.",
+        "a[",
+        "delete ",
+        "void ",
+        "in ",
+        "=",
+        ";",
+        "}",
+        ")",
+        "]",
+        "let ",
+        "var ",
+        "a",
+        "'",
+        "\"",
+        "\\",
+        "//",
+        "/*",
+        "`",
+        "}",
+        ")",
+        "]",
+        "export ",
+        "default ",
+        "import ",
+        "from ",
+        "with(a)",
+        "a instanceof ",
+        "&&=",
+        "0x",
+        "#a",
+        "@a ",
+    ];
+
+    fn survives(text: &str) {
+        let mut findings = Findings::default();
+        check(&Source::new(FileId(0), "run.js", text), &mut findings);
+    }
+
+    /// What the guard lets through must not exhaust the stack of a thread.
+    #[test]
+    fn repeated_pieces_are_survived() {
+        for piece in PIECES {
+            for times in [100, 9_000] {
+                survives(&piece.repeat(times));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn any_code_is_survived(pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..500)) {
+            survives(&pieces.concat());
+        }
+
+        #[test]
+        fn repeated_code_is_survived(
+            pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 1..5),
+            times in 1..2_000_usize,
+        ) {
+            survives(&pieces.concat().repeat(times));
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! Reads `tools/*.md`: MCP servers and scripts.
 
-use agentry_model::{Agent, ScriptLimits, ScriptTool};
+use agentry_model::{Agent, McpServer, ScriptLimits, ScriptTool};
 use agentry_text::near::did_you_mean;
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned};
 
 use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
-use super::read::Reader;
+use super::read::{Reader, plain_path};
 use super::rules::{
     BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
 };
@@ -17,24 +17,62 @@ use crate::{Base, Presence, mcp};
 
 /// The names of built-in tools, here and in the reference.
 const BUILT_IN: &[&str] = &[
-    "agent", "ask_user", "bash", "batch", "bm25", "code_diagnostics", "code_navigation",
-    "code_symbols", "delegate", "download", "dynamic_workflow", "edit", "generate_object", "git",
-    "glob", "grep", "ls", "parallel_task", "patch", "program", "question", "read", "search",
-    "search_skills", "skill", "task", "todo", "todoread", "todowrite", "update_plan", "verify",
-    "web_fetch", "web_search", "webfetch", "websearch", "write",
+    "agent",
+    "ask_user",
+    "bash",
+    "batch",
+    "bm25",
+    "code_diagnostics",
+    "code_navigation",
+    "code_symbols",
+    "delegate",
+    "download",
+    "dynamic_workflow",
+    "edit",
+    "generate_object",
+    "git",
+    "glob",
+    "grep",
+    "ls",
+    "parallel_task",
+    "patch",
+    "program",
+    "question",
+    "read",
+    "search",
+    "search_skills",
+    "skill",
+    "task",
+    "todo",
+    "todoread",
+    "todowrite",
+    "update_plan",
+    "verify",
+    "web_fetch",
+    "web_search",
+    "webfetch",
+    "websearch",
+    "write",
 ];
 
 /// Reads every tool of the directory.
 pub(super) fn read(reader: &mut Reader<'_, '_>, agent: &mut Agent) {
     let servers = agent.tools.mcp.iter().flatten();
-    let mut names: Vec<Spanned<String>> =
-        servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect();
+    let mut names =
+        Names(servers.map(|server| Spanned::new(server.name.clone(), server.span)).collect());
     for (stem, source) in reader.markdown_files("tools") {
         let Some(document) = with_metadata(source, reader.findings) else { continue };
-        match kind(&document, reader.findings) {
-            Some("mcp") => server(&stem, &document, agent, &mut names, reader.findings),
-            Some(_) => script_tool(&stem, &document, agent, &mut names, reader),
-            None => {}
+        let Some(kind) = kind(&document, reader.findings) else { continue };
+        if kind == "mcp" {
+            let server = server(&stem, &document, &mut names, reader.findings);
+            agent.tools.mcp.get_or_insert_default().push(server);
+        } else {
+            let record = document.record(&SCRIPT_TOOL, reader.findings);
+            let name = name(&stem, record, &document.source);
+            names.take(&name, reader.findings);
+            unknown(&format!("tools.{}", name.value), record, agent);
+            let script = script_tool(name, record, &document, reader);
+            agent.tools.scripts.push(script);
         }
     }
 }
@@ -48,7 +86,9 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
     };
     let Some(node) = map.get("kind") else {
         let place = map.entries.first().map_or(place, |entry| entry.key.span);
-        findings.add(&TOOL_KIND, place, "the tool has no `kind`").hint("add `kind: mcp` or `kind: script`");
+        findings
+            .add(&TOOL_KIND, place, "the tool has no `kind`")
+            .hint("add `kind: mcp` or `kind: script`");
         return None;
     };
     let written = node.as_str().unwrap_or("");
@@ -69,29 +109,23 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
 fn server(
     stem: &str,
     document: &Document,
-    agent: &mut Agent,
-    names: &mut Vec<Spanned<String>>,
+    names: &mut Names,
     findings: &mut Findings,
-) {
+) -> Spanned<McpServer> {
     let record = document.record(&MCP_TOOL, findings);
     let name = name(stem, record, &document.source);
-    take_name(&name, names, findings);
+    names.take(&name, findings);
     let server = mcp::read(record, &name, findings);
-    agent.tools.mcp.get_or_insert_default().push(Spanned::new(server, name.span));
+    Spanned::new(server, name.span)
 }
 
 fn script_tool(
-    stem: &str,
+    name: Spanned<String>,
+    record: Record<'_>,
     document: &Document,
-    agent: &mut Agent,
-    names: &mut Vec<Spanned<String>>,
     reader: &mut Reader<'_, '_>,
-) {
-    let record = document.record(&SCRIPT_TOOL, reader.findings);
-    let name = name(stem, record, &document.source);
-    take_name(&name, names, reader.findings);
+) -> Spanned<ScriptTool> {
     check_name(&name, reader.findings);
-    unknown(&format!("tools.{}", name.value), record, agent);
     let described = record.str("description").filter(|text| !text.trim().is_empty());
     let described = described.map(|text| text.map(|text| text.trim().to_owned()));
     let path = record.str("path").map(|path| path.map(|path| path.replace('\\', "/")));
@@ -110,20 +144,28 @@ fn script_tool(
         inputs,
         source: source.map(|source| Spanned::new(source.text.to_string(), source.whole())),
     };
-    agent.tools.scripts.push(Spanned::new(script, span));
+    Spanned::new(script, span)
 }
 
-/// Reports a name that another tool has, and remembers it.
-fn take_name(name: &Spanned<String>, names: &mut Vec<Spanned<String>>, findings: &mut Findings) {
-    match names.iter().find(|first| first.value == name.value) {
-        Some(first) => {
-            let message = format!("there are two tools `{}`", name.value);
-            findings
-                .add(&DUPLICATE_TOOL, name.span, message)
-                .related(first.span, "the first one")
-                .hint("give each its own `name`");
+/// The names of the tools so far.
+struct Names(Vec<Spanned<String>>);
+
+impl Names {
+    /// Reports a name that another tool has, and remembers it.
+    fn take(&mut self, name: &Spanned<String>, findings: &mut Findings) {
+        match self.0.iter().find(|first| first.value == name.value) {
+            Some(first) => {
+                findings
+                    .add(
+                        &DUPLICATE_TOOL,
+                        name.span,
+                        format!("there are two tools `{}`", name.value),
+                    )
+                    .related(first.span, "the first one")
+                    .hint("give each its own `name`");
+            }
+            None => self.0.push(name.clone()),
         }
-        None => names.push(name.clone()),
     }
 }
 
@@ -148,7 +190,9 @@ fn limits(record: Record<'_>) -> ScriptLimits {
             Kind::Int(least, most) => (least..=most).contains(&value),
             _ => true,
         };
-        limits.int(name).filter(|value| LIMITS.field(name).is_some_and(|field| fits(field, value.value)))
+        limits
+            .int(name)
+            .filter(|value| LIMITS.field(name).is_some_and(|field| fits(field, value.value)))
     };
     ScriptLimits {
         timeout_ms: limit("timeoutMs"),
@@ -163,17 +207,17 @@ fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source>
         reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
         return None;
     }
-    let files = &mut reader.package.files;
-    match files.probe(Base::Agent, path) {
+    let plain = plain_path(path);
+    match reader.package.files.probe(Base::Agent, &plain) {
         Presence::File => {
-            let source = reader.package.read(path, reader.findings)?;
+            let source = reader.package.read(&plain, reader.findings)?;
             script::check(&source, reader.findings);
             return Some(source);
         }
         Presence::Outside => return outside(path, reader.findings),
         Presence::Missing | Presence::Directory => {}
     }
-    match files.probe(Base::Workspace, path) {
+    match reader.package.files.probe(Base::Workspace, &plain) {
         Presence::File => {}
         Presence::Outside => return outside(path, reader.findings),
         presence @ (Presence::Missing | Presence::Directory) => {
@@ -207,11 +251,17 @@ pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
         Some((message, "write it relative to the agent's directory"))
     } else if path.split('/').any(|part| part == "..") {
         Some((format!("`{path}` leaves its directory"), "write a path without `..`"))
-    } else if !(path.ends_with(".js") || path.ends_with(".mjs")) {
+    } else if !is_javascript(path) {
         Some((format!("`{path}` is no JavaScript file"), "name a `.js` or `.mjs` file"))
     } else {
         None
     }
+}
+
+/// Whether the name ends in `.js` or `.mjs`, in lower case as every reader of the format asks.
+fn is_javascript(path: &str) -> bool {
+    let ending = std::path::Path::new(path).extension();
+    ending.is_some_and(|ending| ending == "js" || ending == "mjs")
 }
 
 fn check_inputs(schema: &serde_json::Value, span: Span, findings: &mut Findings) {

@@ -71,11 +71,13 @@ impl<'r> Reader<'r> {
         let level =
             MEANINGS.iter().find(|(other, _)| *other == name).map_or(2, |(_, level)| *level);
         let sections = self.sections;
-        let mut found = sections.iter().filter(|s| s.level == level && is_named(s, name));
-        let first = found.next()?;
-        self.take(first);
-        for again in found {
-            self.take(again);
+        let is_meant =
+            |(_, section): &(usize, &Section)| section.level == level && is_named(section, name);
+        let mut found = sections.iter().enumerate().filter(is_meant);
+        let (at, first) = found.next()?;
+        self.take(at, first);
+        for (at, again) in found {
+            self.take(at, again);
             let message = format!("`{}` occurs twice", heading(first));
             self.findings
                 .add(&SECTION_TWICE, again.heading, message)
@@ -85,11 +87,10 @@ impl<'r> Reader<'r> {
         Some(first)
     }
 
-    /// A section is no note up to the next heading that could start another one.
-    fn take(&mut self, section: &Section) {
-        let next = self.sections.iter().find(|other| {
-            other.heading.start > section.heading.start && other.level <= section.level.max(2)
-        });
+    /// The section number `at` is no note, up to the next heading that could start another one.
+    fn take(&mut self, at: usize, section: &Section) {
+        let mut below = self.sections.iter().skip(at + 1);
+        let next = below.find(|other| other.level <= section.level.max(2));
         let end = next.map_or(section.content.end, |next| next.heading.start);
         self.taken.push(Span { end, ..section.heading });
     }

@@ -262,9 +262,8 @@ fn names_that_double_each_time_come_to_an_end() {
     let mut code = String::from("const a0 = { x: 1 };\n");
     for n in 1..40 {
         let before = n - 1;
-        code.push_str(&format!(
-            "const a{n} = {{ ...a{before}, y: [a{before}, a{before}, a{before}] }};\n"
-        ));
+        let line = format!("const a{n} = {{ ...a{before}, y: [a{before}, a{before}] }};\n");
+        code.push_str(&line);
     }
     code.push_str(
         "return { a: { fn() {}, scheme: { name: 'a', description: 'b', parameters: a39 } } };\n",
@@ -314,6 +313,11 @@ fn fixes() {
             Applicability::Safe,
             "# Helper\n\nAnswers.\n\n## Tools\n\nWords.\n\nfunction f() {\n\n  return 1;\n}\nreturn {};\n\n### More\n",
             "# Helper\n\nAnswers.\n\n## Tools\n\nWords.\n\n```js\nfunction f() {\n\n  return 1;\n}\nreturn {};\n```\n\n### More\n",
+        ),
+        (
+            Applicability::Unsafe,
+            "# Helper\n\nAnswers.\n\n## Tools\n\n```js\nreturn {};\n'''\n",
+            "# Helper\n\nAnswers.\n\n## Tools\n\n```js\nreturn {};\n```\n",
         ),
         (
             Applicability::Unsafe,
@@ -391,11 +395,72 @@ fn markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn field(text: &str) -> Option<Spanned<String>> {
-    Some(Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN)))
+fn spanned(text: &str) -> Spanned<String> {
+    Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN))
+}
+
+/// Pieces of code that nest when repeated, or seem to.
+fn code() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("("),
+        Just(")"),
+        Just("["),
+        Just("]"),
+        Just("{"),
+        Just("}"),
+        Just("`"),
+        Just("${"),
+        Just("/"),
+        Just("\""),
+        Just("'"),
+        Just("\n"),
+        Just(";"),
+        Just(","),
+        Just("=>"),
+        Just("="),
+        Just("!"),
+        Just("- "),
+        Just("a"),
+        Just("1"),
+        Just("?"),
+        Just(":"),
+        Just("if(a)"),
+        Just("else "),
+        Just("for(;;)"),
+        Just("do "),
+        Just("function f()"),
+        Just("async "),
+        Just("await "),
+        Just("class A extends "),
+        Just("new "),
+        Just("typeof "),
+        Just("return "),
+        Just("."),
+        Just("..."),
+        Just("**"),
+        Just("//"),
+        Just("/*"),
+        Just("*/"),
+        Just("\\"),
+        Just("<"),
+        Just("try{"),
+        Just("switch(a){case "),
+        Just("get a()"),
+        Just("#"),
+        Just("@a "),
+        Just("yield "),
+        Just("import("),
+    ];
+    prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
 }
 
 proptest! {
+    #[test]
+    fn deep_code_never_overflows(piece in code(), levels in 1..3_000_usize) {
+        let code = piece.repeat(levels);
+        drop(read("help_helper.agent.md", &format!("# T\n\n## Tools\n\n~~~js\n{code}\n~~~\n")));
+    }
+
     #[test]
     fn any_text_is_read(text in "\\PC{0,400}", mixed in markdown()) {
         drop(read("help_helper.agent.md", &text));
@@ -419,11 +484,11 @@ proptest! {
         code in markdown(),
     ) {
         let mut agent = Agent::default();
-        agent.identity.display_name = field(&title);
-        agent.identity.description = field(&description);
-        agent.identity.avatar = field(&avatar);
-        agent.instructions = Instructions { system: field(&system), rules: field(&rules), ..Instructions::default() };
-        agent.tools.source = field(&code).into_iter().collect();
+        agent.identity.display_name = Some(spanned(&title));
+        agent.identity.description = Some(spanned(&description));
+        agent.identity.avatar = Some(spanned(&avatar));
+        agent.instructions = Instructions { system: Some(spanned(&system)), rules: Some(spanned(&rules)), ..Instructions::default() };
+        agent.tools.source = vec![spanned(&code)];
         let text = written(&agent, "help_helper.agent.md");
         let (result, _, _) = read("help_helper.agent.md", &text);
         let mut lost = losses(&data(&agent), &data(&result));

@@ -1,5 +1,8 @@
 //! `## Tools`: the fenced JavaScript, and code that should have been fenced.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use agentry_model::{Function, Tools};
 use agentry_text::markdown::{self, Fence};
 use agentry_text::near::did_you_mean;
@@ -17,6 +20,8 @@ pub(super) struct Section {
     pub(super) source: Vec<Spanned<String>>,
     /// The tools that it gives back, as far as they can be read.
     pub(super) tools: Vec<Tool>,
+    /// Where each name was first used, in lower case.
+    names: HashMap<String, Span>,
     /// Whether these are all that there are.
     pub(super) complete: bool,
     /// The environment variables that the code reads.
@@ -51,9 +56,7 @@ impl Section {
         let block = if fence.closed {
             js::read(source, fence.code, findings)
         } else {
-            findings
-                .add(&UNCLOSED_FENCE, fence.opening, "the code fence is never closed")
-                .hint("close it with a line of the same signs");
+            unclosed(source, fence, findings);
             // Whatever is wrong with the code comes of the text that the fence has swallowed.
             let block = js::read(source, fence.code, &mut Findings::default());
             Block { complete: false, ..block }
@@ -66,18 +69,18 @@ impl Section {
     }
 
     fn tool(&mut self, tool: Tool, findings: &mut Findings) {
-        match self.tools.iter().find(|other| is_same(&other.name, &tool.name)) {
-            Some(first) => {
+        match self.names.entry(folded(&tool.name)) {
+            Entry::Occupied(first) => {
+                let message = format!("there are two tools `{}`", tool.name.value);
                 findings
-                    .add(
-                        &TOOL_TWICE,
-                        tool.name.span,
-                        format!("there are two tools `{}`", tool.name.value),
-                    )
-                    .related(first.name.span, "the first one")
+                    .add(&TOOL_TWICE, tool.name.span, message)
+                    .related(*first.get(), "the first one")
                     .hint("give one of them another name");
             }
-            None => self.tools.push(tool),
+            Entry::Vacant(new) => {
+                new.insert(tool.name.span);
+                self.tools.push(tool);
+            }
         }
     }
 
@@ -102,7 +105,7 @@ pub(super) fn check_startup(
     findings: &mut Findings,
 ) {
     let tools = section.map_or(&[][..], |section| &section.tools);
-    let is_known = tools.iter().any(|tool| is_same(&tool.name, startup));
+    let is_known = section.is_some_and(|section| section.names.contains_key(&folded(startup)));
     if is_known || section.is_some_and(|section| !section.complete) {
         return;
     }
@@ -116,8 +119,23 @@ pub(super) fn check_startup(
 }
 
 /// Tool names are compared without regard to case.
-fn is_same(a: &str, b: &str) -> bool {
-    a.trim().to_lowercase() == b.trim().to_lowercase()
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+/// Reports a fence that is never closed. Three quotes at its end were meant to close it.
+fn unclosed(source: &Source, fence: &Fence, findings: &mut Findings) {
+    let opening = source.slice(fence.opening);
+    let signs = opening.len() - opening.trim_start_matches(['`', '~']).len();
+    let signs = opening.get(..signs).unwrap_or("```");
+    let text = source.slice(fence.code).trim_end();
+    let end = fence.code.range().start + text.len();
+    let quotes = ["\n'''", "\n\"\"\""].iter().find(|quotes| text.ends_with(**quotes));
+    let place = Span::new(source.id, end - quotes.map_or(0, |quotes| quotes.len()), end);
+    findings
+        .add(&UNCLOSED_FENCE, fence.opening, "the code fence is never closed")
+        .hint(format!("close it with a line `{signs}`"))
+        .fix(Fix::unsafe_("close the fence", place, format!("\n{signs}")));
 }
 
 fn other_language(source: &Source, fence: &Fence, findings: &mut Findings) {

@@ -11,6 +11,7 @@
 //! | `[permissions.TOOL]` | `policy.permissions` |
 //! | `x-…`, `[extensions]` | `extensions` |
 //! | `system-prompt.md` | `instructions.system` |
+//! | `skills/NAME/SKILL.md` | `skill_packs` |
 
 mod coverage;
 mod fields;
@@ -36,6 +37,8 @@ pub use rules::RULES;
 const MAIN: &str = "agent.toml";
 /// The system prompt, beside it.
 const PROMPT: &str = "system-prompt.md";
+/// The agent's own skills, beside it.
+const SKILLS: &str = "skills";
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
@@ -43,10 +46,11 @@ pub const INFO: FormatInfo = FormatInfo {
     title: "`agent.toml` with `system-prompt.md`",
     documents: &[(MAIN, &fields::AGENT)],
     rules: RULES,
+    // Neither the description, which must be one line without a full stop, nor the system prompt,
+    // which takes in hard rules and traits.
     carries: &[
         "name",
         "display_name",
-        "description",
         "mode",
         "tags",
         "max_turns",
@@ -54,7 +58,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "context",
         "rule_files",
         "permissions",
-        "system",
+        "skill_packs",
         "extensions",
     ],
     read: read::read,

@@ -1,6 +1,6 @@
 //! Reads `agent.toml` and the prompt beside it.
 
-use agentry_model::{Agent, Field, Identity, SkillRef, slug};
+use agentry_model::{Agent, Field, Identity, SkillPack, SkillRef, slug};
 use agentry_text::table::{Coerce, is_extension, validate};
 use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml};
 
@@ -9,8 +9,9 @@ use super::rules::{
     DATETIME, EMPTY_DESCRIPTION, EMPTY_PROMPT, MISSING_PROMPT, NAME_IS_NOT_DIRECTORY,
     NOT_KEBAB_CASE, TRAILING_PERIOD,
 };
-use super::{PROMPT, permissions, references};
+use super::{PROMPT, SKILLS, permissions, references};
 use crate::front::trimmed;
+use crate::skill::{self, Dialect};
 use crate::{Base, Package, Presence};
 
 /// Reads an agent. What cannot be read is reported and left out.
@@ -25,6 +26,7 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     agent.policy.permissions =
         record.map("permissions").map(|map| permissions::read(map, &source, findings));
     references(&record, &mut agent, package, findings);
+    agent.skill_packs = skill_packs(package, findings);
     agent.instructions.system = prompt(source.whole(), package, findings);
     leftovers(&record, &mut agent);
     agent
@@ -120,13 +122,27 @@ fn references(
     let skills = record.strings("skills");
     let context = record.strings("context");
     let rules = record.strings("rules");
-    references::skills(skills.as_deref().unwrap_or_default(), package.files, findings);
-    references::context(context.as_deref().unwrap_or_default(), package.files, findings);
-    references::rule_files(rules.as_deref().unwrap_or_default(), package.files, findings);
+    if package.files.is_complete() {
+        references::skills(skills.as_deref().unwrap_or_default(), package.files, findings);
+        references::context(context.as_deref().unwrap_or_default(), package.files, findings);
+        references::rule_files(rules.as_deref().unwrap_or_default(), package.files, findings);
+    }
     let skill = |name: String| SkillRef { name, optional: false, options: Vec::new() };
     agent.skills = skills.map(|names| names.into_iter().map(|name| name.map(skill)).collect());
     agent.instructions.context = context;
     agent.instructions.rule_files = rules;
+}
+
+/// The skills in the agent's own directory, whether it asks for them or not.
+fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) -> Vec<SkillPack> {
+    let mut packs = Vec::new();
+    for path in skill::list(package.files, SKILLS, Dialect::Standard, findings) {
+        if let Some(source) = package.read(&format!("{SKILLS}/{path}"), findings) {
+            packs.push(skill::read(source, &path, Dialect::Standard, findings));
+        }
+    }
+    skill::check_names(&packs, findings);
+    packs
 }
 
 /// The text of `system-prompt.md`. Its absence is reported at the start of `agent.toml`.

@@ -2,6 +2,7 @@
 
 use agentry_text::{Findings, Fix, Span, Spanned};
 
+use super::SKILLS;
 use super::rules::{MISSING_CONTEXT, MISSING_RULE_FILE, MISSING_SKILL, OUTSIDE_WORKSPACE};
 use crate::{Base, Files, Presence};
 
@@ -88,7 +89,7 @@ fn has_skill(name: &str, files: &mut dyn Files) -> bool {
     if name.trim().is_empty() || leaves(name) {
         return false;
     }
-    let agent = [(Base::Agent, "skills")];
+    let agent = [(Base::Agent, SKILLS)];
     let workspace = SKILL_PLACES.iter().map(|place| (Base::Workspace, *place));
     agent.into_iter().chain(workspace).any(|(base, place)| {
         [format!("{place}/{name}/SKILL.md"), format!("{place}/{name}.md")]

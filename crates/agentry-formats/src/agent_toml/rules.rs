@@ -99,7 +99,7 @@ pub(super) static EMPTY_DESCRIPTION: Rule = Rule {
 /// No `system-prompt.md` beside `agent.toml`.
 pub(super) static MISSING_PROMPT: Rule = Rule {
     code: "AG2005",
-    name: "missing-prompt",
+    name: "missing-system-prompt",
     severity: Error,
     why: "The system prompt is the file `system-prompt.md` beside `agent.toml`; without it the \
           agent has no instructions.",
@@ -113,7 +113,7 @@ pub(super) static MISSING_PROMPT: Rule = Rule {
 /// A `system-prompt.md` without text.
 pub(super) static EMPTY_PROMPT: Rule = Rule {
     code: "AG2006",
-    name: "empty-prompt",
+    name: "empty-system-prompt",
     severity: Error,
     why: "An agent whose `system-prompt.md` holds no text has no instructions.",
     bad: Example::Files(&[

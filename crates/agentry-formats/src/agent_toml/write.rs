@@ -1,5 +1,5 @@
-//! Writes `agent.toml` in the order of its document, the prompt beside it, and texts without a
-//! field of their own as context files.
+//! Writes `agent.toml` in the order of its document, and beside it the prompt, which takes in the
+//! texts that have no file of their own.
 
 use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug};
 use agentry_text::data::MapBuilder;
@@ -7,7 +7,8 @@ use agentry_text::table::is_extension;
 use agentry_text::{Data, Spanned, toml};
 
 use super::read::is_kebab_case;
-use super::{MAIN, PROMPT, write_policy};
+use super::{MAIN, PROMPT, SKILLS, write_policy};
+use crate::skill::{self, Dialect};
 use crate::{Target, Written};
 
 /// The longest description that is made up.
@@ -53,7 +54,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     names.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
     let mut references = MapBuilder::new();
     references.set_opt("skills", out.skills(skills.as_deref(), skill_packs));
-    references.set_opt("context", out.context(instructions));
+    references.set_opt("context", texts(instructions.context.as_deref()));
     references.set_opt("rules", texts(instructions.rule_files.as_deref()));
     let (simple, tables) = out_extensions(extensions);
     let traits = instructions.traits.as_deref().unwrap_or_default();
@@ -138,82 +139,55 @@ impl Writer {
         made_up
     }
 
+    /// The system prompt, then habits, then hard rules, which are last wherever they are.
     fn prompt(&mut self, said: &Instructions, named: &Named) -> String {
         let full = |text: &Option<Spanned<String>>| {
             let text = text.as_ref().map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty())
         };
-        let text = full(&said.system).or_else(|| {
-            let text = full(&said.system_override)?;
+        let system = full(&said.system);
+        let traits = said.traits.iter().flatten().filter_map(|text| one_line(text));
+        let traits = traits.map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
+        let rules = full(&said.rules).unwrap_or_default();
+        let mut parts = vec![system.clone().unwrap_or_else(|| self.first_words(said, named))];
+        for (field, title, text) in [("traits", "Traits", traits), ("rules", "Rules", rules)] {
+            if !text.is_empty() {
+                self.note(field, format!("moved to the end of the prompt, under `## {title}`"));
+                parts.push(format!("## {title}\n\n{text}"));
+            }
+        }
+        if system.is_some() && parts.len() > 1 {
+            self.note("system", "what has no field of its own was added at its end");
+        }
+        format!("{}\n", parts.join("\n\n"))
+    }
+
+    /// What the prompt starts with when there is none.
+    fn first_words(&mut self, said: &Instructions, named: &Named) -> String {
+        let raw = said.system_override.as_ref().map(|text| text.trim());
+        if let Some(raw) = raw.filter(|text| !text.is_empty()) {
             self.note("system_override", "became the system prompt");
-            Some(text)
-        });
-        let text = text.unwrap_or_else(|| {
-            self.note("system", "was missing; a sentence was made up");
-            let shown = named.display_name.as_deref().unwrap_or(&named.name);
-            format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
-        });
-        format!("{text}\n")
-    }
-
-    /// The context files, with those that hold rules and traits.
-    fn context(&mut self, said: &Instructions) -> Option<Data> {
-        let paths = said.context.as_deref().unwrap_or_default();
-        let mut paths: Vec<String> = paths.iter().map(|path| path.value.clone()).collect();
-        let written = paths.len();
-        if let Some(rules) = said.rules.as_ref().filter(|rules| !rules.trim().is_empty()) {
-            self.file("rules", rules.trim(), &mut paths);
+            return raw.to_owned();
         }
-        if let Some(traits) = said.traits.as_ref().filter(|traits| !traits.is_empty()) {
-            let lines: Vec<_> = traits.iter().map(|text| format!("- {}", text.trim())).collect();
-            self.file("traits", &lines.join("\n"), &mut paths);
-        }
-        if written > 0 && paths.len() > written {
-            self.note("context", "files with rules and traits were added");
-        }
-        (said.context.is_some() || !paths.is_empty()).then(|| Data::strings(&paths))
-    }
-
-    /// Puts a text that has no field into a file of its own, which is then a context file.
-    fn file(&mut self, field: &str, text: &str, paths: &mut Vec<String>) {
-        let numbered = (2..).map(|number| format!("{field}-{number}.md"));
-        let mut names = std::iter::once(format!("{field}.md")).chain(numbered);
-        let Some(name) = names.find(|name| !paths.contains(name)) else { return };
-        self.note(field, format!("moved to `{name}`, which `context` names"));
-        self.files.push((name.clone(), format!("{text}\n")));
-        paths.push(name);
+        self.note("system", "was missing; a sentence was made up");
+        let shown = named.display_name.as_deref().unwrap_or(&named.name);
+        format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
     }
 
     /// The skills by name, with those that come as files.
     fn skills(&mut self, asked: Option<&[Spanned<SkillRef>]>, packs: &[SkillPack]) -> Option<Data> {
         let names = asked.unwrap_or_default().iter().map(|skill| skill.name.clone());
         let mut names: Vec<String> = names.collect();
-        let before = self.files.len();
         for pack in packs {
-            let Some((name, text)) = skill_name(&pack.path).zip(pack.text.as_ref()) else {
-                continue;
-            };
-            self.files.push((format!("skills/{}", pack.path), text.value.clone()));
+            let path = skill::folder_path(pack);
+            let name = path.trim_end_matches("/SKILL.md");
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());
             }
-        }
-        if !packs.is_empty() {
-            let count = self.files.len() - before;
-            let detail = format!("{count} of {} were written below `skills/`", packs.len());
-            self.note("skill_packs", detail);
+            self.files.push((format!("{SKILLS}/{path}"), skill::write(pack, Dialect::Standard)));
         }
         (asked.is_some() || !names.is_empty()).then(|| Data::strings(&names))
     }
-}
-
-/// The name under which the skill in `path` is found; `None` for a path that leaves its place.
-fn skill_name(path: &str) -> Option<&str> {
-    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
-    if !path.split('/').all(plain) {
-        return None;
-    }
-    path.strip_suffix("/SKILL.md").or_else(|| path.strip_suffix(".md"))
 }
 
 /// Extensions whose values stand before the tables, and those that are tables. Those that are not
@@ -242,10 +216,14 @@ fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
     list.map(|list| Data::strings(list.iter().map(|text| &text.value)))
 }
 
-/// The words of `text` on one line; `None` without any.
+/// `text` on one line; `None` for one without words.
 fn one_line(text: &str) -> Option<String> {
+    let text = text.trim();
+    if !text.contains(['\n', '\r']) {
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
     let words: Vec<_> = text.split_whitespace().collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    Some(words.join(" "))
 }
 
 /// `text` without the full stop at its end, unless it is nothing else.
@@ -280,7 +258,7 @@ mod tests {
         let long = "word ".repeat(60);
         let cases = [
             ("You answer questions. You are kind.", Some("You answer questions")),
-            ("# Helper\n\nYou answer  questions.\n", Some("You answer questions")),
+            ("# Helper\n\nYou answer questions.\n", Some("You answer questions")),
             ("You follow these rules:\n- one\n", Some("You follow these rules")),
             ("# Helper\n", None),
             ("", None),
@@ -289,20 +267,5 @@ mod tests {
             assert_eq!(first_sentence(text).as_deref(), expected, "{text}");
         }
         assert_eq!(first_sentence(&long).map(|text| text.len()), Some(159));
-    }
-
-    #[test]
-    fn skills_by_path() {
-        let cases = [
-            ("review/SKILL.md", Some("review")),
-            ("review.md", Some("review")),
-            ("law/review/SKILL.md", Some("law/review")),
-            ("../review.md", None),
-            ("/review.md", None),
-            ("review.txt", None),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(skill_name(path), expected, "{path}");
-        }
     }
 }

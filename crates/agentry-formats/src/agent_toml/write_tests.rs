@@ -102,7 +102,7 @@ fn two_layers_and_a_trait_narrow_each_other() {
 }
 
 #[test]
-fn texts_without_a_field_become_context_files() {
+fn texts_without_a_field_join_the_prompt() {
     let mut agent = named("Rechtsberater 法");
     agent.identity.description = Some(text("Reviews contracts.\nCarefully."));
     agent.instructions.rules = Some(text("Never sign."));
@@ -112,7 +112,7 @@ fn texts_without_a_field_become_context_files() {
     agent.skills = Some(vec![at(skill)]);
     let pack = |path: &str| SkillPack {
         path: path.to_owned(),
-        text: Some(text("---\nname: review\n---\nRead it.\n")),
+        text: Some(text("---\nname: review\ndescription: Reviews\n---\nRead it.\n")),
         ..SkillPack::default()
     };
     agent.skill_packs = vec![pack("review/SKILL.md"), pack("../evil.md")];
@@ -193,7 +193,7 @@ proptest! {
         prop_assert!(errors.is_empty(), "{errors:?}\n{}", shown(&result));
         let again = written(&result.agent);
         prop_assert_eq!(&again.losses, &[], "{}", shown(&again));
-        prop_assert_eq!(&again.files[..2], &result.files[..2]);
+        prop_assert_eq!(again.files, result.files);
     }
 
     #[test]

@@ -53,10 +53,16 @@ pub static NEWER: Table = Table::new(
         Field::optional("llm", Kind::Block(&LLM), "The model that it uses.").or(&["runtime"]),
         Field::optional("env", Kind::Block(&ENV), "What it is told of its surroundings."),
         Field::optional("heartbeat", Kind::Block(&HEARTBEAT), "Whether it wakes up by itself."),
-        Field::optional("tool_permissions", Kind::Block(&TOOL_PERMISSIONS),
-            "The tools that it may and may not use; all others are asked about."),
-        Field::optional("mcp_servers", Kind::Map(&Kind::Block(&mcp::SERVER)),
-            "Servers of tools, by name."),
+        Field::optional(
+            "tool_permissions",
+            Kind::Block(&TOOL_PERMISSIONS),
+            "The tools that it may and may not use; all others are asked about."
+        ),
+        Field::optional(
+            "mcp_servers",
+            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            "Servers of tools, by name."
+        ),
         Field::optional("webhooks", Kind::Any, "Addresses that start it or hear of it."),
         Field::optional("agents", Kind::Any, "The agents that it works with."),
         Field::optional("capabilities", TEXTS, "What it can do, in free words."),
@@ -64,17 +70,32 @@ pub static NEWER: Table = Table::new(
         Field::optional("repository", Kind::Block(&REPOSITORY), "Where its definition is kept."),
         Field::optional("accepts_handoff", Kind::Bool, "Whether others may hand it work."),
         Field::optional("accepts_messages", Kind::Bool, "Whether others may write to it."),
-        Field::optional("max_concurrent_sessions", Kind::Int(1, i64::MAX),
-            "The most conversations at a time."),
-        Field::optional("default_enabled", Kind::Block(&DEFAULT_ENABLED),
-            "What is switched on when it is installed."),
-        Field::optional("command_authority", Kind::Block(&COMMAND_AUTHORITY),
-            "Which agents it may direct."),
-        Field::optional("network_security", Kind::Block(&NETWORK_SECURITY),
-            "How the network is guarded."),
+        Field::optional(
+            "max_concurrent_sessions",
+            Kind::Int(1, i64::MAX),
+            "The most conversations at a time."
+        ),
+        Field::optional(
+            "default_enabled",
+            Kind::Block(&DEFAULT_ENABLED),
+            "What is switched on when it is installed."
+        ),
+        Field::optional(
+            "command_authority",
+            Kind::Block(&COMMAND_AUTHORITY),
+            "Which agents it may direct."
+        ),
+        Field::optional(
+            "network_security",
+            Kind::Block(&NETWORK_SECURITY),
+            "How the network is guarded."
+        ),
         Field::optional("file_security", Kind::Block(&FILE_SECURITY), "How files are guarded."),
-        Field::optional("compute_credentials", Kind::Block(&COMPUTE_CREDENTIALS),
-            "Whose keys it may use."),
+        Field::optional(
+            "compute_credentials",
+            Kind::Block(&COMPUTE_CREDENTIALS),
+            "Whose keys it may use."
+        ),
         Field::optional("tools", Kind::Map(&Kind::Any), "Settings of single tools, by name."),
     ],
 );
@@ -127,7 +148,11 @@ pub(super) static LLM: Table = Table::new(
         Field::optional("provider", Kind::Str, "Whose model it is."),
         Field::optional("providerId", Kind::Str, "Which account of that provider."),
         Field::optional("model", Kind::Str, "Which model."),
-        Field::optional("thinkingBudgets", Kind::Block(&BUDGETS), "Tokens for thinking, by effort."),
+        Field::optional(
+            "thinkingBudgets",
+            Kind::Block(&BUDGETS),
+            "Tokens for thinking, by effort.",
+        ),
         Field::optional("maxRetryDelayMs", ANY_COUNT, "The longest wait before trying again."),
         Field::optional("routingMode", Kind::Str, "Who chooses the model: `smart`."),
         Field::optional("smart", Kind::Block(&SMART), "How `smart` chooses."),
@@ -171,8 +196,11 @@ static ENV: Table = Table::new(
         Field::optional("includeOs", Kind::Bool, "The operating system."),
         Field::optional("includeRuntime", Kind::Bool, "The program that runs it."),
         Field::optional("includeManagedRuntimes", Kind::Bool, "The languages at hand."),
-        Field::optional("template", Kind::Str,
-            "The text, with `{date}`, `{weekday}`, `{localTime}`, `{tz}` and `{sessionStart}`."),
+        Field::optional(
+            "template",
+            Kind::Str,
+            "The text, with `{date}`, `{weekday}`, `{localTime}`, `{tz}` and `{sessionStart}`.",
+        ),
     ],
 );
 
@@ -235,9 +263,11 @@ pub static SCHEDULE: Table = Table::new(
         Field::optional("id", Kind::Line, "What it is called; the name of the file if left out."),
         Field::optional("display_name", Kind::Str, "What people call it."),
         Field::default("enabled", Kind::Bool, "true", "Whether it is on."),
-        Field::optional("status",
+        Field::optional(
+            "status",
             Kind::Choice(&["pending", "active", "paused", "completed", "cancelled"]),
-            "How far it is."),
+            "How far it is.",
+        ),
         Field::required("schedule", Kind::Block(&TIMES), "When it runs."),
         Field::required("action", Kind::Block(&ACTION), "What it does."),
         Field::optional("retry", Kind::Any, "What happens when it fails."),
@@ -249,16 +279,25 @@ pub static SCHEDULE: Table = Table::new(
 pub(super) static TIMES: Table = Table::new(
     "`schedule`",
     &[
-        Field::required("kind", Kind::Choice(&["at", "delay", "interval", "cron", "rrule"]),
-            "How the times are given."),
-        Field::optional("cron", Kind::Line, "The cron expression of kind `cron`.")
-            .or(&["expression", "expr", "cron_expression"]),
+        Field::required(
+            "kind",
+            Kind::Choice(&["at", "delay", "interval", "cron", "rrule"]),
+            "How the times are given.",
+        ),
+        Field::optional("cron", Kind::Line, "The cron expression of kind `cron`.").or(&[
+            "expression",
+            "expr",
+            "cron_expression",
+        ]),
         Field::optional("timezone", Kind::Line, "The time zone: `Europe/Berlin`."),
         Field::optional("starts_at", Kind::Str, "The first moment."),
         Field::optional("expires_at", Kind::Str, "The last moment."),
         Field::optional("max_fires", Kind::Int(1, i64::MAX), "The most runs."),
-        Field::optional("missed_fire_policy", Kind::Choice(&["skip", "fire_once", "fire_all"]),
-            "What happens to runs that were missed."),
+        Field::optional(
+            "missed_fire_policy",
+            Kind::Choice(&["skip", "fire_once", "fire_all"]),
+            "What happens to runs that were missed.",
+        ),
         Field::optional("no_overlap", Kind::Bool, "Whether a run waits for the one before."),
         Field::optional("at", Kind::Any, "The moment of kind `at`."),
         Field::optional("delay", Kind::Any, "The wait of kind `delay`."),

@@ -18,9 +18,6 @@ use crate::front::Document;
 use crate::skill::is_readme;
 use crate::{Listed, Package};
 
-/// Every rule about memory files, in code order.
-pub const RULES: &[&Rule] = &[&NOT_A_TIME, &EMPTY_MEMORY];
-
 /// An agent with one memory.
 macro_rules! memory {
     ($text:literal) => {
@@ -34,7 +31,7 @@ macro_rules! memory {
 }
 
 /// A `created` that is no time.
-pub static NOT_A_TIME: Rule = Rule {
+pub(super) static NOT_A_TIME: Rule = Rule {
     code: "AG6051",
     name: "memory-without-time",
     severity: Warning,
@@ -47,7 +44,7 @@ pub static NOT_A_TIME: Rule = Rule {
 };
 
 /// A memory of nothing.
-pub static EMPTY_MEMORY: Rule = Rule {
+pub(super) static EMPTY_MEMORY: Rule = Rule {
     code: "AG6052",
     name: "empty-memory",
     severity: Warning,
@@ -60,12 +57,22 @@ pub static EMPTY_MEMORY: Rule = Rule {
 pub static MEMORY: Table = Table::new(
     "the memory",
     &[
-        Field::optional("type", Kind::Known(&["fact", "preference", "experience", "rule"]),
-            "What kind of thing is remembered."),
-        Field::optional("importance", Kind::Choice(&["high", "medium", "low"]), "How much it matters."),
+        Field::optional(
+            "type",
+            Kind::Known(&["fact", "preference", "experience", "rule"]),
+            "What kind of thing is remembered.",
+        ),
+        Field::optional(
+            "importance",
+            Kind::Choice(&["high", "medium", "low"]),
+            "How much it matters.",
+        ),
         Field::optional("created", Kind::Str, "When it was learnt, as RFC 3339 writes times."),
-        Field::optional("source", Kind::Known(&["user_teaching", "interaction", "reflection"]),
-            "How it was learnt."),
+        Field::optional(
+            "source",
+            Kind::Known(&["user_teaching", "interaction", "reflection"]),
+            "How it was learnt.",
+        ),
     ],
 );
 

@@ -1,28 +1,121 @@
-//! Placeholder.
+//! AgentFS: a folder with `agent.json`, persona, principles, skills, memory and schedules.
+//!
+//! | in the files | in the model |
+//! | --- | --- |
+//! | `agent.json`: `name` | `display_name`; its slug is `name` |
+//! | `id`, if it is a slug | `name` |
+//! | `version`, `description`, `role`, `author`, `risk_level`, `greeting` | the same |
+//! | `traits` | `traits` |
+//! | `access_control` | `access_control` |
+//! | `avatar.char` if it is an emoji, `avatar.image.path` | `icon`, `avatar` |
+//! | `llm.provider` and `llm.model` | `model.preferred`, as `provider/model` |
+//! | `tool_permissions` | `tool_permissions` |
+//! | `mcp_servers` | `tools.mcp` |
+//! | `env`, `heartbeat`, the rest of `llm` and `avatar`, and other blocks | `settings`, by name |
+//! | `extensions` and `x-…` | `extensions` |
+//! | `persona.md` | `system` |
+//! | `principles.md` | `rules` |
+//! | `memory/**/*.md` | `memories` |
+//! | `skills/**/SKILL.md` | `skill_packs` |
+//! | `schedules/*.json` | `schedules`; what is no cron expression: `settings` |
+//!
+//! `agent.json` has two generations: the document's, which requires `name`, `version` and `role`, and
+//! a newer one, which requires only `name`. `heartbeat/`, `workflows/` and `tools/` are left alone.
+
+mod fields;
+mod memory;
+mod permissions;
+mod read;
+mod receipt;
+mod rules;
+mod schedules;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod time;
+mod write;
 
 use agentry_model::{Agent, Format};
-use agentry_text::Findings;
+use agentry_text::data::MapBuilder;
+use agentry_text::{Data, FileId, Rule, Span, Spanned};
 
-use crate::{FormatInfo, Package, Target, Written};
+use crate::{FormatInfo, skill};
+
+pub use fields::{DOCUMENT, NEWER, SCHEDULE};
+pub use memory::MEMORY;
+pub use receipt::{
+    Evolution, LearningItem, RECEIPT, Receipt, Session, StepCounts, Task, TaskStatus, TimeMetrics,
+    read as read_receipt,
+};
+pub use sections::{Part, Protected, principles, protected_sections, tier};
 
 /// The format.
 pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentFs,
-    title: "",
-    documents: &[],
-    rules: &[],
-    carries: &[],
-    read,
-    write,
+    title: "AgentFS",
+    documents: &[
+        ("agent.json", &NEWER),
+        ("agent.json of the document", &DOCUMENT),
+        ("skills/*/SKILL.md", &skill::fields::TOP),
+        ("skills/*/SKILL.md of the document", &skill::fields::WRAPPED),
+        ("memory/*.md", &MEMORY),
+        ("schedules/*.json", &SCHEDULE),
+        ("runs/*/receipts/*.yaml", &RECEIPT),
+    ],
+    rules: RULES,
+    carries: &[
+        "name",
+        "display_name",
+        "description",
+        "version",
+        "author",
+        "avatar",
+        "role",
+        "greeting",
+        "risk_level",
+        "system",
+        "rules",
+        "traits",
+        "access_control",
+        "skill_packs",
+        "memories",
+        "extensions",
+    ],
+    read: read::read,
+    write: write::write,
     defaults,
 };
 
-fn read(_: &mut Package<'_>, _: &mut Findings) -> Agent {
-    Agent::default()
-}
+/// Every rule about the files of AgentFS, in code order.
+const RULES: &[&Rule] = &[
+    &rules::NO_PERSONA,
+    &rules::NO_PRINCIPLES,
+    &rules::NOTHING_PROTECTED,
+    &rules::LONG_PERSONA,
+    &rules::NAME_TOO_LONG,
+    &rules::DESCRIPTION_TOO_LONG,
+    &rules::RESERVED_ID,
+    &rules::ODD_ID,
+    &rules::LEGACY_RUNTIME,
+    &rules::TOOL_ALLOWED_AND_DENIED,
+    &rules::SCHEDULE_NOT_RUN,
+    &rules::NO_CRON,
+    &rules::NOT_A_CRON,
+    &rules::EMPTY_NEVER_DO,
+    &rules::EMPTY_NAME,
+    &memory::NOT_A_TIME,
+    &memory::EMPTY_MEMORY,
+    &receipt::ODD_RECEIPT_ID,
+    &receipt::RECEIPT_TIME,
+    &receipt::COUNTS_DIFFER,
+];
 
-fn write(_: &Agent, _: &Target) -> Written {
-    Written::default()
+/// An agent that does not say so does not wake up by itself.
+fn defaults(agent: &mut Agent) {
+    if !agent.settings.iter().any(|(name, _)| name == "heartbeat") {
+        let off = MapBuilder::new().set("enabled", Data::Bool(false)).build();
+        let place = Span::start_of(FileId::BUILT_IN);
+        agent.settings.push(("heartbeat".to_owned(), Spanned::new(off, place)));
+    }
 }
-
-fn defaults(_: &mut Agent) {}

@@ -21,8 +21,8 @@ const LONGEST_NAME: usize = 50;
 const LONGEST_DESCRIPTION: usize = 200;
 /// Names that belong to the home itself.
 const RESERVED: &[&str] = &["core", "desirecore"];
-/// What the fields of the newer generation that the older one shares are called.
-const OLD_FIELDS: &[&str] = &[
+/// The fields that both generations have.
+pub(super) const OLD_FIELDS: &[&str] = &[
     "name",
     "version",
     "description",
@@ -71,7 +71,7 @@ fn definition(source: &Source, agent: &mut Agent, findings: &mut Findings) {
     // The newer table has every field of the older one, so one reader serves both.
     let record = Record::new(&NEWER, &node, Coerce::Strict);
     identity(record, agent, findings);
-    agent.instructions.traits = record.strings("traits");
+    agent.instructions.traits = record.list("traits").and_then(|_| record.strings("traits"));
     agent.access_control = record.data("access_control");
     model(record, agent, findings);
     avatar(record, agent);
@@ -221,7 +221,7 @@ fn permissions(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
     for tool in denied.iter().flatten() {
         let same = |other: &&Spanned<String>| other.value.eq_ignore_ascii_case(tool);
         if let Some(first) = allowed.iter().flatten().find(same) {
-            let message = format!("`{}` is both allowed and denied", tool.value);
+            let message = format!("`{}` is both allowed and denied", first.value);
             findings
                 .add(&TOOL_ALLOWED_AND_DENIED, first.span, message)
                 .related(tool.span, "denied here")
@@ -248,11 +248,8 @@ fn extensions(record: Record<'_>, agent: &mut Agent) {
     let own = record.map("extensions").map(|map| map.entries.as_slice()).unwrap_or_default();
     agent.extensions.extend(own.iter().map(owned));
     for entry in record.unknown() {
-        let list = if is_extension(&entry.key.text) {
-            &mut agent.extensions
-        } else {
-            &mut agent.unknown
-        };
+        let list =
+            if is_extension(&entry.key.text) { &mut agent.extensions } else { &mut agent.unknown };
         list.push(owned(entry));
     }
 }

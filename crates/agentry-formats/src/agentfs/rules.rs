@@ -3,25 +3,6 @@
 use agentry_text::Severity::{Error, Note, Warning};
 use agentry_text::{Example, Rule};
 
-/// Every rule about `agent.json`, its texts and its schedules, in code order.
-pub const RULES: &[&Rule] = &[
-    &NO_PERSONA,
-    &NO_PRINCIPLES,
-    &NOTHING_PROTECTED,
-    &LONG_PERSONA,
-    &NAME_TOO_LONG,
-    &DESCRIPTION_TOO_LONG,
-    &RESERVED_ID,
-    &ODD_ID,
-    &LEGACY_RUNTIME,
-    &TOOL_ALLOWED_AND_DENIED,
-    &SCHEDULE_NOT_RUN,
-    &NO_CRON,
-    &NOT_A_CRON,
-    &EMPTY_NEVER_DO,
-    &EMPTY_NAME,
-];
-
 pub(super) const AGENT: &str =
     "{\n  \"name\": \"Helper\",\n  \"description\": \"Answers questions\"\n}\n";
 pub(super) const PERSONA: &str = "Give the answer first, then the reasons.\n";
@@ -70,7 +51,7 @@ macro_rules! schedule {
 const USUAL: Example = texts![("persona.md", PERSONA), ("principles.md", PRINCIPLES)];
 
 /// No `persona.md`, or nothing in it.
-pub static NO_PERSONA: Rule = Rule {
+pub(super) static NO_PERSONA: Rule = Rule {
     code: "AG4001",
     name: "no-persona",
     severity: Warning,
@@ -81,7 +62,7 @@ pub static NO_PERSONA: Rule = Rule {
 };
 
 /// No `principles.md`, or nothing in it.
-pub static NO_PRINCIPLES: Rule = Rule {
+pub(super) static NO_PRINCIPLES: Rule = Rule {
     code: "AG4002",
     name: "no-principles",
     severity: Warning,
@@ -92,7 +73,7 @@ pub static NO_PRINCIPLES: Rule = Rule {
 };
 
 /// Principles without anything forbidden.
-pub static NOTHING_PROTECTED: Rule = Rule {
+pub(super) static NOTHING_PROTECTED: Rule = Rule {
     code: "AG4003",
     name: "nothing-protected",
     severity: Warning,
@@ -106,7 +87,7 @@ pub static NOTHING_PROTECTED: Rule = Rule {
 };
 
 /// A persona of more than 10,000 characters.
-pub static LONG_PERSONA: Rule = Rule {
+pub(super) static LONG_PERSONA: Rule = Rule {
     code: "AG4004",
     name: "long-persona",
     severity: Note,
@@ -129,7 +110,7 @@ fn with_persona(text: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A name of more than 50 characters.
-pub static NAME_TOO_LONG: Rule = Rule {
+pub(super) static NAME_TOO_LONG: Rule = Rule {
     code: "AG4005",
     name: "agent-name-too-long",
     severity: Warning,
@@ -140,7 +121,7 @@ pub static NAME_TOO_LONG: Rule = Rule {
 };
 
 /// A description of more than 200 characters.
-pub static DESCRIPTION_TOO_LONG: Rule = Rule {
+pub(super) static DESCRIPTION_TOO_LONG: Rule = Rule {
     code: "AG4006",
     name: "agent-description-too-long",
     severity: Warning,
@@ -158,7 +139,7 @@ pub static DESCRIPTION_TOO_LONG: Rule = Rule {
 };
 
 /// A name that belongs to the home.
-pub static RESERVED_ID: Rule = Rule {
+pub(super) static RESERVED_ID: Rule = Rule {
     code: "AG4007",
     name: "reserved-id",
     severity: Warning,
@@ -169,7 +150,7 @@ pub static RESERVED_ID: Rule = Rule {
 };
 
 /// An id that is neither a slug nor a UUID.
-pub static ODD_ID: Rule = Rule {
+pub(super) static ODD_ID: Rule = Rule {
     code: "AG4008",
     name: "odd-id",
     severity: Warning,
@@ -180,7 +161,7 @@ pub static ODD_ID: Rule = Rule {
 };
 
 /// The model under its older name.
-pub static LEGACY_RUNTIME: Rule = Rule {
+pub(super) static LEGACY_RUNTIME: Rule = Rule {
     code: "AG4009",
     name: "legacy-runtime",
     severity: Warning,
@@ -191,7 +172,7 @@ pub static LEGACY_RUNTIME: Rule = Rule {
 };
 
 /// A tool in both lists.
-pub static TOOL_ALLOWED_AND_DENIED: Rule = Rule {
+pub(super) static TOOL_ALLOWED_AND_DENIED: Rule = Rule {
     code: "AG4010",
     name: "tool-allowed-and-denied",
     severity: Warning,
@@ -208,7 +189,7 @@ pub static TOOL_ALLOWED_AND_DENIED: Rule = Rule {
 };
 
 /// A schedule that Agentry carries but does not run.
-pub static SCHEDULE_NOT_RUN: Rule = Rule {
+pub(super) static SCHEDULE_NOT_RUN: Rule = Rule {
     code: "AG4011",
     name: "schedule-not-run",
     severity: Note,
@@ -219,7 +200,7 @@ pub static SCHEDULE_NOT_RUN: Rule = Rule {
 };
 
 /// A schedule of kind `cron` without its expression.
-pub static NO_CRON: Rule = Rule {
+pub(super) static NO_CRON: Rule = Rule {
     code: "AG4012",
     name: "schedule-without-cron",
     severity: Error,
@@ -230,7 +211,7 @@ pub static NO_CRON: Rule = Rule {
 };
 
 /// A cron expression that cannot be read.
-pub static NOT_A_CRON: Rule = Rule {
+pub(super) static NOT_A_CRON: Rule = Rule {
     code: "AG4013",
     name: "schedule-with-bad-cron",
     severity: Error,
@@ -240,7 +221,7 @@ pub static NOT_A_CRON: Rule = Rule {
 };
 
 /// «Never Do» without anything under it.
-pub static EMPTY_NEVER_DO: Rule = Rule {
+pub(super) static EMPTY_NEVER_DO: Rule = Rule {
     code: "AG4014",
     name: "empty-never-do",
     severity: Warning,
@@ -253,7 +234,7 @@ pub static EMPTY_NEVER_DO: Rule = Rule {
 };
 
 /// A name without any text.
-pub static EMPTY_NAME: Rule = Rule {
+pub(super) static EMPTY_NAME: Rule = Rule {
     code: "AG4015",
     name: "empty-agent-name",
     severity: Error,

@@ -13,7 +13,7 @@
 use agentry_model::{Agent, Misfire, Overlap, Schedule, slug};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, validate};
-use agentry_text::{Data, Findings, Node, Record, Source, Span, Spanned, json};
+use agentry_text::{Data, FileId, Findings, Node, Record, Source, Span, Spanned, json};
 use croner::parser::{CronParser, Seconds, Year};
 
 use super::fields::{ACTION, SCHEDULE, TIMES};
@@ -28,7 +28,7 @@ const OPTIONS: &str = "schedule_options";
 /// What a file comes to.
 enum Found {
     /// A schedule, and what the file says beyond it.
-    Schedule(Schedule, Option<Data>),
+    Schedule(Box<Schedule>, Option<Data>),
     /// Something that the model has no words for.
     Other(Data),
 }
@@ -45,7 +45,7 @@ pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut 
             Found::Schedule(schedule, rest) => {
                 let name = schedule.name.as_ref().map_or(stem, |name| &name.value).to_owned();
                 options.extend(rest.map(|rest| (name, rest)));
-                agent.schedules.push(schedule);
+                agent.schedules.push(*schedule);
             }
             Found::Other(data) => carried.push((stem.to_owned(), data)),
         }
@@ -83,7 +83,7 @@ fn read_file(source: &Source, stem: &str, findings: &mut Findings) -> Found {
     }
     let schedule = of_records(record, times, action, (stem, cron));
     let rest = minus(&spelt(&node), &to_data(&schedule));
-    Found::Schedule(schedule, rest)
+    Found::Schedule(Box::new(schedule), rest)
 }
 
 /// The data of a file with the documented spelling of `cron`.
@@ -175,16 +175,21 @@ fn not_run(kind: &Spanned<String>, action: &Spanned<String>, findings: &mut Find
         .hint("use kind `cron` and action `query` for one that is run");
 }
 
-fn check_cron(cron: &Spanned<String>, findings: &mut Findings) {
+fn is_cron(text: &str) -> bool {
     let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-    if parser.parse(cron.trim()).is_err() {
+    parser.parse(text.trim()).is_ok()
+}
+
+fn check_cron(cron: &Spanned<String>, findings: &mut Findings) {
+    if !is_cron(cron) {
         findings
             .add(&NOT_A_CRON, cron.span, format!("`{}` is no cron expression", cron.value))
             .hint("write minute, hour, day, month and weekday: `0 9 * * 1-5`");
     }
 }
 
-/// The files of the schedules: those of the model, then those that were carried.
+/// The files of the schedules: those of the model, then those that were carried. One that could not
+/// be read again without an error is left out.
 pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let mut add = |stem: &str, data: &Data| {
@@ -193,20 +198,35 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
             files.push((path, json::emit(data)));
         }
     };
-    for (at, schedule) in agent.schedules.iter().enumerate() {
+    let runs = |schedule: &&Schedule| schedule.cron.as_ref().is_some_and(|cron| is_cron(cron));
+    for (at, schedule) in agent.schedules.iter().filter(runs).enumerate() {
         let name = schedule.name.as_ref().map_or("", |name| name.value.as_str());
         let mut data = to_data(schedule);
         if let Some(rest) = setting(agent, OPTIONS).and_then(|options| options.get(name)) {
             plus(&mut data, rest);
+        }
+        if let Data::Map(entries) = &mut data {
+            let place = |key: &str| SCHEDULE.fields.iter().position(|field| field.name == key);
+            entries.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
         }
         let stem = if is_file_name(name) { name.to_owned() } else { slug(name) };
         let stem = if stem.is_empty() { format!("schedule-{}", at + 1) } else { stem };
         add(&stem, &data);
     }
     if let Some(Data::Map(entries)) = setting(agent, CARRIED) {
-        entries.iter().filter(|(name, _)| is_file_name(name)).for_each(|(name, data)| add(name, data));
+        for (name, data) in entries.iter().filter(|(name, data)| is_file_name(name) && fits(data)) {
+            add(name, data);
+        }
     }
     files
+}
+
+/// Whether `data` is a schedule: another format may have a setting of that name.
+fn fits(data: &Data) -> bool {
+    let mut findings = Findings::default();
+    let node = Node::from_data(data, Span::start_of(FileId::BUILT_IN));
+    validate(&SCHEDULE, &node, Coerce::Strict, &mut findings);
+    !findings.has_errors()
 }
 
 fn setting<'a>(agent: &'a Agent, name: &str) -> Option<&'a Data> {

@@ -162,11 +162,16 @@ mod tests {
 
     #[test]
     fn what_no_automatic_write_may_change() {
-        let principles = "# Rules\n\n## Must Do\n- a\n\n## Never Do\n- b\n\n### More\n- c\n\n## Other\n- d\n";
+        let principles =
+            "# Rules\n\n## Must Do\n- a\n\n## Never Do\n- b\n\n### More\n- c\n\n## Other\n- d\n";
         let twice = "### Must Not\n- a\n\n```\n# Never\n```\n\n# x\n\n## 绝不做\n- b\n";
         let cases = [
             ("agents/x/principles.md", principles, vec![("Never Do", "- b\n\n### More\n- c")]),
-            ("principles.md", twice, vec![("Never Do", "- a\n\n```\n# Never\n```"), ("Never Do", "- b")]),
+            (
+                "principles.md",
+                twice,
+                vec![("Never Do", "- a\n\n```\n# Never\n```"), ("Never Do", "- b")],
+            ),
             ("persona.md", "# L0 — who\nme\n\n# L1\nstyle\n", vec![("L0", "me")]),
             ("persona.md", "## How\n- short\n", vec![]),
             (

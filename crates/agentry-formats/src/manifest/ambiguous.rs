@@ -51,10 +51,11 @@ fn report(text: &str, span: Span, findings: &mut Findings) {
     }
     let written = written(&old);
     let message = format!("`{text}` is {} here, and {} to YAML 1.2", shown(&old), shown(&new));
-    findings
-        .add(&YAML_VERSIONS, span, message)
-        .hint(format!("write `{written}`"))
-        .fix(Fix::safe("write it so that all readers agree", span, written));
+    findings.add(&YAML_VERSIONS, span, message).hint(format!("write `{written}`")).fix(Fix::safe(
+        "write it so that all readers agree",
+        span,
+        written,
+    ));
 }
 
 /// The value as every reader reads it.
@@ -71,7 +72,9 @@ fn shown(value: &Value) -> String {
         Value::Float(value) => format!("the number `{value}`"),
         Value::Int(value) => format!("the number `{value}`"),
         Value::Bool(value) => format!("`{value}`"),
-        other => match Node::new(other.clone(), Span::start_of(agentry_text::FileId::BUILT_IN)).to_data() {
+        other => match Node::new(other.clone(), Span::start_of(agentry_text::FileId::BUILT_IN))
+            .to_data()
+        {
             Data::Null => "nothing".to_owned(),
             data => format!("`{}`", data.to_json()),
         },

@@ -131,10 +131,7 @@ mod tests {
         let keys = ["b", "a", "\u{1f680}", "\u{fffd}", "B"];
         let map = keys.iter().map(|key| ((*key).to_owned(), Data::Null)).collect();
         let cases = [
-            (
-                Data::str(text),
-                r#""\"\\/\n\r\t\b\f\u0000\u007f\u00e9\ufffd\ud83d\ude80""#,
-            ),
+            (Data::str(text), r#""\"\\/\n\r\t\b\f\u0000\u007f\u00e9\ufffd\ud83d\ude80""#),
             (
                 Data::Map(map),
                 r#"{"B": null, "a": null, "b": null, "\ufffd": null, "\ud83d\ude80": null}"#,

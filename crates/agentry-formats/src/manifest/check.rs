@@ -6,7 +6,7 @@ use std::hash::Hash;
 use agentry_model::{Agent, Auth, AuthStrategy, McpServer, Transport};
 use agentry_policy::{Filesystem, Network, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
-use agentry_text::{Findings, Fix, Rule, Span, Spanned};
+use agentry_text::{Findings, Fix, Node, Rule, Severity, Span, Spanned};
 
 use super::hash::is_manifest_name;
 use super::load::Loaded;
@@ -18,7 +18,7 @@ use super::rules::{
     SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
     UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
 };
-use crate::Package;
+use crate::{Package, mcp};
 
 /// Reports a main file that is no manifest to other tools.
 pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut Findings) {
@@ -27,6 +27,17 @@ pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut F
         findings
             .add(&MANIFEST_FILE_NAME, Span::start_of(loaded.source.id), message)
             .hint("name it `NAME.agent`, or `agent.yaml` in a directory of its own");
+    }
+}
+
+/// Reports a `base` that is there but empty, which the reference takes for none.
+pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
+    let base = root.as_map().and_then(|map| map.get("base"));
+    if let Some(base) = base.filter(|base| base.as_str() == Some("")) {
+        findings
+            .add(&UNUSABLE_REFERENCE, base.span, "`base` is empty")
+            .hint("remove it, or say where the base is")
+            .severity = Severity::Warning;
     }
 }
 
@@ -42,7 +53,8 @@ pub(super) fn run(agent: &Agent, findings: &mut Findings) {
         filesystem(trust, agent, findings);
         network(trust, agent, findings);
     }
-    let unlimited = agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
+    let unlimited =
+        agent.budget.cost_limit.filter(|limit| limit.is_infinite() && limit.value > 0.0);
     if let Some(limit) = unlimited {
         findings
             .add(&OUT_OF_RANGE, limit.span, "`cost_limit` is out of range")
@@ -73,7 +85,11 @@ fn metadata(agent: &Agent, findings: &mut Findings) {
         let named = model.split_once('/').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty());
         if !named {
             findings
-                .add(&MODEL_WITHOUT_PROVIDER, model.span, format!("`{}` has no provider", model.value))
+                .add(
+                    &MODEL_WITHOUT_PROVIDER,
+                    model.span,
+                    format!("`{}` has no provider", model.value),
+                )
                 .hint("write `provider/model`, as in `openai/gpt-5`");
         }
     }
@@ -145,13 +161,21 @@ fn auth(agent: &Agent, findings: &mut Findings) {
         && agent.inheritance.base.is_none()
     {
         findings
-            .add(&EXPLICIT_WITHOUT_PROVIDERS, strategy.span, "`explicit` has no providers to take keys from")
+            .add(
+                &EXPLICIT_WITHOUT_PROVIDERS,
+                strategy.span,
+                "`explicit` has no providers to take keys from",
+            )
             .hint("list them under `auth.providers`");
     }
     for (name, source) in providers {
         if source.is_empty() {
             findings
-                .add(&PROVIDER_WITHOUT_SOURCE, source.span, format!("the provider `{name}` has no source"))
+                .add(
+                    &PROVIDER_WITHOUT_SOURCE,
+                    source.span,
+                    format!("the provider `{name}` has no source"),
+                )
                 .hint("add `from: env.NAME`");
         } else if !source.strip_prefix("env.").is_some_and(is_variable) {
             key_source(name, source, findings);
@@ -186,6 +210,13 @@ fn tools(agent: &Agent, findings: &mut Findings) {
         if let Some((span, message, hint)) = transport(server) {
             findings.add(&SERVER_TRANSPORT, span, message).hint(hint);
         }
+        for (key, text) in server.env.iter().chain(&server.headers) {
+            if mcp::looks_secret(key, text) && !text.starts_with("env.") {
+                findings
+                    .add(&mcp::LITERAL_SECRET, text.span, format!("the value of `{key}` looks like a secret"))
+                    .hint("name a variable instead: `env.NAME`");
+            }
+        }
     }
 }
 
@@ -199,10 +230,12 @@ fn transport(server: &McpServer) -> Option<(Span, String, &'static str)> {
             let message = format!("`{name}` has both a command and a URL");
             Some((url.span, message, "keep the one that is meant"))
         }
-        (Some(_), None) => is(false)
-            .map(|at| (at.span, format!("`{name}` has a command, which speaks `stdio`"), "use `stdio`")),
-        (None, Some(_)) => is(true)
-            .map(|at| (at.span, format!("`{name}` has a URL, which speaks `http`"), "use `http` or `sse`")),
+        (Some(_), None) => is(false).map(|at| {
+            (at.span, format!("`{name}` has a command, which speaks `stdio`"), "use `stdio`")
+        }),
+        (None, Some(_)) => is(true).map(|at| {
+            (at.span, format!("`{name}` has a URL, which speaks `http`"), "use `http` or `sse`")
+        }),
         (None, None) => {
             is(false).map(|at| (at.span, format!("`{name}` has no address"), "add `url`"))
         }
@@ -223,7 +256,11 @@ fn texts(agent: &Agent, findings: &mut Findings) {
     let persona = agent.identity.role.as_ref().map(|role| ("persona", role.span));
     for (field, span) in persona.into_iter().chain(traits) {
         findings
-            .add(&TEXT_WITHOUT_EFFECT, span, format!("`{field}` is not used beside `system_override`"))
+            .add(
+                &TEXT_WITHOUT_EFFECT,
+                span,
+                format!("`{field}` is not used beside `system_override`"),
+            )
             .related(raw.span, "this is used")
             .hint(format!("remove `{field}`, or `system_override`"));
     }
@@ -259,7 +296,11 @@ fn filesystem(trust: &Trust, agent: &Agent, findings: &mut Findings) {
         && !(axis.is_none() && has_base)
     {
         findings
-            .add(&SCOPE_WITHOUT_EFFECT, first.span, "`scope` has no effect without `filesystem: scoped`")
+            .add(
+                &SCOPE_WITHOUT_EFFECT,
+                first.span,
+                "`scope` has no effect without `filesystem: scoped`",
+            )
             .hint("set `filesystem: scoped`, or remove `scope`");
     }
     if let Some(axis) = axis.filter(|_| scoped && first.is_none() && !has_base) {
@@ -279,7 +320,11 @@ fn network(trust: &Trust, agent: &Agent, findings: &mut Findings) {
         && !(axis.is_none() && has_base)
     {
         findings
-            .add(&HOSTS_WITHOUT_EFFECT, first.span, "`hosts` has no effect without `network: scoped`")
+            .add(
+                &HOSTS_WITHOUT_EFFECT,
+                first.span,
+                "`hosts` has no effect without `network: scoped`",
+            )
             .hint("set `network: scoped`, or remove `hosts`");
     }
     let others = agent.tools.mcp.iter().flatten().any(|server| server.url.is_some())

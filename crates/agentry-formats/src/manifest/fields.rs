@@ -186,12 +186,7 @@ pub static SKILL: Table = Table::new(
     "the skill",
     &[
         Field::optional("name", Kind::Str, "The name of the skill."),
-        Field::default(
-            "optional",
-            Kind::Bool,
-            "false",
-            "Whether the agent also works without it.",
-        ),
+        Field::default("optional", Kind::Bool, "false", "Whether the agent also works without it."),
         Field::optional("requires", Kind::Block(&REQUIRES), "What must be installed for it."),
     ],
 )
@@ -234,12 +229,7 @@ pub static MCP_SERVER: Table = Table::new(
     "the MCP server",
     &[
         Field::optional("name", Kind::Str, "The name of the server."),
-        Field::default(
-            "transport",
-            Kind::Choice(TRANSPORTS),
-            "\"stdio\"",
-            "How it is spoken to.",
-        ),
+        Field::default("transport", Kind::Choice(TRANSPORTS), "\"stdio\"", "How it is spoken to."),
         Field::optional("command", Kind::Str, "The program that is the server."),
         Field::optional("args", LIST_OF_TEXTS, "The arguments of the program."),
         Field::optional("url", Kind::Str, "The address of the server."),
@@ -254,7 +244,7 @@ pub static MCP_SERVER: Table = Table::new(
         ),
         Field::optional(
             "timeout",
-            Kind::Int(1, i64::MAX),
+            Kind::Int(1, 86_400),
             "How long a call may take, in seconds (Agentry's own addition).",
         ),
     ],
@@ -289,12 +279,7 @@ pub static BEHAVIOR: Table = Table::new(
     "`behavior`",
     &[
         Field::optional("persona", Kind::Str, "What it is, in a word or two."),
-        Field::default(
-            "traits",
-            LIST_OF_TEXTS,
-            "[]",
-            "Habits, by name or in words of your own.",
-        ),
+        Field::default("traits", LIST_OF_TEXTS, "[]", "Habits, by name or in words of your own."),
         Field::default("temperature", Kind::Float(0.0, 2.0), "0.5", "How freely it writes."),
         Field::default("max_steps", Kind::Int(1, i64::MAX), "20", "The most rounds of its loop."),
         Field::default(

@@ -5,9 +5,9 @@ use agentry_model::digest::hex;
 use agentry_text::{Entry, Findings, Key, Node, Source, Span, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::canonical;
 use super::load::{Loaded, MAIN_FILES, load};
 use super::schema::{self, Refusal};
-use super::canonical;
 use crate::Package;
 
 /// The hash of a manifest, with the text that it is the hash of.

@@ -18,7 +18,8 @@ pub(super) fn check(root: &Node, findings: &mut Findings) {
         }
     }
     for path in [&["skills"][..], &["tools", "mcp"]] {
-        for map in at(path).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_map)
+        for map in
+            at(path).and_then(Node::as_list).unwrap_or_default().iter().filter_map(Node::as_map)
         {
             names(map, findings);
         }
@@ -37,7 +38,11 @@ fn names(map: &Map, findings: &mut Findings) {
         let text = &entry.key.text;
         let quoted = agentry_text::yaml::emit(&agentry_text::Data::str(text));
         findings
-            .add(&KEY_NOT_TEXT, entry.key.span, format!("the key `{text}` is {}, not a string", other.describe()))
+            .add(
+                &KEY_NOT_TEXT,
+                entry.key.span,
+                format!("the key `{text}` is {}, not a string", other.describe()),
+            )
             .hint("put it in quotes")
             .fix(Fix::unsafe_("put it in quotes", entry.key.span, quoted.trim_end()));
     }

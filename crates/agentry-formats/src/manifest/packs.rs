@@ -3,23 +3,22 @@
 use agentry_model::{MemoryFile, SkillPack};
 use agentry_text::Findings;
 
+use crate::skill::{self, Dialect};
 use crate::{Package, front};
 
-/// The skills of `skills/`: `NAME/SKILL.md`, or a Markdown file of its own. Only path and text: what
-/// a skill says of itself is read by the reader that all formats share.
+/// How the skills of a manifest are read and written.
+pub(super) const DIALECT: Dialect = Dialect::AgentDir;
+
+/// The skills of `skills/`: `NAME/SKILL.md`, or a Markdown file of its own. The format says nothing
+/// of what is in them, so they are read as leniently as those of an agent directory.
 pub(super) fn skill_packs(package: &mut Package<'_>, findings: &mut Findings) -> Vec<SkillPack> {
     let mut packs = Vec::new();
-    for listed in package.files.list("skills", findings) {
-        let path = match (listed.is_dir, is_markdown(&listed.name)) {
-            (true, _) => format!("{}/SKILL.md", listed.name),
-            (false, true) => listed.name,
-            (false, false) => continue,
-        };
+    for path in skill::list(package.files, "skills", DIALECT, findings) {
         if let Some(source) = package.read(&format!("skills/{path}"), findings) {
-            let text = front::trimmed(&source, source.whole());
-            packs.push(SkillPack { path, text, ..SkillPack::default() });
+            packs.push(skill::read(source, &path, DIALECT, findings));
         }
     }
+    skill::check_names(&packs, findings);
     packs
 }
 
@@ -47,5 +46,6 @@ pub(super) fn memories(package: &mut Package<'_>, findings: &mut Findings) -> Ve
 }
 
 fn is_markdown(name: &str) -> bool {
-    name.strip_suffix(".md").is_some_and(|stem| !stem.is_empty() && !stem.eq_ignore_ascii_case("readme"))
+    let stem = name.strip_suffix(".md");
+    stem.is_some_and(|stem| !stem.is_empty()) && !skill::is_readme(name)
 }

@@ -21,6 +21,7 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     validate(&fields::MANIFEST, &loaded.node, Coerce::Lax, findings);
     keys::check(&loaded.node, findings);
     let mut agent = agent(&loaded, findings);
+    check::empty_base(&loaded.node, findings);
     if loaded.is_directory {
         texts::check_names(package, &loaded, findings);
         agent.skill_packs = packs::skill_packs(package, findings);
@@ -138,7 +139,7 @@ fn auth(root: &Record<'_>) -> Auth {
     let Some(auth) = block(root, "auth", &fields::AUTH) else { return Auth::default() };
     let providers = auth.map("providers").map(|map| {
         let mut out = Vec::new();
-        for entry in &map.entries {
+        for entry in map.entries.iter().filter(|entry| entry.value.as_map().is_some()) {
             let provider = Record::new(&fields::PROVIDER, &entry.value, Coerce::Lax);
             let source = provider.str("from");
             // A provider without a source stays, so that its absence is seen.

@@ -43,8 +43,14 @@ pub static VERSION_NOT_SEMVER: Rule = Rule {
     severity: Warning,
     why: "Versions are compared when one manifest builds on another (`base: name@1.2.0`); \
           text that is no semantic version has no order.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nversion: \"1.2\"\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nversion: 1.2.0\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nversion: \"1.2\"\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nversion: 1.2.0\n",
+    ),
 };
 
 /// A name that cannot name a file.
@@ -78,7 +84,10 @@ pub static NO_MANIFEST: Rule = Rule {
     why: "`SOUL.md` and `RULES.md` say who an agent is; without `agent.yaml` beside them \
           it has no name and no trust.",
     bad: Example::File("helper/SOUL.md", "You answer questions.\n"),
-    good: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/SOUL.md", "You answer questions.\n")]),
+    good: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/SOUL.md", "You answer questions.\n"),
+    ]),
 };
 
 /// A name that YAML does not read as text.
@@ -88,8 +97,14 @@ pub static KEY_NOT_TEXT: Rule = Rule {
     severity: Error,
     why: "YAML reads the keys `1`, `on` and `null` as a number, a boolean and nothing. \
           Fields, providers, servers and extensions are named by text.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nextensions: {1: fast}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nextensions: {\"1\": fast}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {1: fast}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {\"1\": fast}\n",
+    ),
 };
 
 /// A scalar that depends on the version of YAML.
@@ -100,8 +115,14 @@ pub static YAML_VERSIONS: Rule = Rule {
     why: "Manifests are read as YAML 1.1, where `on` is true, `017` is fifteen and `12:30` \
           is 750; most newer tools read them as YAML 1.2, where these are something else. \
           Quotes, or the plain value, mean the same to all.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: on}}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: \"on\"}}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: on}}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {x-claude: {mode: \"on\"}}\n",
+    ),
 };
 
 /// A text both in the manifest and in a file.
@@ -111,8 +132,14 @@ pub static TEXT_TWICE: Rule = Rule {
     severity: Warning,
     why: "In a directory, `SOUL.md` and `RULES.md` win over `soul` and `rules` of the \
           manifest, so an edit of the inline text changes nothing.",
-    bad: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer.\n"), ("helper/SOUL.md", "You answer questions.\n")]),
-    good: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/SOUL.md", "You answer questions.\n")]),
+    bad: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\nsoul: You answer.\n"),
+        ("helper/SOUL.md", "You answer questions.\n"),
+    ]),
+    good: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/SOUL.md", "You answer questions.\n"),
+    ]),
 };
 
 /// A text file that holds nothing.
@@ -122,8 +149,14 @@ pub static EMPTY_TEXT: Rule = Rule {
     severity: Warning,
     why: "An empty `SOUL.md` or `RULES.md` still wins over the inline text, so the agent \
           is told nothing.",
-    bad: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/RULES.md", "\n")]),
-    good: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/RULES.md", "- Never guess.\n")]),
+    bad: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/RULES.md", "\n"),
+    ]),
+    good: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/RULES.md", "- Never guess.\n"),
+    ]),
 };
 
 /// A file that is not read for its name.
@@ -133,8 +166,14 @@ pub static MISNAMED_FILE: Rule = Rule {
     severity: Warning,
     why: "Only `SOUL.md` and `RULES.md`, spelt so, are read, and of `agent.yaml` and \
           `agent.yml` only the first. Hard rules in `rules.md` never reach the model.",
-    bad: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/rules.md", "- Never guess.\n")]),
-    good: Example::Files(&[("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"), ("helper/RULES.md", "- Never guess.\n")]),
+    bad: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/rules.md", "- Never guess.\n"),
+    ]),
+    good: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/RULES.md", "- Never guess.\n"),
+    ]),
 };
 
 /// A scope that nothing uses.
@@ -144,8 +183,14 @@ pub static SCOPE_WITHOUT_EFFECT: Rule = Rule {
     severity: Warning,
     why: "`trust.scope` lists the paths that `filesystem: scoped` opens for writing. With \
           another value it does nothing, which a reader of the file does not see.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only, scope: [./notes]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only, scope: [./notes]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n",
+    ),
 };
 
 /// `filesystem: scoped` without paths.
@@ -155,8 +200,14 @@ pub static SCOPED_WITHOUT_SCOPE: Rule = Rule {
     severity: Warning,
     why: "`filesystem: scoped` opens the paths of `trust.scope` for writing. Without any, \
           the agent may write nowhere.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: scoped, scope: [./notes]}\n",
+    ),
 };
 
 /// Hosts that nothing uses.
@@ -166,8 +217,14 @@ pub static HOSTS_WITHOUT_EFFECT: Rule = Rule {
     severity: Warning,
     why: "`trust.hosts` lists the hosts that `network: scoped` opens. With `none` or \
           `allowed` it does nothing.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {network: allowed, hosts: [example.org]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {network: allowed, hosts: [example.org]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n",
+    ),
 };
 
 /// `network: scoped` without hosts.
@@ -177,8 +234,14 @@ pub static SCOPED_WITHOUT_HOSTS: Rule = Rule {
     severity: Warning,
     why: "`network: scoped` opens the hosts of `trust.hosts`, else those of the MCP \
           servers and providers of the manifest. Without any, nothing can be reached.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {network: scoped}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {network: scoped}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {network: scoped, hosts: [example.org]}\n",
+    ),
 };
 
 /// `auth.strategy: explicit` without providers.
@@ -188,8 +251,14 @@ pub static EXPLICIT_WITHOUT_PROVIDERS: Rule = Rule {
     severity: Warning,
     why: "With `strategy: explicit` only the sources under `auth.providers` are used. \
           Without any, no model that needs a key can be used.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {strategy: explicit}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {strategy: explicit, providers: {anthropic: {from: env.ANTHROPIC_API_KEY}}}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {strategy: explicit}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {strategy: explicit, providers: {anthropic: {from: env.ANTHROPIC_API_KEY}}}\n",
+    ),
 };
 
 /// The source of a key that is no environment variable.
@@ -200,8 +269,14 @@ pub static KEY_IN_MANIFEST: Rule = Rule {
     why: "A manifest is shared and published; a key that stands in it is known to \
           everybody. It names the environment variable that holds the key instead: \
           `env.NAME`. The value found is never shown.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: not-a-variable}}}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: not-a-variable}}}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
+    ),
 };
 
 /// A provider that says nothing.
@@ -211,8 +286,14 @@ pub static PROVIDER_WITHOUT_SOURCE: Rule = Rule {
     severity: Warning,
     why: "A provider is listed to say where its key comes from; without `from` it changes \
           nothing.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {}}}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {}}}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauth: {providers: {openai: {from: env.OPENAI_API_KEY}}}\n",
+    ),
 };
 
 /// A tag that is there twice.
@@ -221,8 +302,14 @@ pub static TAG_TWICE: Rule = Rule {
     name: "tag-twice",
     severity: Warning,
     why: "A tag counts once; the second is probably a slip for another.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntags: [help, help]\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntags: [help]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: [help, help]\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: [help]\n",
+    ),
 };
 
 /// A preferred model without its provider.
@@ -232,8 +319,14 @@ pub static MODEL_WITHOUT_PROVIDER: Rule = Rule {
     severity: Warning,
     why: "The provider decides which key and which address are used. A bare model name may \
           belong to several, so it is skipped.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nmodel: {preferred: [gpt-5]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nmodel: {preferred: [openai/gpt-5]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {preferred: [gpt-5]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {preferred: [openai/gpt-5]}\n",
+    ),
 };
 
 /// Two functions of one name.
@@ -242,8 +335,14 @@ pub static FUNCTION_TWICE: Rule = Rule {
     name: "function-twice",
     severity: Error,
     why: "A function is called by its name; of two, nobody can say which is meant.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}, {name: ask}]\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}, {name: ask}]\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nexpose: [{name: ask, output: str}]\n",
+    ),
 };
 
 /// A call of an agent that is not listed.
@@ -253,8 +352,14 @@ pub static UNKNOWN_CALLEE: Rule = Rule {
     severity: Warning,
     why: "A stage calls `agent.function`, where the agent is one of `agents`, or a \
           function of the manifest itself.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nagents: {writer: {ref: ./writer.agent}}\npipeline: [{call: writr.draft}]\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nagents: {writer: {ref: ./writer.agent}}\npipeline: [{call: writer.draft}]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: ./writer.agent}}\npipeline: [{call: writr.draft}]\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: ./writer.agent}}\npipeline: [{call: writer.draft}]\n",
+    ),
 };
 
 /// A reference that leads nowhere for sure.
@@ -265,8 +370,14 @@ pub static UNUSABLE_REFERENCE: Rule = Rule {
     why: "`base` and `agents` name other definitions, by a path, `ag1:…`, `sha256:…`, \
           `name@version` or an OCI reference. What lies behind a URL can change at any \
           time, so a URL needs the digest of what is expected there.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
+    ),
 };
 
 /// A way to merge with nothing to merge.
@@ -276,8 +387,14 @@ pub static MERGE_WITHOUT_BASE: Rule = Rule {
     severity: Note,
     why: "`merge` says how a manifest is combined with its `base`; without one it does \
           nothing.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nmerge: {skills: override}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbase: ./base.agent\nmerge: {skills: override}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmerge: {skills: override}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbase: ./base.agent\nmerge: {skills: override}\n",
+    ),
 };
 
 /// A skill that has no name.
@@ -286,8 +403,14 @@ pub static SKILL_WITHOUT_NAME: Rule = Rule {
     name: "skill-without-name",
     severity: Error,
     why: "A skill is resolved by its name.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nskills: [{optional: true}]\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nskills: [{name: web-search, optional: true}]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nskills: [{optional: true}]\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nskills: [{name: web-search, optional: true}]\n",
+    ),
 };
 
 /// A skill that is there twice.
@@ -296,8 +419,14 @@ pub static SKILL_TWICE: Rule = Rule {
     name: "skill-twice",
     severity: Warning,
     why: "A skill counts once; the second is probably a slip for another.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nskills: [git, git]\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nskills: [git]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nskills: [git, git]\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nskills: [git]\n",
+    ),
 };
 
 /// An MCP server that has no name.
@@ -306,8 +435,14 @@ pub static SERVER_WITHOUT_NAME: Rule = Rule {
     name: "server-without-name",
     severity: Error,
     why: "The tools of a server are called by its name.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{command: serve}]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{command: serve}]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n",
+    ),
 };
 
 /// One entry that names several MCP servers.
@@ -317,8 +452,14 @@ pub static SEVERAL_SERVERS: Rule = Rule {
     severity: Error,
     why: "Of an entry `{name: {settings}}` only the first key is read as a server, so the \
           others are lost without a word.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}, files: {mode: slow}}]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}}, {files: {mode: slow}}]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}, files: {mode: slow}}]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{notes: {mode: fast}}, {files: {mode: slow}}]}\n",
+    ),
 };
 
 /// Two MCP servers of one name.
@@ -328,8 +469,14 @@ pub static SERVER_TWICE: Rule = Rule {
     severity: Error,
     why: "The tools of a server are called by its name; of two servers, nobody can say \
           which is meant.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [notes, {name: notes, command: serve}]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [notes, {name: notes, command: serve}]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, command: serve}]}\n",
+    ),
 };
 
 /// An MCP server that cannot be spoken to as it says.
@@ -340,8 +487,14 @@ pub static SERVER_TRANSPORT: Rule = Rule {
     why: "`stdio` speaks to a program, so it needs `command`; `http` and `sse` speak to an \
           address, so they need `url`. With both, or with the wrong one, nobody can say \
           what is meant.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, command: serve}]}\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, url: https://example.org/mcp}]}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, command: serve}]}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntools: {mcp: [{name: notes, transport: http, url: https://example.org/mcp}]}\n",
+    ),
 };
 
 /// A text that never reaches the prompt.
@@ -351,6 +504,12 @@ pub static TEXT_WITHOUT_EFFECT: Rule = Rule {
     severity: Note,
     why: "`system_override` stands in for persona and traits, and only where there is no \
           soul. What it replaces, or itself beside a soul, is never said to the model.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbehavior:\n  persona: helper\n  system_override: You answer.\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\nbehavior:\n  system_override: You answer.\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior:\n  persona: helper\n  system_override: You answer.\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior:\n  system_override: You answer.\n",
+    ),
 };

@@ -144,10 +144,7 @@ static MANIFEST: Shape = Block(&[
     ),
     (
         "agents",
-        Named(&Block(&[
-            ("ref", Text),
-            ("role", Word(&["subagent", "orchestrator", "validator"])),
-        ])),
+        Named(&Block(&[("ref", Text), ("role", Word(&["subagent", "orchestrator", "validator"]))])),
     ),
     ("pipeline", List(&Block(&[("call", Text), ("output", MaybeText)]))),
     ("extensions", Named(&Any)),
@@ -157,6 +154,8 @@ static MANIFEST: Shape = Block(&[
 
 /// The manifest as the reference sees it, or the first thing that it refuses.
 pub(super) fn apply(node: &Node) -> Result<Data, Refusal> {
+    let empty = Node::empty_map(node.span);
+    let node = if node.value == Value::Null { &empty } else { node };
     let Some(map) = node.as_map() else {
         return refuse(node, "", "a set of fields");
     };

@@ -18,7 +18,9 @@ pub(super) fn instructions(
     Instructions {
         system: text("soul", "SOUL.md", loaded.soul.as_ref(), root, findings),
         rules: text("rules", "RULES.md", loaded.rules.as_ref(), root, findings),
-        system_override: behavior.and_then(|behavior| behavior.str("system_override")).and_then(trimmed),
+        system_override: behavior
+            .and_then(|behavior| behavior.str("system_override"))
+            .and_then(trimmed),
         traits: behavior.and_then(|behavior| read::texts(&behavior, "traits")),
         ..Instructions::default()
     }

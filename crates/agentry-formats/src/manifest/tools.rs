@@ -30,11 +30,10 @@ fn plain_skill(name: &str) -> SkillRef {
 
 fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef> {
     let named = map.get("name").is_some();
-    let name = if named { map.get("name")?.as_str() } else { first_name(map, &fields::SKILL.fields) };
+    let name =
+        if named { map.get("name")?.as_str() } else { first_name(map, &fields::SKILL.fields) };
     let Some(name) = name.filter(|name| !name.is_empty()) else {
-        findings
-            .add(&SKILL_WITHOUT_NAME, span, "the skill has no name")
-            .hint("add `name: …`");
+        findings.add(&SKILL_WITHOUT_NAME, span, "the skill has no name").hint("add `name: …`");
         return None;
     };
     let mut skill = plain_skill(name);
@@ -101,7 +100,8 @@ fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
         }
         [first, others @ ..] => {
             if let Some(second) = others.iter().find(|other| other.key.text != first.key.text) {
-                let message = format!("one entry names `{}` and `{}`", first.key.text, second.key.text);
+                let message =
+                    format!("one entry names `{}` and `{}`", first.key.text, second.key.text);
                 findings
                     .add(&SEVERAL_SERVERS, second.key.span, message)
                     .hint("give each server an entry of its own")
@@ -123,7 +123,11 @@ fn unknown_keys(map: &Map, findings: &mut Findings) {
         let key = &entry.key.text;
         if !is_extension(key) {
             findings
-                .add(&UNKNOWN_FIELD, entry.key.span, format!("{} has no field `{key}`", table.title))
+                .add(
+                    &UNKNOWN_FIELD,
+                    entry.key.span,
+                    format!("{} has no field `{key}`", table.title),
+                )
                 .hint_opt(did_you_mean(key, table.names()));
         }
     }
@@ -133,7 +137,8 @@ fn unknown_keys(map: &Map, findings: &mut Findings) {
 fn settings_of_server(name: &str, node: &Node) -> McpServer {
     let record = Record::new(&fields::MCP_SERVER, node, Coerce::Lax);
     let mut options = Vec::new();
-    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+    {
         if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
             put(&mut options, &key.text, value.to_data());
         }

@@ -20,7 +20,8 @@ fn table(table: &'static Table, node: &Node, path: &str, agent: &mut Agent) {
     if table.unknown == Unknown::Silent {
         return;
     }
-    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default() {
+    for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
+    {
         let path = join(path, &key.text);
         match table.field(&key.text) {
             Some(field) => kind(&field.kind, value, &path, agent),

@@ -114,12 +114,7 @@ fn file_name(target: &Target, name: &str) -> String {
 }
 
 /// The trust that grants nothing which the policy does not.
-fn trust(
-    policy: &Policy,
-    target: &Target,
-    has_mcp: bool,
-    notes: &mut Vec<Loss>,
-) -> Option<Trust> {
+fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>) -> Option<Trust> {
     let Policy { permissions, trust, abilities, tool_permissions } = policy;
     let layers = [
         ("permissions", permissions.is_some()),
@@ -204,11 +199,7 @@ fn memory(Memory { working, long_term, shared }: &Memory) -> MapBuilder {
     out
 }
 
-fn behavior(
-    identity: &Identity,
-    instructions: &Instructions,
-    behaviour: &Behaviour,
-) -> MapBuilder {
+fn behavior(identity: &Identity, instructions: &Instructions, behaviour: &Behaviour) -> MapBuilder {
     let Behaviour { temperature, max_turns, on_error } = behaviour;
     let temperature = temperature.filter(|value| (0.0..=2.0).contains(&value.value));
     let mut out = MapBuilder::new();
@@ -251,9 +242,9 @@ fn inline_texts(instructions: &Instructions) -> MapBuilder {
     out
 }
 
-/// Text of several lines ends with a line break, so that it is written as a plain block.
+/// Text that ends with a line break, so that it is written as a block of lines.
 fn prose(text: &str) -> Data {
-    if text.contains('\n') { Data::str(format!("{}\n", text.trim_end())) } else { Data::str(text) }
+    Data::str(format!("{}\n", text.trim_end()))
 }
 
 pub(super) fn text(field: &Field<String>) -> Option<Data> {

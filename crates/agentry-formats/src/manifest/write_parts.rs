@@ -8,8 +8,10 @@ use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned};
 
 use super::fields;
+use super::packs::DIALECT;
 use super::tools::Spelling;
 use super::write::{text, texts, word};
+use crate::skill;
 
 pub(super) fn skills(skills: &ListField<SkillRef>) -> Option<Data> {
     let list = skills.as_ref()?.iter().map(|skill| self::skill(&skill.value));
@@ -50,7 +52,7 @@ fn server(server: &McpServer) -> Data {
     settings.set_full("env", pairs(env));
     settings.set_full("headers", pairs(headers));
     settings.set_opt("enabled", enabled.map(|enabled| Data::Bool(enabled.value)));
-    settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.max(1))));
+    settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.clamp(1, 86_400))));
     let is_field = |key: &str| fields::MCP_SERVER.field(key).is_some();
     let kept = options.iter().filter(|(key, _)| key == "requires" || !is_field(key));
     let own = kept.clone().any(|(key, _)| key != "requires");
@@ -129,11 +131,11 @@ pub(super) fn directory(
     };
     add("SOUL.md".to_owned(), instructions.system.as_ref());
     add("RULES.md".to_owned(), instructions.rules.as_ref());
-    for pack in skill_packs.iter().filter(|pack| stays_inside(&pack.path)) {
-        add(format!("skills/{}", pack.path), pack.text.as_ref());
-    }
     for memory in memories.iter().filter(|memory| stays_inside(&memory.path)) {
         add(format!("memory/{}", memory.path), memory.text.as_ref());
+    }
+    for pack in skill_packs.iter().filter(|pack| stays_inside(&pack.path)) {
+        files.push((format!("skills/{}", pack.path), skill::write(pack, DIALECT)));
     }
     files
 }

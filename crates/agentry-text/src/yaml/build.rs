@@ -11,7 +11,7 @@ use super::Version;
 use super::maps::MapFrame;
 use super::places::Places;
 use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
-use super::{scalar, strict, syntax};
+use super::{scalar, strict, surrogates, syntax};
 use crate::diagnostic::Findings;
 use crate::limits;
 use crate::source::{FileId, Span};
@@ -26,6 +26,8 @@ pub(super) struct Input<'t> {
     pub(super) version: Version,
     /// Whether the text goes on after what may be read; a complaint would be about the cut.
     pub(super) is_cut: bool,
+    /// Whether halves of characters are disguised in what the parser sees.
+    pub(super) is_disguised: bool,
 }
 
 /// What came of reading.
@@ -122,11 +124,13 @@ pub(super) struct Builder<'t> {
     /// Whether tabs outside of text are to be reported, as YAML 1.1 has it.
     watch_tabs: bool,
     stopped: bool,
+    /// Whether halves of characters are disguised in what the parser sees.
+    is_disguised: bool,
 }
 
 impl<'t> Builder<'t> {
     fn new(input: &Input<'t>) -> Self {
-        let Input { text, file, base, version, .. } = *input;
+        let Input { text, file, base, version, is_disguised, .. } = *input;
         Self {
             places: Places::new(text, file, base),
             version,
@@ -143,6 +147,7 @@ impl<'t> Builder<'t> {
             skipped: 0,
             watch_tabs: version == Version::V1_1 && text.contains('\t'),
             stopped: false,
+            is_disguised,
         }
     }
 
@@ -233,7 +238,11 @@ impl<'t> Builder<'t> {
         let before = self.cursor;
         let missing = style == ScalarStyle::Plain
             && (text.is_empty() || text == "~" && self.places.slice(range.clone()) != "~");
-        let text = if missing { Cow::Borrowed("") } else { text };
+        let text = match text {
+            _ if missing => Cow::Borrowed(""),
+            text if self.is_disguised => surrogates::revealed(text, style),
+            text => text,
+        };
         let end = range.end;
         let range = self.scalar_range(style, missing, range);
         self.pass(range.clone());

@@ -4,6 +4,7 @@
 //! `syntax` says in our own words what the parser did not like, `strict` refuses what it should not
 //! have liked, and `flow` lets brackets close where people write them. [`emit()`] goes the other way.
 
+mod binary;
 mod build;
 mod characters;
 mod date;
@@ -14,6 +15,7 @@ mod places;
 mod rules;
 mod scalar;
 mod strict;
+mod surrogates;
 mod syntax;
 mod tags;
 #[cfg(test)]
@@ -53,10 +55,14 @@ pub fn parse(
     let excess = flow::excess(allowed);
     let text = allowed.get(..excess.unwrap_or(allowed.len())).unwrap_or(allowed);
     let is_cut = text.len() < part.len();
-    let input = build::Input { text, file: source.id, base: range.start, version, is_cut };
-    let mut outcome = build::read(&input, text);
+    let disguised = surrogates::disguised(text);
+    let is_disguised = disguised.is_some();
+    let (file, base) = (source.id, range.start);
+    let input = build::Input { text, file, base, version, is_cut, is_disguised };
+    let scanned = disguised.as_deref().unwrap_or(text);
+    let mut outcome = build::read(&input, scanned);
     if outcome.error.as_ref().is_some_and(flow::may_mend) {
-        outcome = build::read(&input, &flow::joined(text));
+        outcome = build::read(&input, &flow::joined(scanned));
     }
     match (excess, forbidden) {
         (Some(at), _) => {

@@ -6,8 +6,8 @@ use saphyr_parser::Tag;
 
 use super::Version;
 use super::build::Builder;
-use super::rules::YAML_TAG;
-use super::scalar;
+use super::rules::{YAML_SYNTAX, YAML_TAG};
+use super::{binary, scalar};
 use crate::tree::Value;
 
 const PREFIX: &str = "tag:yaml.org,2002:";
@@ -45,7 +45,11 @@ impl Builder<'_> {
         before: usize,
         range: &Range<usize>,
     ) -> Value {
+        self.check_tag_end(before);
         let value = match (Meaning::of(tag), self.version) {
+            (Meaning::Core(name), Version::V1_1) if name == "binary" => {
+                return self.binary(tag, text, before, range);
+            }
             // The reference looks at the text all the same, even between quotes.
             (Meaning::Unspecific, Version::V1_1) => scalar::plain(text, self.version).ok(),
             (Meaning::Unspecific, Version::V1_2) => Some(Value::Str(text.to_owned())),
@@ -60,6 +64,7 @@ impl Builder<'_> {
 
     /// Whether the tag of a list or map is refused; it stands between the cursor and `start`.
     pub(super) fn refuses(&mut self, tag: &Tag, is_list: bool, start: usize) -> bool {
+        self.check_tag_end(self.cursor);
         let wanted = if is_list { "seq" } else { "map" };
         let fits = match Meaning::of(tag) {
             Meaning::Unspecific => true,
@@ -70,6 +75,36 @@ impl Builder<'_> {
             self.refuse(tag, self.cursor, start, if is_list { "a list" } else { "a map" });
         }
         !fits
+    }
+
+    /// Reports a tag that no blank divides from what follows: to readers of YAML 1.1 that belongs to it.
+    fn check_tag_end(&mut self, before: usize) {
+        let tag = self.places.seek(before, b"!", b":-?,").filter(|_| self.version == Version::V1_1);
+        let Some(at) = tag else { return };
+        let end = self.places.word_end(at);
+        let follows = self.places.at(end).is_some_and(|byte| !byte.is_ascii_whitespace());
+        let quoted = self.places.slice(at..end).contains(['"', '\'']);
+        if (follows || quoted) && !self.places.slice(at..end).starts_with("!<") {
+            let span = self.places.span(at..end);
+            self.findings.add(&YAML_SYNTAX, span, "no space follows the tag").hint("add a space");
+        }
+    }
+
+    /// The text that `!!binary` stands for. It is refused, because nobody can see what it says, and
+    /// still read, because hashes depend on it.
+    fn binary(&mut self, tag: &Tag, text: &str, before: usize, range: &Range<usize>) -> Value {
+        let decoded = binary::decode(text).and_then(|bytes| String::from_utf8(bytes).ok());
+        match decoded {
+            Some(text) => {
+                self.refuse(tag, before, range.start, "this value");
+                Value::Str(text)
+            }
+            None => {
+                let span = self.places.span(range.clone());
+                self.findings.add(&YAML_SYNTAX, span, "this is no text in base64");
+                Value::Null
+            }
+        }
     }
 
     fn refuse(&mut self, tag: &Tag, before: usize, start: usize, what: &str) {

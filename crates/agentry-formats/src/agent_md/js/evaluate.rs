@@ -1,5 +1,7 @@
 //! Literals as values: what an expression is, when that can be said without running it.
 
+use std::collections::HashMap;
+
 use agentry_text::{Entry, Key, Map, Node, Span, Spanned, Value, limits};
 use oxc_ast::ast::{
     ArrayExpressionElement, BinaryOperator, Expression, ObjectExpression, ObjectProperty,
@@ -27,16 +29,19 @@ pub(super) struct Properties<'a> {
     pub(super) list: Vec<Property<'a>>,
     /// What only running the code would tell.
     pub(super) unknown: Option<Span>,
+    places: HashMap<String, usize>,
 }
 
 impl<'a> Properties<'a> {
     /// The property of that key.
     pub(super) fn get(&self, key: &str) -> Option<&Property<'a>> {
-        self.list.iter().find(|property| property.key.value == key)
+        self.list.get(*self.places.get(key)?)
     }
 
     fn set(&mut self, property: Property<'a>) {
-        match self.list.iter_mut().find(|other| other.key.value == property.key.value) {
+        let next = self.list.len();
+        let place = *self.places.entry(property.key.value.clone()).or_insert(next);
+        match self.list.get_mut(place) {
             Some(other) => *other = property,
             None => self.list.push(property),
         }

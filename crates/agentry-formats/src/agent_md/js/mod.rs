@@ -2,20 +2,22 @@
 //! back. What only running the code would tell is said to be so, never guessed.
 
 mod evaluate;
-mod nesting;
 mod parameters;
 mod returned;
 mod scheme;
 mod scope;
 
+use std::collections::HashSet;
+
 use agentry_text::{Data, Findings, Source, Span, Spanned};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Statement;
 use oxc_parser::config::TokensParserConfig;
-use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn};
+use oxc_parser::{Kind, ParseOptions, Parser, ParserReturn, Token};
 use oxc_span::{GetSpan, SourceType};
 
 use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
+use crate::javascript::{MOST_LEVELS, with_stack};
 use scope::Scope;
 
 /// What one block gives back.
@@ -40,10 +42,6 @@ pub(super) struct Tool {
     pub(super) parameters: Option<Spanned<Data>>,
 }
 
-/// The stack that one level of nesting may take; three times what was measured.
-const STACK_PER_LEVEL: usize = 8 * 1024;
-/// Levels that fit on any thread's stack.
-const SHALLOW: usize = 64;
 /// Syntax errors of one block that are worth showing: the first is the cause of most others.
 const MOST_SYNTAX_ERRORS: usize = 3;
 
@@ -58,7 +56,7 @@ pub(super) fn read(source: &Source, code: Span, findings: &mut Findings) -> Bloc
                     Span { end: code.start, ..code },
                     "the code is nested too deeply to read",
                 )
-                .hint(format!("at most {} levels are read", nesting::MOST));
+                .hint(format!("at most {MOST_LEVELS} levels are read"));
             Block::default()
         }
     }
@@ -71,19 +69,6 @@ pub(super) fn parses(text: &str) -> bool {
         parser(&allocator, text).parse().diagnostics.is_empty()
     };
     with_stack(text, parse).unwrap_or(false)
-}
-
-/// Runs `work` with as much stack as `code` may need, unless that is beyond reason.
-fn with_stack<T: Send>(code: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
-    let levels = nesting::bound(code);
-    if levels <= SHALLOW {
-        return Some(work());
-    }
-    if levels > nesting::MOST {
-        return None;
-    }
-    let builder = std::thread::Builder::new().stack_size((levels + SHALLOW) * STACK_PER_LEVEL);
-    std::thread::scope(|scope| builder.spawn_scoped(scope, work).ok()?.join().ok())
 }
 
 /// Parses code as the body of an asynchronous function; strict, as in a module.
@@ -158,21 +143,18 @@ fn lower_first(text: &str) -> String {
 
 /// The names that the code reads from `env`, each once: `env.X`, `env?.X`, `env["X"]`.
 fn variables(scope: &Scope<'_>) -> Vec<Spanned<String>> {
-    let mut found: Vec<Spanned<String>> = Vec::new();
-    for window in scope.tokens.windows(3) {
-        let [object, sign, name] = window else { continue };
-        let text = scope.token(name);
+    let mut seen = HashSet::new();
+    let read = |window: &[Token]| {
+        let [object, sign, name] = window else { return None };
         let text = match (sign.kind(), name.kind()) {
-            (Kind::LBrack, Kind::Str) => text.trim_matches(['"', '\'']),
-            (Kind::Dot | Kind::QuestionDot, _) => text,
-            _ => continue,
+            (Kind::LBrack, Kind::Str) => scope.token(name).trim_matches(['"', '\'']),
+            (Kind::Dot | Kind::QuestionDot, _) => scope.token(name),
+            _ => return None,
         };
-        let is_new = |text: &str| !found.iter().any(|other| other.value == text);
-        if scope.token(object) == "env" && is_variable(text) && is_new(text) {
-            found.push(Spanned::new(text.to_owned(), scope.span(name.span())));
-        }
-    }
-    found
+        let is_read = scope.token(object) == "env" && is_variable(text) && seen.insert(text);
+        is_read.then(|| Spanned::new(text.to_owned(), scope.span(name.span())))
+    };
+    scope.tokens.windows(3).filter_map(read).collect()
 }
 
 /// Whether `text` is spelt like an environment variable, and not like a method.

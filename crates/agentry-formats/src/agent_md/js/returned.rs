@@ -84,7 +84,7 @@ fn object<'a>(scope: &Scope<'a>, value: &'a Expression<'a>, findings: &mut Findi
     let span = scope.span(value.span());
     match resolved {
         Expression::ObjectExpression(object) => {
-            let Properties { list, unknown } = scope.properties(object);
+            let Properties { list, unknown, .. } = scope.properties(object);
             if let Some(place) = unknown {
                 not_static(place, "this tool can only be known by running the code", findings);
             }
@@ -196,7 +196,7 @@ fn function<'a>(
 impl<'a> Scope<'a> {
     /// The names of functions, for «did you mean».
     fn functions(&self) -> impl Iterator<Item = &'a str> {
-        self.names().filter(|name| match self.bound(name) {
+        self.names().into_iter().filter(|name| match self.bound(name) {
             Some(Bound::Function) => true,
             Some(Bound::Value(value)) => value.is_function(),
             _ => false,

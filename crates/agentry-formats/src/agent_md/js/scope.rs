@@ -1,6 +1,7 @@
 //! What the names of a block stand for.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
 use agentry_text::{Span, limits};
 use oxc_ast::ast::{Declaration, Expression, Program, Statement};
@@ -12,7 +13,9 @@ pub(super) struct Scope<'a> {
     pub(super) tokens: &'a [Token],
     text: &'a str,
     place: Span,
-    bindings: Vec<(&'a str, Bound<'a>)>,
+    bindings: HashMap<&'a str, Bound<'a>>,
+    /// How often each name occurs, members aside.
+    uses: HashMap<&'a str, usize>,
     /// Values that may still be looked at, so that names which double each time come to an end.
     budget: Cell<usize>,
 }
@@ -39,26 +42,29 @@ impl<'a> Scope<'a> {
         place: Span,
     ) -> Self {
         let budget = Cell::new(limits::NODES);
-        let mut scope = Self { program, tokens, text, place, bindings: Vec::new(), budget };
+        let (bindings, uses) = (HashMap::new(), HashMap::new());
+        let mut scope = Self { program, tokens, text, place, bindings, uses, budget };
+        let mut declared = HashSet::new();
         for statement in &program.body {
-            scope.declare(statement);
+            scope.declare(statement, &mut declared);
         }
+        scope.forget_changed(&declared);
         scope
     }
 
-    fn declare(&mut self, statement: &'a Statement<'a>) {
+    /// Binds the names of a statement, and marks where they are declared.
+    fn declare(&mut self, statement: &'a Statement<'a>, declared: &mut HashSet<u32>) {
         match statement.as_declaration() {
             Some(Declaration::VariableDeclaration(declaration)) => {
                 for declarator in &declaration.declarations {
-                    match (declarator.id.get_binding_identifier(), &declarator.init) {
-                        (Some(name), Some(value)) => {
-                            self.bind(name.name.as_str(), Bound::Value(value));
-                        }
-                        _ => {
-                            for name in declarator.id.get_binding_identifiers() {
-                                self.bind(name.name.as_str(), Bound::Unknown);
-                            }
-                        }
+                    let whole = declarator.id.get_binding_identifier();
+                    let bound = match (whole, &declarator.init) {
+                        (Some(_), Some(value)) => Bound::Value(value),
+                        _ => Bound::Unknown,
+                    };
+                    for name in declarator.id.get_binding_identifiers() {
+                        declared.insert(name.span.start);
+                        self.bind(name.name.as_str(), bound);
                     }
                 }
             }
@@ -71,31 +77,29 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// A name that is bound twice, or whose value is changed later, says nothing.
+    /// A name that is bound twice says nothing.
     fn bind(&mut self, name: &'a str, bound: Bound<'a>) {
-        let bound = if self.is_changed(name) { Bound::Unknown } else { bound };
-        match self.bindings.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, other)) => *other = Bound::Unknown,
-            None => self.bindings.push((name, bound)),
-        }
+        self.bindings.entry(name).and_modify(|bound| *bound = Bound::Unknown).or_insert(bound);
     }
 
-    /// Whether the code assigns to `name`, or to something in it, after its declaration.
-    fn is_changed(&self, name: &str) -> bool {
-        let mut declared = false;
-        self.tokens.iter().enumerate().any(|(at, token)| {
-            let before = at.checked_sub(1).and_then(|at| self.tokens.get(at));
-            let is_member =
-                before.is_some_and(|token| matches!(token.kind(), Kind::Dot | Kind::QuestionDot));
-            if self.token(token) != name || is_member {
-                return false;
+    /// A name that is assigned to, or that something in it is, says nothing either.
+    fn forget_changed(&mut self, declared: &HashSet<u32>) {
+        let mut before = Kind::Eof;
+        for (at, token) in self.tokens.iter().enumerate() {
+            let is_member = matches!(before, Kind::Dot | Kind::QuestionDot);
+            before = token.kind();
+            if is_member {
+                continue;
             }
-            if !declared {
-                declared = true;
-                return false;
+            let name = self.token(token);
+            *self.uses.entry(name).or_default() += 1;
+            if self.bindings.contains_key(name)
+                && !declared.contains(&token.start())
+                && self.changes(at)
+            {
+                self.bindings.insert(name, Bound::Unknown);
             }
-            self.changes(at)
-        })
+        }
     }
 
     /// Whether the name at token `at` is assigned to there: `x =`, `x.y =`, `x[`, `assign(x`.
@@ -129,17 +133,19 @@ impl<'a> Scope<'a> {
 
     /// What `name` stands for; `None` when nothing at the top level binds it.
     pub(super) fn bound(&self, name: &str) -> Option<Bound<'a>> {
-        self.bindings.iter().find(|(other, _)| *other == name).map(|(_, bound)| *bound)
+        self.bindings.get(name).copied()
     }
 
-    /// Every name that is bound.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.bindings.iter().map(|(name, _)| *name)
+    /// Every name that is bound, sorted.
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        let mut names: Vec<_> = self.bindings.keys().copied().collect();
+        names.sort_unstable();
+        names
     }
 
     /// Whether `name` occurs only once in the whole block, so that nothing can have defined it.
     pub(super) fn is_lonely(&self, name: &str) -> bool {
-        self.tokens.iter().filter(|token| self.token(token) == name).count() == 1
+        self.uses.get(name) == Some(&1)
     }
 
     /// Takes one value from the budget.

@@ -9,8 +9,7 @@ const STATUS: &[&str] =
     &["completed", "rejected", "modified", "needs_escalation", "needs escalation"];
 
 const REPO_REF: Field = Field::optional("repo_ref", Kind::Str, "The commit of the agent.");
-const SESSION_FIELD: Field =
-    Field::optional("session", Kind::Block(&SESSION), "Whose run it was.");
+const SESSION_FIELD: Field = Field::optional("session", Kind::Block(&SESSION), "Whose run it was.");
 const TASK_FIELD: Field =
     Field::optional("task", Kind::Block(&TASK), "What was asked, and what came of it.");
 const STEPS: Field =
@@ -22,8 +21,11 @@ const TIMES: Field =
 pub static RECEIPT: Table = Table::new(
     "the receipt",
     &[
-        Field::required("receipt_id", Kind::Line,
-            "Which receipt it is: `rcpt_YYYYMMDD_HHMMSS_xxxxxx`."),
+        Field::required(
+            "receipt_id",
+            Kind::Line,
+            "Which receipt it is: `rcpt_YYYYMMDD_HHMMSS_xxxxxx`.",
+        ),
         REPO_REF,
         SESSION_FIELD,
         TASK_FIELD,
@@ -90,8 +92,11 @@ pub(super) static TIME_METRICS: Table = Table::new(
     &[
         Field::optional("agent_execution_time", SECONDS, "How long the agent took."),
         Field::optional("actual_human_time", SECONDS, "How long a person took."),
-        Field::optional("estimated_human_time", SECONDS,
-            "How long a person would have taken alone."),
+        Field::optional(
+            "estimated_human_time",
+            SECONDS,
+            "How long a person would have taken alone.",
+        ),
     ],
 );
 
@@ -101,7 +106,11 @@ pub(super) static EVOLUTION: Table = Table::new(
         Field::required("type", Kind::Known(&["self-evolution"]), "What kind of receipt it is."),
         Field::required("timestamp", Kind::Str, "When, as RFC 3339 writes times."),
         Field::optional("trigger", Kind::Str, "What made the agent look back."),
-        Field::optional("session_analysis", Kind::Block(&ANALYSIS), "What the session looked like."),
+        Field::optional(
+            "session_analysis",
+            Kind::Block(&ANALYSIS),
+            "What the session looked like.",
+        ),
         Field::optional("learning_items", Kind::List(&Kind::Block(&ITEM)), "What was learnt."),
         Field::optional("metadata", Kind::Block(&METADATA), "How many items there are."),
     ],
@@ -123,11 +132,16 @@ pub(super) static ITEM: Table = Table::new(
         Field::optional("type", Kind::Str, "What kind of thing was learnt."),
         Field::optional("content", Kind::Str, "What was learnt."),
         Field::optional("target", Kind::Str, "The file that it changes."),
-        Field::optional("risk_level", Kind::Choice(&["low", "medium", "high", "critical"]),
-            "How much harm it could do."),
-        Field::required("status",
+        Field::optional(
+            "risk_level",
+            Kind::Choice(&["low", "medium", "high", "critical"]),
+            "How much harm it could do.",
+        ),
+        Field::required(
+            "status",
             Kind::Choice(&["applied", "user_rejected", "rejected", "skipped"]),
-            "What became of it."),
+            "What became of it.",
+        ),
         Field::optional("git_commit", Kind::Str, "The commit that holds it."),
         Field::optional("rejection_reason", Kind::Str, "Why it was refused."),
     ],

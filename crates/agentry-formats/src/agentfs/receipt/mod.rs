@@ -5,7 +5,7 @@ use agentry_model::Field as ModelField;
 use agentry_policy::words;
 use agentry_text::table::{Coerce, validate};
 use agentry_text::yaml::{self, Version};
-use agentry_text::{Data, Findings, Record, Rule, Source, Spanned};
+use agentry_text::{Data, Findings, Record, Source, Spanned};
 
 use super::time::{is_date, is_rfc3339, two};
 use crate::{Listed, Package};
@@ -17,7 +17,7 @@ mod tests;
 
 pub use fields::RECEIPT;
 use fields::{EVOLUTION, ITEM, METADATA, OUTCOME, SESSION, STEP_TYPES, TASK, TIME_METRICS};
-pub use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME, RULES};
+pub(super) use rules::{COUNTS_DIFFER, ODD_RECEIPT_ID, RECEIPT_TIME};
 
 /// What a run did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -168,7 +168,8 @@ pub(super) fn check_all(package: &mut Package<'_>, findings: &mut Findings) {
     for Listed { name, is_dir } in package.files.list("runs", findings) {
         let dir = format!("runs/{name}/receipts");
         let files = if is_dir { package.files.list(&dir, findings) } else { Vec::new() };
-        for file in files.iter().filter(|file| !file.is_dir && file.name.ends_with(".yaml")) {
+        let is_receipt = |file: &&Listed| !file.is_dir && file.name.strip_suffix(".yaml").is_some();
+        for file in files.iter().filter(is_receipt) {
             if let Some(source) = package.read(&format!("{dir}/{}", file.name), findings) {
                 read(&source, findings);
             }
@@ -225,7 +226,9 @@ fn evolution(record: Record<'_>) -> Evolution {
         timestamp: record.str("timestamp"),
         trigger: record.str("trigger"),
         session_analysis: record.data("session_analysis"),
-        learning_items: items.map(|item| learnt(Record::new(&ITEM, item, Coerce::Strict))).collect(),
+        learning_items: items
+            .map(|item| learnt(Record::new(&ITEM, item, Coerce::Strict)))
+            .collect(),
         total_items: count("total_items"),
         applied: count("applied"),
         rejected: count("rejected"),
@@ -285,8 +288,11 @@ fn counts(evolution: &Evolution, findings: &mut Findings) {
     for (name, said, listed) in totals {
         let Some(said) = said else { continue };
         if usize::try_from(said.value) != Ok(listed) {
-            let message = format!("`{name}` says {}, but `learning_items` has {listed}", said.value);
-            findings.add(&COUNTS_DIFFER, said.span, message).hint("list every item, and count again");
+            let message =
+                format!("`{name}` says {}, but `learning_items` has {listed}", said.value);
+            findings
+                .add(&COUNTS_DIFFER, said.span, message)
+                .hint("list every item, and count again");
         }
     }
 }

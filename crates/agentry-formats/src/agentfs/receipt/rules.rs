@@ -5,9 +5,6 @@ use agentry_text::{Example, Rule};
 
 use crate::agentfs::rules::{AGENT, PERSONA, PRINCIPLES};
 
-/// Every rule about receipts, in code order.
-pub const RULES: &[&Rule] = &[&ODD_RECEIPT_ID, &RECEIPT_TIME, &COUNTS_DIFFER];
-
 /// An agent with one receipt.
 macro_rules! receipt {
     ($text:literal) => {
@@ -21,7 +18,7 @@ macro_rules! receipt {
 }
 
 /// An id of another form.
-pub static ODD_RECEIPT_ID: Rule = Rule {
+pub(in crate::agentfs) static ODD_RECEIPT_ID: Rule = Rule {
     code: "AG6071",
     name: "odd-receipt-id",
     severity: Warning,
@@ -32,7 +29,7 @@ pub static ODD_RECEIPT_ID: Rule = Rule {
 };
 
 /// A time that is none.
-pub static RECEIPT_TIME: Rule = Rule {
+pub(in crate::agentfs) static RECEIPT_TIME: Rule = Rule {
     code: "AG6072",
     name: "receipt-without-time",
     severity: Warning,
@@ -42,7 +39,7 @@ pub static RECEIPT_TIME: Rule = Rule {
 };
 
 /// Totals that are not those of the list.
-pub static COUNTS_DIFFER: Rule = Rule {
+pub(in crate::agentfs) static COUNTS_DIFFER: Rule = Rule {
     code: "AG6073",
     name: "receipt-counts-differ",
     severity: Warning,

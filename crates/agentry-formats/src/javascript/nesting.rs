@@ -6,7 +6,7 @@
 //! where a `/` could be either a division or a regular expression, nothing closes any more.
 
 /// The most levels that are read; beyond, the code is refused.
-pub(super) const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// Levels that the parser may have to go down, at most.
 pub(super) fn bound(code: &str) -> usize {
@@ -168,12 +168,13 @@ impl Scan<'_> {
     }
 
     fn slash(&mut self) -> bool {
-        let line = self.rest.get(1..line_end(self.rest)).unwrap_or("");
+        let rest = self.rest.get(1..).unwrap_or("");
+        let line = || rest.get(..line_end(rest)).unwrap_or("");
         match self.previous {
             Previous::Operand => self.sign('/'),
-            Previous::Either if !line.contains('/') => self.sign('/'),
+            Previous::Either if !line().contains('/') => self.sign('/'),
             Previous::Either => return self.give_up(),
-            Previous::Operator => match regular_expression(line) {
+            Previous::Operator => match regular_expression(rest) {
                 Some(length) => {
                     self.skip(length + 1);
                     self.previous = Previous::Operand;
@@ -233,10 +234,11 @@ fn line_end(text: &str) -> usize {
 }
 
 /// The length of a regular expression after its opening `/`, with its closing one.
-fn regular_expression(line: &str) -> Option<usize> {
+fn regular_expression(text: &str) -> Option<usize> {
     let (mut escaped, mut in_class) = (false, false);
-    for (at, c) in line.char_indices() {
+    for (at, c) in text.char_indices() {
         match c {
+            '\n' | '\r' | '\u{2028}' | '\u{2029}' => return None,
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             '[' => in_class = true,

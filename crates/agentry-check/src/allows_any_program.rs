@@ -1,0 +1,88 @@
+use agentry_policy::Action;
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::commands::{rules, words};
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// Programs that run whatever their arguments say.
+const RUNNERS: &[&str] = &[
+    "bash",
+    "sh",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "eval",
+    "exec",
+    "env",
+    "xargs",
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "osascript",
+    "powershell",
+    "pwsh",
+];
+/// Options after which a program follows.
+const CODE_FLAGS: &[&str] = &["-c", "-lc", "-e", "-E", "--eval", "-Command"];
+
+static RULE: Rule = Rule {
+    code: "AG9011",
+    name: "allows-any-program",
+    severity: Severity::Warning,
+    why: "A shell or an interpreter with free arguments runs any program, so an allow rule for it \
+          allows everything, whatever the other rules say.",
+    bad: examples::bash!("intent = \"ask\"\nrules = [\"python3 *:allow\"]\n"),
+    good: examples::bash!("intent = \"ask\"\nrules = [\"python3 -m pytest *:allow\"]\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
+        let words = words(&rule.pattern);
+        let runner = match words.as_slice() {
+            [runner, last] if matches!(*last, "*" | "**") => runner,
+            [runner, flag, last] if matches!(*last, "*" | "**") && CODE_FLAGS.contains(flag) => {
+                runner
+            }
+            _ => continue,
+        };
+        if RUNNERS.contains(runner) {
+            let message = format!("rule `{}` allows any program", rule.value);
+            let hint = format!("name what `{runner}` may run, as in `{runner} scripts/check *`");
+            findings.add(&RULE, rule.span, message).hint(hint);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::Section;
+
+    use super::*;
+    use crate::testing::{count, permissions};
+
+    #[test]
+    fn rules_for_interpreters() {
+        let cases = [
+            ("bash *:allow", 1),
+            ("sh -c *:allow", 1),
+            ("python -c **:allow", 1),
+            ("xargs *:allow", 1),
+            ("bash *:ask", 0),
+            ("bash scripts/check.sh *:allow", 0),
+            ("bash:allow", 0),
+            ("python3 -m pytest *:allow", 0),
+            ("node --version:allow", 0),
+            ("git *:allow", 0),
+        ];
+        for (rule, expected) in cases {
+            let agent = permissions(Section::Bash, &["ask", rule]);
+            assert_eq!(count(&CHECK, &agent), expected, "{rule}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+use agentry_policy::Action;
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::commands::bash;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9010",
+    name: "allows-every-command",
+    severity: Severity::Warning,
+    why: "With every command allowed and none asked about, the other sections limit nothing: a \
+          shell can read, write and fetch whatever it likes.",
+    bad: examples::bash!("intent = \"allow\"\n"),
+    good: examples::bash!("intent = \"ask\"\nrules = [\"git status:allow\"]\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(section) = bash(subject.agent) else { return };
+    for rule in &section.rules {
+        match rule.action {
+            Action::Allow if matches!(rule.pattern.as_str(), "*" | "**") => {
+                let message = format!("rule `{}` allows every command", rule.value);
+                findings.add(&RULE, rule.span, message).hint(HINT);
+                return;
+            }
+            Action::Allow => {}
+            // Something is held back, so somebody has thought about it.
+            Action::Ask | Action::Deny => return,
+        }
+    }
+    if let Some(intent) = section.intent.filter(|intent| intent.value == Action::Allow) {
+        findings.add(&RULE, intent.span, "every command is allowed").hint(HINT);
+    }
+}
+
+const HINT: &str = "use `ask`, and allow the commands that the agent needs";
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::Section;
+
+    use super::*;
+    use crate::testing::{count, permissions};
+
+    #[test]
+    fn sections() {
+        let cases: &[(Section, &[&str], usize)] = &[
+            (Section::Bash, &["allow"], 1),
+            (Section::Bash, &["allow", "ls *:allow"], 1),
+            (Section::Bash, &["allow", "rm *:ask"], 0),
+            (Section::Bash, &["ask", "*:allow"], 1),
+            (Section::Bash, &["deny", "**:allow", "rm *:deny"], 1),
+            (Section::Bash, &["deny", "rm *:deny", "**:allow"], 0),
+            (Section::Bash, &["ask", "git *:allow"], 0),
+            (Section::Edit, &["allow"], 0),
+        ];
+        for (section, rules, expected) in cases {
+            let agent = permissions(*section, rules);
+            assert_eq!(count(&CHECK, &agent), *expected, "{rules:?}");
+        }
+    }
+}

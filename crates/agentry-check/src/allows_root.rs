@@ -1,0 +1,61 @@
+use agentry_policy::Action;
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::commands::{rules, words};
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// Programs that run others as another user.
+const RAISERS: &[&str] = &["sudo", "doas", "su", "pkexec", "runas"];
+
+static RULE: Rule = Rule {
+    code: "AG9012",
+    name: "allows-root",
+    severity: Severity::Warning,
+    why: "A rule that allows any command as the administrator lets the agent change the machine \
+          itself, beyond every other limit.",
+    bad: examples::bash!("intent = \"ask\"\nrules = [\"sudo *:allow\"]\n"),
+    good: examples::bash!("intent = \"ask\"\nrules = [\"sudo systemctl status *:allow\"]\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
+        let words = words(&rule.pattern);
+        let open = match words.as_slice() {
+            [first] => first.strip_suffix('*').is_some_and(|name| RAISERS.contains(&name)),
+            [first, second, ..] => RAISERS.contains(first) && second.starts_with('*'),
+            [] => false,
+        };
+        if open {
+            let message = format!("rule `{}` allows any command as another user", rule.value);
+            let hint = "name the commands: `sudo systemctl status *`";
+            findings.add(&RULE, rule.span, message).hint(hint);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::Section;
+
+    use super::*;
+    use crate::testing::{count, permissions};
+
+    #[test]
+    fn rules_for_root() {
+        let cases = [
+            ("sudo *:allow", 1),
+            ("sudo*:allow", 1),
+            ("doas **:allow", 1),
+            ("sudo *:ask", 0),
+            ("sudo apt-get *:allow", 0),
+            ("sudo:allow", 0),
+            ("sudoku *:allow", 0),
+        ];
+        for (rule, expected) in cases {
+            let agent = permissions(Section::Bash, &["ask", rule]);
+            assert_eq!(count(&CHECK, &agent), expected, "{rule}");
+        }
+    }
+}

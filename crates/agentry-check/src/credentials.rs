@@ -1,0 +1,147 @@
+//! What keys and tokens of well-known services look like. Only shapes that nothing else has are
+//! here, so that prose never matches.
+
+use std::ops::Range;
+
+/// How one kind of token is written.
+struct Shape {
+    /// What a person calls it.
+    kind: &'static str,
+    /// How it starts.
+    prefix: &'static str,
+    /// The least signs after the prefix.
+    least: usize,
+    /// Signs besides letters and digits.
+    signs: &'static str,
+}
+
+const fn shape(
+    kind: &'static str,
+    prefix: &'static str,
+    least: usize,
+    signs: &'static str,
+) -> Shape {
+    Shape { kind, prefix, least, signs }
+}
+
+/// Longer prefixes before the shorter ones that they start with.
+const SHAPES: &[Shape] = &[
+    shape("an Anthropic key", "sk-ant-", 24, "-_"),
+    shape("an OpenAI key", "sk-", 24, "-_"),
+    shape("a Stripe key", "sk_live_", 16, ""),
+    shape("a Stripe key", "rk_live_", 16, ""),
+    shape("an AWS access key", "AKIA", 16, ""),
+    shape("an AWS access key", "ASIA", 16, ""),
+    shape("a GitHub token", "github_pat_", 30, "_"),
+    shape("a GitHub token", "ghp_", 30, ""),
+    shape("a GitHub token", "gho_", 30, ""),
+    shape("a GitHub token", "ghu_", 30, ""),
+    shape("a GitHub token", "ghs_", 30, ""),
+    shape("a GitHub token", "ghr_", 30, ""),
+    shape("a GitLab token", "glpat-", 20, "-_"),
+    shape("a Slack token", "xoxb-", 20, "-"),
+    shape("a Slack token", "xoxa-", 20, "-"),
+    shape("a Slack token", "xoxp-", 20, "-"),
+    shape("a Slack token", "xoxr-", 20, "-"),
+    shape("a Slack token", "xoxs-", 20, "-"),
+    shape("a Google key", "AIza", 35, "-_"),
+    shape("a Hugging Face token", "hf_", 30, ""),
+    shape("an npm token", "npm_", 36, ""),
+    shape("a signed token (JWT)", "eyJ", 40, "-_."),
+];
+
+const KEY_OPENING: &str = "-----BEGIN ";
+const KEY_CLOSING: &str = "PRIVATE KEY-----";
+
+/// Every key or token in `text`: what it is, and where.
+pub(crate) fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    for (start, _) in text.char_indices() {
+        if start < end || !starts_word(text, start) {
+            continue;
+        }
+        let rest = text.get(start..).unwrap_or("");
+        if let Some((kind, len)) = private_key(rest).or_else(|| token(rest)) {
+            end = start + len;
+            found.push((kind, start..end));
+        }
+    }
+    found
+}
+
+/// A sign that tokens have inside starts none, so that no text is read twice.
+fn starts_word(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|before| before.chars().next_back());
+    !before.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c))
+}
+
+fn private_key(rest: &str) -> Option<(&'static str, usize)> {
+    let line = rest.strip_prefix(KEY_OPENING)?.lines().next()?;
+    let at = line.find(KEY_CLOSING)?;
+    Some(("a private key", KEY_OPENING.len() + at + KEY_CLOSING.len()))
+}
+
+fn token(rest: &str) -> Option<(&'static str, usize)> {
+    let Shape { kind, prefix, least, signs } =
+        SHAPES.iter().find(|shape| rest.starts_with(shape.prefix))?;
+    let body = rest.strip_prefix(prefix)?;
+    let len = body.find(|c: char| !c.is_ascii_alphanumeric() && !signs.contains(c));
+    let body = body.get(..len.unwrap_or(body.len()))?.trim_end_matches(['.', '-', '_']);
+    let is_jwt = *prefix != "eyJ" || (body.split('.').count() == 3 && body.contains(".eyJ"));
+    let fits = body.len() >= *least && is_random(body) && is_jwt;
+    fits.then_some((*kind, prefix.len() + body.len()))
+}
+
+/// Whether a text could have been drawn by chance: digits among letters, no placeholder.
+fn is_random(body: &str) -> bool {
+    let digits = body.chars().filter(char::is_ascii_digit).count();
+    let letters = body.chars().filter(char::is_ascii_alphabetic).count();
+    let mut distinct: Vec<char> = body.chars().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let placeholder = ["example", "your", "xxxx", "placeholder", "redacted"];
+    let lower = body.to_lowercase();
+    digits >= 2
+        && letters >= 2
+        && distinct.len() >= 8
+        && !placeholder.iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+
+    #[test]
+    fn tokens() {
+        let cases = [
+            (format!("sk-ant-{BODY}"), Some("an Anthropic key")),
+            (format!("key=sk-proj-{BODY}."), Some("an OpenAI key")),
+            (format!("use ghp_{BODY} for"), Some("a GitHub token")),
+            (format!("AKIA{}", "Q3EGRIVW2K7PZXLM"), Some("an AWS access key")),
+            (format!("AKIA{}", "IOSFODNN7EXAMPLE"), None),
+            (format!("{KEY_OPENING}RSA {KEY_CLOSING}"), Some("a private key")),
+            (format!("{KEY_OPENING}PUBLIC KEY-----"), None),
+            (format!("eyJ{BODY}.eyJ{BODY}.{BODY}"), Some("a signed token (JWT)")),
+            (format!("eyJ{BODY}"), None),
+            ("sk-learn-is-a-library-for-machines".to_owned(), None),
+            ("sk-your-key-goes-here-1234567890".to_owned(), None),
+            (format!("sk-{}", "0".repeat(40)), None),
+            (format!("task-{BODY}"), None),
+            ("ghp_short1".to_owned(), None),
+        ];
+        for (text, expected) in cases {
+            let found = find(&text);
+            assert_eq!(found.first().map(|(kind, _)| *kind), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_token_ends_where_it_ends() {
+        let text = format!("use ghp_{BODY}, please");
+        let range = find(&text).first().map(|(_, range)| range.clone());
+        assert_eq!(range, Some(4..8 + BODY.len()));
+    }
+}

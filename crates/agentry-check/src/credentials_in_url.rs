@@ -1,0 +1,108 @@
+use std::ops::Range;
+
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::packages::servers;
+use crate::places::inside;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// Names of query values that are secrets.
+const SECRET_NAMES: &[&str] = &[
+    "token",
+    "access_token",
+    "api_key",
+    "apikey",
+    "api-key",
+    "key",
+    "secret",
+    "password",
+    "auth",
+    "client_secret",
+];
+
+static RULE: Rule = Rule {
+    code: "AG9019",
+    name: "credentials-in-url",
+    severity: Severity::Error,
+    why: "Addresses end up in logs, histories and error messages, and definitions are shared. A \
+          password or a token inside one is no secret any more; the finding does not show it.",
+    bad: examples::server!("url: https://search.example.com/mcp?api_key=0123456789abcdef\n"),
+    good: examples::server!(
+        "url: https://search.example.com/mcp\nheaders:\n  Authorization: Bearer ${env:SEARCH_KEY}\n"
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for server in servers(subject.agent) {
+        let Some(url) = &server.url else { continue };
+        let parts = [(password(url), "a password"), (query_secret(url), "a token")];
+        for (range, what) in parts {
+            let Some(range) = range else { continue };
+            let message = format!("the address of server `{}` holds {what}", server.name);
+            findings
+                .add(&RULE, inside(url, range.start, range.len()), message)
+                .hint("send it in a header that names a variable: `${env:NAME}`");
+        }
+    }
+}
+
+/// The password before the host.
+fn password(url: &str) -> Option<Range<usize>> {
+    let start = url.find("://")? + 3;
+    let authority = url.get(start..)?.split(['/', '?', '#']).next()?;
+    let at = authority.rfind('@')?;
+    let colon = authority.get(..at)?.find(':')?;
+    let range = start + colon + 1..start + at;
+    is_literal(url.get(range.clone())?, 1).then_some(range)
+}
+
+/// The first secret among the query values.
+fn query_secret(url: &str) -> Option<Range<usize>> {
+    let mut start = url.find('?')? + 1;
+    let query = url.get(start..)?.split('#').next()?;
+    for pair in query.split('&') {
+        if let Some((name, value)) = pair.split_once('=')
+            && SECRET_NAMES.contains(&name.to_lowercase().as_str())
+            && is_literal(value, 8)
+        {
+            let from = start + name.len() + 1;
+            return Some(from..from + value.len());
+        }
+        start += pair.len() + 1;
+    }
+    None
+}
+
+/// Whether a value is written out: long enough, and no reference or placeholder.
+fn is_literal(value: &str, least: usize) -> bool {
+    value.len() >= least && !value.contains(['$', '{', '<'])
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::Format;
+
+    use super::*;
+    use crate::testing::{address, found};
+
+    #[test]
+    fn addresses() {
+        let cases = [
+            ("https://me:hunter2@example.com/mcp", Some("11..18")),
+            ("https://example.com/mcp?a=1&token=0123456789", Some("34..44")),
+            ("https://example.com/mcp?api_key=${env:KEY}", None),
+            ("https://me@example.com/mcp", None),
+            ("https://example.com/mcp?key=short", None),
+            ("https://example.com/@me:x", None),
+            ("not an address", None),
+        ];
+        for (url, expected) in cases {
+            let lines = found(&CHECK, &address(url), Format::AgentDir);
+            let place = lines.first().and_then(|line| line.split(' ').next());
+            assert_eq!(place, expected, "{url}");
+            assert!(!lines.iter().any(|line| line.contains("hunter2")), "{lines:?}");
+        }
+    }
+}

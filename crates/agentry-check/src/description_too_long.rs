@@ -1,0 +1,53 @@
+use agentry_model::Format;
+use agentry_text::{Example, Findings, Rule, Severity};
+
+use crate::{Check, Subject};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// The most characters that harnesses take.
+const LONGEST: usize = 1024;
+
+static RULE: Rule = Rule {
+    code: "AG9002",
+    name: "description-too-long",
+    severity: Severity::Warning,
+    why: "Descriptions stand in the context of whoever picks an agent. Harnesses cut or refuse one \
+          of more than 1024 characters; what an agent does in detail belongs into its instructions.",
+    bad: Example::Made("a manifest whose description has 1100 characters", || {
+        let long = "Answers questions. ".repeat(58);
+        vec![(
+            "helper.agent".to_owned(),
+            format!("name: helper\ndescription: {long}\n").into_bytes(),
+        )]
+    }),
+    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(text) = &subject.agent.identity.description else { return };
+    let length = text.chars().count();
+    // AgentFS has a shorter limit of its own.
+    if length > LONGEST && subject.format != Format::AgentFs {
+        let message =
+            format!("the description has {length} characters; at most {LONGEST} are shown");
+        findings.add(&RULE, text.span, message).hint("say in one sentence when to use the agent");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::Agent;
+
+    use super::*;
+    use crate::testing::{count, text};
+
+    #[test]
+    fn characters_count_not_bytes() {
+        for (length, expected) in [(1024, 0), (1025, 1)] {
+            let mut agent = Agent::default();
+            agent.identity.description = Some(text(&"é".repeat(length)));
+            assert_eq!(count(&CHECK, &agent), expected, "{length}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+use agentry_policy::{PatternRule, Section};
+use agentry_text::{Findings, Fix, Rule, Severity, Spanned};
+
+use crate::places::within;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9016",
+    name: "directory-pattern",
+    severity: Severity::Warning,
+    why: "Path patterns match files. A pattern that ends with `/` names a directory and so matches \
+          nothing; `src/**` is everything below `src`.",
+    bad: examples::agent_toml!(
+        "\n[permissions.edit]\nintent = \"ask\"\nrules = [\"src/:allow\"]\n"
+    ),
+    good: examples::agent_toml!(
+        "\n[permissions.edit]\nintent = \"ask\"\nrules = [\"src/**:allow\"]\n"
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(permissions) = &subject.agent.policy.permissions else { return };
+    let paths = [Section::Edit, Section::Read, Section::ExternalDirectory];
+    for section in paths.iter().filter_map(|section| permissions.get(*section)) {
+        section.rules.iter().for_each(|rule| report(rule, findings));
+    }
+}
+
+fn report(rule: &Spanned<PatternRule>, findings: &mut Findings) {
+    if !rule.pattern.ends_with('/') {
+        return;
+    }
+    let found = findings.add(&RULE, rule.span, format!("rule `{}` matches no file", rule.value));
+    found.hint(format!("write `{}**:{}`", rule.pattern, rule.action));
+    let end = within(rule.span, rule.to_string().len(), rule.pattern.len(), 0);
+    if end != rule.span {
+        found.fix(Fix::unsafe_("add `**`", end, "**"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{count, permissions};
+
+    #[test]
+    fn patterns_of_paths() {
+        let cases = [
+            (Section::Edit, "src/:allow", 1),
+            (Section::Read, "/etc/:deny", 1),
+            (Section::ExternalDirectory, "~/p/:allow", 1),
+            (Section::Edit, "src/**:allow", 0),
+            (Section::Edit, "src:allow", 0),
+            (Section::Bash, "cat src/:allow", 0),
+        ];
+        for (section, rule, expected) in cases {
+            assert_eq!(count(&CHECK, &permissions(section, &["ask", rule])), expected, "{rule}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9022",
+    name: "frequent-schedule",
+    severity: Severity::Note,
+    why: "A schedule that fires every minute starts up to 1440 runs a day, each with its own cost. \
+          It is seldom meant: `0 * * * *` is once an hour, `* * * * *` is every minute.",
+    bad: examples::agent_dir!("schedules/tick.md", "---\ncron: '* * * * *'\n---\nLook for news.\n"),
+    good: examples::agent_dir!(
+        "schedules/tick.md",
+        "---\ncron: '0 * * * *'\n---\nLook for news.\n"
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for schedule in &subject.agent.schedules {
+        let Some(cron) = &schedule.cron else { continue };
+        let on = schedule.enabled.is_none_or(|enabled| enabled.value);
+        if on && every_minute(cron) {
+            let message = format!("`{}` fires every minute", cron.value);
+            findings.add(&RULE, cron.span, message).hint("`0 * * * *` is once an hour");
+        }
+    }
+}
+
+/// Whether the field of minutes takes every minute.
+fn every_minute(cron: &str) -> bool {
+    let fields: Vec<_> = cron.split_whitespace().collect();
+    let minutes = match fields.len() {
+        5 => fields.first(),
+        6 => fields.get(1),
+        _ => None,
+    };
+    minutes.is_some_and(|minutes| matches!(*minutes, "*" | "*/1" | "?" | "0-59"))
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::{Agent, Schedule};
+
+    use super::*;
+    use crate::testing::{at, count, text};
+
+    #[test]
+    fn crons() {
+        let cases = [
+            ("* * * * *", true, 1),
+            ("* 9-17 * * 1-5", true, 1),
+            ("*/1 * * * *", true, 1),
+            ("0 * * * * *", true, 1),
+            ("*/10 * * * * *", true, 1),
+            ("* * * * *", false, 0),
+            ("*/5 * * * *", true, 0),
+            ("0 0 * * * *", true, 0),
+            ("@daily", true, 0),
+            ("", true, 0),
+        ];
+        for (cron, enabled, expected) in cases {
+            let mut agent = Agent::default();
+            let schedule = Schedule {
+                cron: Some(text(cron)),
+                enabled: Some(at(enabled)),
+                ..Schedule::default()
+            };
+            agent.schedules.push(schedule);
+            assert_eq!(count(&CHECK, &agent), expected, "{cron}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use agentry_text::limits::INSTRUCTION_BYTES;
+use agentry_text::{Example, Findings, Rule, Severity, Span};
+
+use crate::places::{attachments, instructions};
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9003",
+    name: "instructions-too-long",
+    severity: Severity::Error,
+    why: "A text of more than 256 KiB fills the context of most models before the agent has begun. \
+          Everything that enters the context has a limit.",
+    bad: Example::Made("a `system-prompt.md` of 300,000 bytes", || {
+        let toml = "name = \"helper\"\ndescription = \"Answers questions\"\n";
+        let prompt = "You answer questions.\n".repeat(13_700);
+        vec![
+            ("helper/agent.toml".to_owned(), toml.as_bytes().to_vec()),
+            ("helper/system-prompt.md".to_owned(), prompt.into_bytes()),
+        ]
+    }),
+    good: examples::prompt!("You answer questions.\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let all = instructions(subject.agent).into_iter().chain(attachments(subject.agent));
+    for (what, text) in all.filter(|(_, text)| text.len() > INSTRUCTION_BYTES) {
+        let bytes = text.len();
+        let message = format!("{what} has {bytes} bytes; at most {INSTRUCTION_BYTES} are read");
+        let start = Span { end: text.span.start, ..text.span };
+        findings.add(&RULE, start, message).hint("move reference material to skills or files");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::{Agent, MemoryFile, Schedule};
+
+    use super::*;
+    use crate::testing::{count, text};
+
+    #[test]
+    fn every_text_has_the_limit() {
+        let long = Some(text(&"x".repeat(INSTRUCTION_BYTES + 1)));
+        let mut agent = Agent::default();
+        agent.instructions.system = Some(text(&"x".repeat(INSTRUCTION_BYTES)));
+        assert_eq!(count(&CHECK, &agent), 0);
+        agent.instructions.rules.clone_from(&long);
+        agent.schedules.push(Schedule { prompt: long.clone(), ..Schedule::default() });
+        agent.memories.push(MemoryFile {
+            path: "a.md".to_owned(),
+            kind: None,
+            importance: None,
+            created: None,
+            source: None,
+            text: long,
+        });
+        assert_eq!(count(&CHECK, &agent), 3);
+    }
+}

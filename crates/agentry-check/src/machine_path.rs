@@ -1,0 +1,69 @@
+use agentry_text::{Findings, Rule, Severity, Spanned};
+
+use crate::packages::servers;
+use crate::places::inside;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// Where systems keep the homes of people.
+const HOMES: &[&str] = &["/home/", "/Users/", "C:\\Users\\", "C:/Users/"];
+
+static RULE: Rule = Rule {
+    code: "AG9021",
+    name: "machine-path",
+    severity: Severity::Note,
+    why: "A path below somebody's home exists on one machine only, so the server starts for its \
+          author and for nobody else.",
+    bad: examples::server!("command: /home/alice/bin/search-server\n"),
+    good: examples::server!("command: search-server\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for server in servers(subject.agent) {
+        let words = server.command.iter().chain(server.args.iter().flatten());
+        for word in words {
+            report(word, &server.name, findings);
+        }
+    }
+}
+
+fn report(word: &Spanned<String>, server: &str, findings: &mut Findings) {
+    let found = HOMES.iter().filter_map(|home| Some((word.find(home)?, home.len()))).min();
+    let Some((at, len)) = found else { return };
+    let rest = word.get(at + len..).unwrap_or("");
+    let user = rest.split(['/', '\\']).next().unwrap_or("");
+    let starts = at == 0 || word.get(..at).is_some_and(|before| before.ends_with(['=', ':', ' ']));
+    if starts && !user.is_empty() && !user.starts_with(['$', '<', '{', '*']) {
+        let message = format!("server `{server}` needs a file in the home of `{user}`");
+        findings
+            .add(&RULE, inside(word, at, len + user.len()), message)
+            .hint("use a path relative to the workspace, or a program on `PATH`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::Format;
+
+    use super::*;
+    use crate::testing::{found, program};
+
+    #[test]
+    fn arguments() {
+        let cases = [
+            ("/home/alice/x", Some("0..11")),
+            ("--root=/Users/bob/x", Some("7..17")),
+            ("C:\\Users\\bob\\x", Some("0..12")),
+            ("/home/", None),
+            ("/home/$USER/x", None),
+            ("data/home/alice", None),
+            ("/opt/x", None),
+        ];
+        for (argument, expected) in cases {
+            let lines = found(&CHECK, &program("serve", &[argument]), Format::AgentDir);
+            let place = lines.first().and_then(|line| line.split(' ').next());
+            assert_eq!(place, expected, "{argument}");
+        }
+    }
+}

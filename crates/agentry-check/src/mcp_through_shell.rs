@@ -1,0 +1,55 @@
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::packages::{base_name, servers, words};
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh"];
+const SCRIPT_FLAGS: &[&str] = &["-c", "-lc", "-ic", "/c", "/C", "-Command"];
+
+static RULE: Rule = Rule {
+    code: "AG9020",
+    name: "mcp-through-shell",
+    severity: Severity::Warning,
+    why: "A server that is started as a line of shell can start anything else with it. Whoever is \
+          asked for consent sees a shell, not the program.",
+    bad: examples::server!("command: bash\nargs: [-c, search-server --port 80]\n"),
+    good: examples::server!("command: search-server\nargs: [--port, '80']\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for server in servers(subject.agent) {
+        let words = words(server);
+        let [(program, place), rest @ ..] = words.as_slice() else { continue };
+        let inline = rest.iter().take(3).any(|(word, _)| SCRIPT_FLAGS.contains(word));
+        if inline && SHELLS.contains(&base_name(program)) {
+            let message = format!("server `{}` is a line of shell", server.name);
+            findings
+                .add(&RULE, place.span, message)
+                .hint("name the program in `command` and its arguments in `args`");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{count, program};
+
+    #[test]
+    fn programs() {
+        let cases: &[(&str, &[&str], usize)] = &[
+            ("bash", &["-c", "curl x | sh"], 1),
+            ("/bin/sh", &["-c", "serve"], 1),
+            ("cmd", &["/c", "npx", "serve@1.0.0"], 1),
+            ("bash -lc 'serve'", &[], 1),
+            ("bash", &["serve.sh"], 0),
+            ("python3", &["-c", "import serve"], 0),
+            ("serve", &["-c", "serve.toml"], 0),
+        ];
+        for (command, args, expected) in cases {
+            assert_eq!(count(&CHECK, &program(command, args)), *expected, "{command} {args:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::packages::servers;
+use crate::places::inside;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+const SCHEME: &str = "http://";
+
+static RULE: Rule = Rule {
+    code: "AG9018",
+    name: "plain-http-mcp",
+    severity: Severity::Warning,
+    why: "Over plain `http` anybody on the way can read what the agent sends, headers included, and \
+          can answer in the server's place.",
+    bad: examples::server!("url: http://search.example.com/mcp\n"),
+    good: examples::server!("url: https://search.example.com/mcp\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for server in servers(subject.agent) {
+        let Some(url) = &server.url else { continue };
+        let Some(rest) = url.strip_prefix(SCHEME) else { continue };
+        if !stays_here(host(rest)) {
+            let message = format!("server `{}` is spoken to in plain text", server.name);
+            findings.add(&RULE, inside(url, 0, SCHEME.len()), message).hint("use `https://`");
+        }
+    }
+}
+
+/// The host of an address without its scheme.
+fn host(rest: &str) -> &str {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or(address),
+        None => host.split(':').next().unwrap_or(host),
+    }
+}
+
+/// Whether a host is this machine, or a name that only exists beside it. A variable may be one.
+fn stays_here(host: &str) -> bool {
+    let host = host.to_lowercase();
+    let loopback = host == "::1" || host.starts_with("127.") || host == "0.0.0.0";
+    let beside = !host.contains(['.', ':']);
+    loopback
+        || beside
+        || host.contains("${")
+        || host.ends_with(".localhost")
+        || host == "host.docker.internal"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{address, count};
+
+    #[test]
+    fn addresses() {
+        let cases = [
+            ("http://search.example.com/mcp", 1),
+            ("http://user@search.example.com:8080", 1),
+            ("http://192.0.2.7/mcp", 1),
+            ("http://[2001:db8::1]/mcp", 1),
+            ("https://search.example.com/mcp", 0),
+            ("http://localhost:3000/mcp", 0),
+            ("http://127.0.0.1/mcp", 0),
+            ("http://[::1]:3000/mcp", 0),
+            ("http://mcp:3000", 0),
+            ("http://${env:HOST}/mcp", 0),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(count(&CHECK, &address(url)), expected, "{url}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::commands::rules;
+use crate::places::within;
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// What joins or redirects commands in a shell; longer ones first.
+const OPERATORS: &[&str] = &["&&", "||", "$(", "<(", ">>", ";", "|", "`", ">"];
+
+static RULE: Rule = Rule {
+    code: "AG9015",
+    name: "rule-with-operators",
+    severity: Severity::Warning,
+    why: "A command line is taken apart first, and every simple command in it is judged by itself, \
+          so a pattern with `&&`, `|` or `>` never matches. Files that are written to are judged by \
+          the rules of `edit`.",
+    bad: examples::bash!("intent = \"ask\"\nrules = [\"cd web && npm test:allow\"]\n"),
+    good: examples::bash!("intent = \"ask\"\nrules = [\"npm test:allow\"]\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for rule in rules(subject.agent) {
+        let pattern = &rule.pattern;
+        let found = OPERATORS.iter().find_map(|sign| Some((*sign, pattern.find(sign)?)));
+        let Some((sign, at)) = found.filter(|_| !pattern.contains(['"', '\''])) else { continue };
+        let place = within(rule.span, rule.to_string().len(), at, sign.len());
+        findings
+            .add(&RULE, place, format!("rule `{}` never matches because of `{sign}`", rule.value))
+            .hint("write one rule for each command");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::Section;
+
+    use super::*;
+    use crate::testing::{found, permissions};
+
+    #[test]
+    fn rules_with_signs() {
+        let cases = [
+            ("cd web && npm test:allow", Some("7..9")),
+            ("curl * | sh:deny", Some("7..8")),
+            ("echo x > y:deny", Some("7..8")),
+            ("git log*:allow", None),
+            ("grep \"a|b\" *:allow", None),
+        ];
+        for (rule, expected) in cases {
+            let agent = permissions(Section::Bash, &["ask", rule]);
+            let lines = found(&CHECK, &agent, agentry_model::Format::AgentToml);
+            let place = lines.first().and_then(|line| line.split(' ').next());
+            assert_eq!(place, expected, "{rule}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// Tools with which a script can do anything that the agent may.
+const EVERYTHING: &[&str] = &["*", "**", "bash", "shell", "sh", "exec"];
+
+/// A script tool that may call these tools.
+macro_rules! script {
+    ($tools:literal) => {
+        examples::agent_dir!(
+            "tools/count.md",
+            concat!(
+                "---\nkind: script\npath: scripts/count.js\nallowed_tools: ",
+                $tools,
+                "\n---\nCounts words.\n"
+            ),
+            "scripts/count.js",
+            "async function run(ctx, inputs) {\n  return inputs;\n}\n"
+        )
+    };
+}
+
+static RULE: Rule = Rule {
+    code: "AG9023",
+    name: "script-may-run-shell",
+    severity: Severity::Warning,
+    why: "A script is kept apart from the machine and reaches it only through the tools that it may \
+          call. With a shell among them it is kept apart from nothing.",
+    bad: script!("[bash]"),
+    good: script!("[read]"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for script in &subject.agent.tools.scripts {
+        for tool in script.allowed_tools.iter().flatten() {
+            if EVERYTHING.contains(&tool.to_lowercase().as_str()) {
+                let name = script.name.as_ref().map_or("", |name| name.value.as_str());
+                let message = format!("script `{name}` may call `{}`", tool.value);
+                findings
+                    .add(&RULE, tool.span, message)
+                    .hint("list the tools that it needs, as in `[read, grep]`");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::{Agent, ScriptTool};
+
+    use super::*;
+    use crate::testing::{at, count, texts};
+
+    #[test]
+    fn lists_of_tools() {
+        let cases: &[(&[&str], usize)] =
+            &[(&["read", "grep"], 0), (&["*"], 1), (&["Bash", "read"], 1), (&[], 0)];
+        for (tools, expected) in cases {
+            let mut agent = Agent::default();
+            let script = ScriptTool { allowed_tools: Some(texts(tools)), ..ScriptTool::default() };
+            agent.tools.scripts.push(at(script));
+            assert_eq!(count(&CHECK, &agent), *expected, "{tools:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+use agentry_model::{Agent, Format};
+use agentry_text::{Findings, Rule, Severity, Spanned};
+
+use crate::places::{attachments, inside, instructions};
+use crate::{Check, Subject, credentials, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9005",
+    name: "secret-in-text",
+    severity: Severity::Error,
+    why: "Definitions are shared, committed and sent to models: a key inside one is no secret any \
+          more. The finding says what kind of key it is, never the key.",
+    bad: examples::prompt!(concat!(
+        "You answer questions.\nThe token is ghp_",
+        "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.\n"
+    )),
+    good: examples::prompt!("You answer questions.\nThe token is in `GITHUB_TOKEN`.\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for text in texts(subject.agent, subject.format) {
+        for (kind, range) in credentials::find(text) {
+            findings
+                .add(
+                    &RULE,
+                    inside(text, range.start, range.len()),
+                    format!("this looks like {kind}"),
+                )
+                .hint("revoke it, and name an environment variable instead");
+        }
+    }
+}
+
+/// Every text that an author writes by hand.
+fn texts(agent: &Agent, format: Format) -> Vec<&Spanned<String>> {
+    let identity = [&agent.identity.description, &agent.identity.greeting, &agent.identity.role];
+    let prose = instructions(agent).into_iter().chain(attachments(agent)).map(|(_, text)| text);
+    let scripts = agent.tools.scripts.iter().filter_map(|script| script.source.as_ref());
+    let mut texts: Vec<_> = identity.into_iter().flatten().chain(prose).chain(scripts).collect();
+    texts.extend(&agent.tools.source);
+    for server in agent.tools.mcp.iter().flatten() {
+        texts.extend(server.command.iter().chain(server.args.iter().flatten()));
+        // The other formats look at these values by their names, when they are read.
+        if format == Format::Manifest {
+            texts.extend(server.env.iter().chain(&server.headers).map(|(_, value)| value));
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{found, program, text};
+
+    const TOKEN: &str = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+
+    #[test]
+    fn the_place_is_exact_and_the_value_is_not_shown() {
+        let mut agent = Agent::default();
+        agent.identity.description = Some(text(&format!("Uses {TOKEN}")));
+        let lines = found(&CHECK, &agent, Format::AgentToml);
+        assert_eq!(lines, ["5..45 this looks like a GitHub token"]);
+    }
+
+    #[test]
+    fn arguments_and_values_count() {
+        let mut agent = program("server", &["--token", TOKEN]);
+        assert_eq!(found(&CHECK, &agent, Format::Manifest).len(), 1);
+        for server in agent.tools.mcp.iter_mut().flatten() {
+            server.value.env = vec![("TOKEN".to_owned(), text(TOKEN))];
+            server.value.args = None;
+        }
+        assert_eq!(found(&CHECK, &agent, Format::Manifest).len(), 1);
+        assert_eq!(found(&CHECK, &agent, Format::AgentDir).len(), 0);
+    }
+}

@@ -1,0 +1,72 @@
+use std::collections::HashMap;
+
+use agentry_model::Format;
+use agentry_text::{Example, Findings, Rule, Severity};
+
+use crate::{Check, Subject};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// An agent with a skill of its own.
+macro_rules! skills {
+    ($line:literal) => {
+        Example::Files(&[
+            (
+                "helper/agent.toml",
+                concat!("name = \"helper\"\ndescription = \"Answers questions\"\n", $line),
+            ),
+            ("helper/system-prompt.md", "You answer questions.\n"),
+            (
+                "helper/skills/review/SKILL.md",
+                "---\nname: review\ndescription: Reviews a text\n---\nRead it twice.\n",
+            ),
+        ])
+    };
+}
+
+static RULE: Rule = Rule {
+    code: "AG9006",
+    name: "skill-asked-for-twice",
+    severity: Severity::Warning,
+    why: "A skill that is listed twice is loaded once; perhaps another one was meant.",
+    bad: skills!("skills = [\"review\", \"review\"]\n"),
+    good: skills!("skills = [\"review\"]\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    // A manifest's reader says so itself.
+    if subject.format == Format::Manifest {
+        return;
+    }
+    let mut seen = HashMap::new();
+    for skill in subject.agent.skills.iter().flatten() {
+        if let Some(first) = seen.get(&skill.name) {
+            findings
+                .add(&RULE, skill.span, format!("skill `{}` is asked for twice", skill.name))
+                .related(*first, "first asked for here")
+                .hint("remove one of them");
+        } else {
+            seen.insert(&skill.name, skill.span);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::{Agent, SkillRef};
+
+    use super::*;
+    use crate::testing::{at, found};
+
+    #[test]
+    fn each_repetition_counts() {
+        let skill = |name: &str| {
+            at(SkillRef { name: name.to_owned(), optional: false, options: Vec::new() })
+        };
+        let skills = Some(vec![skill("a"), skill("b"), skill("a"), skill("B")]);
+        let agent = Agent { skills, ..Agent::default() };
+        let lines = found(&CHECK, &agent, Format::AgentToml);
+        assert_eq!(lines, ["0..0 skill `a` is asked for twice"]);
+        assert_eq!(found(&CHECK, &agent, Format::Manifest), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,65 @@
+use agentry_policy::{Exec, Filesystem, Network};
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9009",
+    name: "trusts-everything",
+    severity: Severity::Warning,
+    why: "An agent that may read and write every file, reach every host and run every program can \
+          do whatever its user can, and so can whoever gets a sentence into its context.",
+    bad: examples::manifest!("trust: {filesystem: full, network: allowed, exec: full}\n"),
+    good: examples::manifest!("trust: {filesystem: full, network: none, exec: sandboxed}\n"),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(trust) = &subject.agent.policy.trust else { return };
+    let (Some(files), Some(network), Some(exec)) = (trust.filesystem, trust.network, trust.exec)
+    else {
+        return;
+    };
+    let everything = files.value == Filesystem::Full
+        && network.value == Network::Allowed
+        && exec.value == Exec::Full;
+    if everything {
+        findings
+            .add(&RULE, exec.span, "the agent may do whatever its user may")
+            .related(files.span, "every file")
+            .related(network.span, "every host")
+            .hint("write `exec: sandboxed`, or close one of the other two");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_model::Agent;
+    use agentry_policy::Trust;
+
+    use super::*;
+    use crate::testing::{at, count};
+
+    #[test]
+    fn only_all_three_together() {
+        for files in Filesystem::ALL {
+            for network in Network::ALL {
+                for exec in Exec::ALL {
+                    let mut agent = Agent::default();
+                    agent.policy.trust = Some(Trust {
+                        filesystem: Some(at(*files)),
+                        network: Some(at(*network)),
+                        exec: Some(at(*exec)),
+                        scope: None,
+                        hosts: None,
+                    });
+                    let all = (*files, *network, *exec)
+                        == (Filesystem::Full, Network::Allowed, Exec::Full);
+                    let case = format!("{files} {network} {exec}");
+                    assert_eq!(count(&CHECK, &agent), usize::from(all), "{case}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Writes an agent directory: the role, and a file for each thing that the format has words for.
+
+use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Schedule, SkillPack};
+use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
+use agentry_policy::{Permissions, Policy, to_permissions};
+use agentry_text::data::MapBuilder;
+use agentry_text::table::{Coerce, is_extension, validate};
+use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, yaml};
+
+use super::RULES_MARK;
+use super::acl::{FILE, OWN_BLOCK, without_calls};
+use super::acl_fields::{ACL, LABELLED};
+use super::fields::MCP_TOOL;
+use super::read::{INSTRUCTIONS, plain_path};
+use super::tools::path_problem;
+use crate::skill::{self, Dialect};
+use crate::{Target, Written, mcp};
+
+/// Writes `agent`, as far as the format has words for it.
+pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+    // No `..`: a new field of the model must be considered here. What is `_` has no words in this
+    // format, and is found to be lost by reading the result again.
+    let Agent {
+        identity,
+        inheritance: _,
+        instructions,
+        model,
+        auth: _,
+        behaviour,
+        budget: _,
+        requirements: _,
+        policy,
+        access_control: _,
+        skills: _,
+        skill_packs,
+        tools,
+        memory: _,
+        memories: _,
+        expose: _,
+        agents: _,
+        pipeline: _,
+        schedules,
+        settings,
+        extensions,
+        unknown: _,
+    } = agent;
+    let mut out = Writer { files: Vec::new(), notes: Vec::new(), extensions };
+    out.instructions(identity, instructions);
+    let rules = out.policy(policy, target);
+    let model = model.preferred.as_ref().and_then(|models| models.first());
+    let mut head = MapBuilder::new();
+    head.str_opt("default_model", model.map(|model| &model.value));
+    head.set_opt(
+        "max_tool_rounds",
+        behaviour.max_turns.as_ref().map(|turns| Data::Int(turns.value)),
+    );
+    if tools.mcp.as_ref().is_some_and(Vec::is_empty) {
+        head.set("mcp_servers", Data::Map(Vec::new()));
+    }
+    out.acl(&head.build(), settings, rules.as_ref());
+    skill_packs.iter().for_each(|pack| out.skill(pack));
+    schedules.iter().for_each(|schedule| out.schedule(schedule));
+    out.tools(tools);
+    Written { files: out.files, notes: out.notes }
+}
+
+struct Writer<'a> {
+    files: Vec<(String, String)>,
+    notes: Vec<Loss>,
+    extensions: &'a [(String, Spanned<Data>)],
+}
+
+impl Writer<'_> {
+    fn instructions(&mut self, identity: &Identity, instructions: &Instructions) {
+        let Instructions { system, rules, system_override, .. } = instructions;
+        let mut text = match (system, system_override) {
+            (Some(system), _) => system.trim().to_owned(),
+            (None, Some(raw)) => {
+                self.note(
+                    "system_override",
+                    LossKind::Changed,
+                    "now the text of `instructions.md`",
+                );
+                raw.trim().to_owned()
+            }
+            (None, None) if rules.is_some() => String::new(),
+            (None, None) => self.made_up(identity),
+        };
+        if let Some(rules) = rules {
+            let clash = [&text, &rules.value].iter().any(|text| text.contains(RULES_MARK));
+            let heading = if clash { "## Rules" } else { RULES_MARK };
+            text = format!("{text}\n\n{heading}\n\n{}", rules.trim());
+        }
+        self.files.push((INSTRUCTIONS.to_owned(), format!("{}\n", text.trim())));
+    }
+
+    /// A role for an agent that has none: the format requires one.
+    fn made_up(&mut self, identity: &Identity) -> String {
+        let Identity { name, display_name, description, .. } = identity;
+        match (description, display_name.as_ref().or(name.as_ref())) {
+            (Some(description), _) => {
+                self.note("system", LossKind::Changed, "made up of the description");
+                description.trim().to_owned()
+            }
+            (None, Some(name)) => {
+                self.note("system", LossKind::Changed, "made up of the name");
+                format!("You are {}.", name.trim())
+            }
+            (None, None) => {
+                self.note("system", LossKind::Changed, "made up: the source says nothing");
+                "You are a helpful agent.".to_owned()
+            }
+        }
+    }
+
+    /// The format has no permissions: they go into a block of our own, never wider.
+    fn policy(&mut self, policy: &Policy, target: &Target) -> Option<Permissions> {
+        let Policy { permissions, trust, abilities, tool_permissions } = policy;
+        let layers = [
+            ("permissions", permissions.is_some()),
+            ("trust", trust.is_some()),
+            ("abilities", abilities.is_some()),
+            ("tool_permissions", tool_permissions.is_some()),
+        ];
+        let written: Vec<_> = layers.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+        let kind = if written.len() > 1 { LossKind::Narrowed } else { LossKind::Changed };
+        for name in &written {
+            let detail = "kept in `x_agentry` of `agent.acl`, which only Agentry reads";
+            self.note(name, kind, detail);
+        }
+        to_permissions(policy, &target.place)
+    }
+
+    fn acl(
+        &mut self,
+        head: &Data,
+        settings: &[(String, Spanned<Data>)],
+        rules: Option<&Permissions>,
+    ) {
+        let value = |name: &str| {
+            let setting = settings.iter().find(|(other, _)| other == name);
+            let setting = setting.map(|(_, data)| &data.value).filter(|data| fits(name, data));
+            head.get(name).or(setting)
+        };
+        // Values before blocks, as people write them.
+        let values = ACL.fields.iter().filter_map(|field| Some((field.name, value(field.name)?)));
+        let is_block = |(_, data): &(&str, &Data)| matches!(data, Data::Map(_));
+        let (blocks, lines): (Vec<_>, Vec<_>) = values.partition(is_block);
+        let mut out = MapBuilder::new();
+        for (name, value) in lines.into_iter().chain(blocks) {
+            out.set(name, value.clone());
+        }
+        for (name, data) in self.extensions.iter().filter(|(name, _)| is_plain_extension(name)) {
+            out.set(name, data.value.clone());
+        }
+        if let Some(rules) = rules {
+            let permissions = ("permissions".to_owned(), permissions(rules));
+            out.set(OWN_BLOCK, Data::Map(vec![permissions]));
+        }
+        if !out.is_empty() {
+            self.files.push((FILE.to_owned(), acl::emit(&out.build(), LABELLED)));
+        }
+    }
+
+    fn skill(&mut self, pack: &SkillPack) {
+        let inside = pack.path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let markdown = pack.path.strip_suffix(".md").is_some() && !pack.path.contains('\\');
+        if !inside || !markdown {
+            return;
+        }
+        self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
+    }
+
+    fn schedule(&mut self, schedule: &Schedule) {
+        let Schedule { name, cron, enabled, timezone, overlap, misfire, jitter, prompt } = schedule;
+        let name = name.as_ref().map_or("", |name| name.value.as_str());
+        let stem = self.stem("schedules", name, "schedule");
+        let mut out = MapBuilder::new();
+        out.str_opt("name", (!name.is_empty() && stem != name).then_some(name));
+        out.str_opt("cron", cron.as_ref().map(|cron| &cron.value));
+        out.set_opt("enabled", enabled.as_ref().map(|enabled| Data::Bool(enabled.value)));
+        out.str_opt("timezone", timezone.as_ref().map(|zone| &zone.value));
+        out.str_opt("overlap", overlap.as_ref().map(|word| word.as_str()));
+        out.str_opt("misfire", misfire.as_ref().map(|word| word.as_str()));
+        out.str_opt("jitter", jitter.as_ref().map(|jitter| &jitter.value));
+        self.extras(&format!("schedules.{name}"), &mut out);
+        let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
+        self.add(&format!("schedules/{stem}.md"), markdown(&out.build(), prompt));
+    }
+
+    fn tools(&mut self, tools: &Tools) {
+        let Tools { native: _, mcp, scripts, functions: _, source: _ } = tools;
+        mcp.iter().flatten().for_each(|server| self.server(server));
+        scripts.iter().for_each(|script| self.script(script));
+    }
+
+    /// A server that is only a name has no words here: it could not be started.
+    fn server(&mut self, server: &McpServer) {
+        if server.command.is_none() && server.url.is_none() {
+            return;
+        }
+        let stem = self.stem("tools", &server.name, "server");
+        let mut out = MapBuilder::new();
+        out.set("kind", Data::str("mcp"));
+        out.str_opt("name", (stem != server.name).then_some(&server.name));
+        let options = server
+            .options
+            .iter()
+            .filter(|(key, _)| MCP_TOOL.field(key).is_none_or(|field| field.name == "oauth"));
+        let server = McpServer { options: options.cloned().collect(), ..server.clone() };
+        if let Data::Map(fields) = mcp::to_data(&server).build() {
+            for (key, value) in fields {
+                out.set(key, value);
+            }
+        }
+        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), ""));
+    }
+
+    fn script(&mut self, script: &ScriptTool) {
+        let ScriptTool { name, description, path, allowed_tools, limits, inputs, source } = script;
+        let Some(path) = path.as_ref().filter(|path| path_problem(path).is_none()) else { return };
+        let name = name.as_ref().map_or("", |name| name.value.as_str());
+        let stem = self.stem("tools", name, "script");
+        let described = description.as_ref().map_or("", |text| text.value.trim());
+        let (line, body) = if described.contains('\n') { ("", described) } else { (described, "") };
+        let mut out = MapBuilder::new();
+        out.set("kind", Data::str("script"));
+        out.str_opt("name", (!name.is_empty() && stem != name).then_some(name));
+        out.str_opt("description", (!line.is_empty()).then_some(line));
+        out.set("path", Data::str(&path.value));
+        let tools =
+            |tools: &Vec<Spanned<String>>| Data::strings(tools.iter().map(|tool| &tool.value));
+        out.set_opt("allowed_tools", allowed_tools.as_ref().map(tools));
+        out.set_full("limits", limits_data(limits));
+        out.set_opt("inputs", inputs.as_ref().map(|inputs| inputs.value.clone()));
+        self.extras(&format!("tools.{name}"), &mut out);
+        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), body));
+        if let Some(source) = source {
+            self.add(&plain_path(path), source.value.clone());
+        }
+    }
+
+    /// Extensions of one file, which are kept by the path of what it describes.
+    fn extras(&self, path: &str, out: &mut MapBuilder) {
+        let prefix = format!("{path}.");
+        for (name, data) in self.extensions {
+            if let Some(key) = name.strip_prefix(&prefix).filter(|key| is_extension(key)) {
+                out.set(key, data.value.clone());
+            }
+        }
+    }
+
+    /// A file name without its ending that no file of the folder has yet.
+    fn stem(&self, folder: &str, name: &str, fallback: &str) -> String {
+        let slug = slug(name);
+        let base = match slug.as_str() {
+            "" | "readme" => fallback,
+            _ if is_file_name(name) => name,
+            slug => slug,
+        };
+        let taken = |stem: &str| {
+            let path = format!("{folder}/{stem}.md");
+            self.files.iter().any(|(other, _)| other.eq_ignore_ascii_case(&path))
+        };
+        let numbered = (2..).map(|number| format!("{base}-{number}"));
+        std::iter::once(base.to_owned())
+            .chain(numbered)
+            .find(|stem| !taken(stem))
+            .unwrap_or_default()
+    }
+
+    fn add(&mut self, path: &str, text: String) {
+        if !self.files.iter().any(|(other, _)| other == path) {
+            self.files.push((path.to_owned(), text));
+        }
+    }
+
+    fn note(&mut self, field: &str, kind: LossKind, detail: &str) {
+        self.notes.push(Loss { field: field.to_owned(), kind, detail: detail.to_owned() });
+    }
+}
+
+/// Whether a name can be the name of a file as it is.
+fn is_file_name(name: &str) -> bool {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    name.len() <= 64 && name.chars().all(sign)
+}
+
+/// Whether a setting is one of this format: other formats have blocks of the same name.
+fn fits(name: &str, data: &Data) -> bool {
+    let document = Data::Map(vec![(name.to_owned(), data.clone())]);
+    let node = Node::from_data(&document, Span::start_of(FileId::BUILT_IN));
+    let mut findings = Findings::default();
+    validate(&ACL, &without_calls(&node), Coerce::Strict, &mut findings);
+    findings.is_empty()
+}
+
+/// Whether an extension can be a name of `agent.acl`.
+fn is_plain_extension(name: &str) -> bool {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    is_extension(name) && name.chars().all(sign) && !super::acl::is_own(name)
+}
+
+fn permissions(rules: &Permissions) -> Data {
+    let sections = rules.sections.iter().map(|section| {
+        let mut out = MapBuilder::new();
+        out.str_opt("intent", section.intent.as_ref().map(|intent| intent.as_str()));
+        out.set_full("rules", Data::strings(section.rules.iter().map(|rule| rule.to_string())));
+        (section.section.as_str().to_owned(), out.build())
+    });
+    Data::Map(sections.collect())
+}
+
+fn limits_data(limits: &ScriptLimits) -> Data {
+    let ScriptLimits { timeout_ms, max_tool_calls, max_output_bytes } = limits;
+    let mut out = MapBuilder::new();
+    let int = |limit: &Option<Spanned<i64>>| limit.as_ref().map(|limit| Data::Int(limit.value));
+    out.set_opt("timeoutMs", int(timeout_ms));
+    out.set_opt("maxToolCalls", int(max_tool_calls));
+    out.set_opt("maxOutputBytes", int(max_output_bytes));
+    out.build()
+}
+
+/// A Markdown file with metadata.
+fn markdown(metadata: &Data, body: &str) -> String {
+    let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
+    let body = body.trim();
+    let body = if body.is_empty() { String::new() } else { format!("\n{body}\n") };
+    format!("---\n{fields}---\n{body}")
+}

@@ -1,0 +1,167 @@
+//! What the policy of any format comes to in `agent.json`: lists of tools, never wider.
+
+use agentry_model::{Loss, LossKind};
+use agentry_policy::{
+    Action, Permissions, Place, Policy, Section, ToolPermissions, to_permissions,
+    to_tool_permissions,
+};
+use agentry_text::{FileId, Span, Spanned};
+
+/// The lists, and what else has to be closed because no list can say it.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// The lists of tools; `None` when the definition says nothing.
+    pub(super) tools: Option<ToolPermissions>,
+    /// Whether folders outside the workspace are closed.
+    pub(super) inside_only: bool,
+    /// Whether other agents may not be called.
+    pub(super) no_delegates: bool,
+    /// Whether MCP servers have to be left out.
+    pub(super) no_mcp: bool,
+}
+
+/// Turns `policy` into lists and says where they are narrower.
+pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Lists {
+    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    if permissions.is_none() && trust.is_none() && abilities.is_none() {
+        return Lists { tools: tool_permissions.clone(), ..Lists::default() };
+    }
+    let Some(rules) = to_permissions(policy, place) else { return Lists::default() };
+    let mut tools = to_tool_permissions(&rules);
+    close(&rules, &mut tools);
+    let layers = [
+        ("permissions", permissions.is_some()),
+        ("trust", trust.is_some()),
+        ("abilities", abilities.is_some()),
+        ("tool_permissions", tool_permissions.is_some()),
+    ];
+    let exact = is_exact(&rules, &tools);
+    for (field, _) in layers.iter().filter(|(_, is_there)| *is_there) {
+        notes.push(Loss {
+            field: (*field).to_owned(),
+            kind: if exact { LossKind::Changed } else { LossKind::Narrowed },
+            detail: if exact {
+                "written as lists of tools, which say the same".to_owned()
+            } else {
+                "only whole tools can be allowed or denied; what is asked about stays so".to_owned()
+            },
+        });
+    }
+    let denies = |section| rules.strictest(section) == Action::Deny;
+    Lists {
+        tools: Some(tools),
+        inside_only: denies(Section::ExternalDirectory),
+        no_delegates: denies(Section::Delegate),
+        no_mcp: denies(Section::Mcp),
+    }
+}
+
+/// Denies what being in no list would open: reading is free unless it is listed, and a tool that is
+/// not listed is asked about.
+fn close(rules: &Permissions, tools: &mut ToolPermissions) {
+    let mut deny = |tool: &str| {
+        let tool = Spanned::new(tool.to_owned(), Span::start_of(FileId::BUILT_IN));
+        tools.denied.get_or_insert_default().push(tool);
+    };
+    if rules.strictest(Section::Read) == Action::Ask {
+        deny("Read");
+    }
+    let others = rules.get(Section::Tool);
+    if others.is_some_and(|others| others.rules.is_empty() && others.strictest() == Action::Deny) {
+        deny("*");
+    }
+}
+
+/// Whether the lists say neither more nor less than the rules.
+fn is_exact(rules: &Permissions, tools: &ToolPermissions) -> bool {
+    let policy = Policy { tool_permissions: Some(tools.clone()), ..Policy::default() };
+    let again = to_permissions(&policy, &Place::default()).unwrap_or_default();
+    let plain = rules.sections.iter().all(|section| section.rules.is_empty());
+    plain && Section::ALL.iter().all(|of| rules.strictest(*of) == again.strictest(*of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_policy::{Abilities, Exec, Filesystem, SectionRules, Trust};
+
+    fn at<T>(value: T) -> Spanned<T> {
+        Spanned::new(value, Span::start_of(FileId::BUILT_IN))
+    }
+
+    fn policy(sections: &[(Section, Action)]) -> Policy {
+        let section = |(section, intent): &(Section, Action)| SectionRules {
+            section: at(*section),
+            intent: Some(at(*intent)),
+            rules: Vec::new(),
+        };
+        let permissions = Permissions { sections: sections.iter().map(section).collect() };
+        Policy { permissions: Some(permissions), ..Policy::default() }
+    }
+
+    fn names(list: &Option<Vec<Spanned<String>>>) -> Vec<&str> {
+        list.iter().flatten().map(|tool| tool.value.as_str()).collect()
+    }
+
+    #[test]
+    fn whole_tools_are_allowed_or_denied() {
+        use Action::{Allow, Ask, Deny};
+        let cases = [
+            (vec![(Section::Bash, Deny)], vec![], vec!["Bash"], LossKind::Changed),
+            (vec![(Section::Bash, Ask)], vec![], vec![], LossKind::Changed),
+            (vec![(Section::Edit, Allow)], vec!["Edit", "Write"], vec![], LossKind::Changed),
+            // A tool that is not listed is asked about, but reading is free.
+            (vec![(Section::Read, Ask)], vec![], vec!["Read"], LossKind::Narrowed),
+            (vec![(Section::Tool, Deny)], vec![], vec!["*"], LossKind::Changed),
+        ];
+        for (sections, allowed, denied, kind) in cases {
+            let mut notes = Vec::new();
+            let lists = lists(&policy(&sections), &Place::default(), &mut notes);
+            let tools = lists.tools.expect("lists");
+            let reading = |name: &&str| *name != "Read" || sections[0].0 == Section::Read;
+            let found: Vec<_> = names(&tools.allowed).into_iter().filter(reading).collect();
+            assert_eq!(found, allowed, "{sections:?}");
+            assert_eq!(names(&tools.denied), denied, "{sections:?}");
+            let notes: Vec<_> = notes.iter().map(|note| (note.field.as_str(), note.kind)).collect();
+            assert_eq!(notes, [("permissions", kind)], "{sections:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_list_can_say_is_closed_elsewhere() {
+        let closed = [
+            (Section::ExternalDirectory, Action::Deny),
+            (Section::Delegate, Action::Deny),
+            (Section::Mcp, Action::Deny),
+        ];
+        let lists = lists(&policy(&closed), &Place::default(), &mut Vec::new());
+        assert!(lists.inside_only && lists.no_delegates && lists.no_mcp);
+    }
+
+    #[test]
+    fn lists_never_widen() {
+        let axes = Trust {
+            filesystem: Some(at(Filesystem::ReadOnly)),
+            exec: Some(at(Exec::None)),
+            ..Trust::default()
+        };
+        let policies = [
+            Policy { trust: Some(axes.clone()), ..Policy::default() },
+            Policy { trust: Some(Trust::default()), ..Policy::default() },
+            Policy { abilities: Some(Abilities::default()), ..Policy::default() },
+            Policy { trust: Some(axes), ..policy(&[(Section::Bash, Action::Allow)]) },
+        ];
+        let spoken =
+            [Section::Bash, Section::Edit, Section::Read, Section::Webfetch, Section::Websearch];
+        for policy in policies {
+            let rules = to_permissions(&policy, &Place::default()).expect("rules");
+            let tools = lists(&policy, &Place::default(), &mut Vec::new()).tools;
+            let result = Policy { tool_permissions: tools, ..Policy::default() };
+            let again = to_permissions(&result, &Place::default()).unwrap_or_default();
+            for section in spoken {
+                let (before, after) = (rules.strictest(section), again.strictest(section));
+                assert!(after >= before, "{section}: {before} became {after} in {policy:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Writes an agent as a folder of AgentFS.
+
+use agentry_model::{Agent, Field, Identity, Instructions, Loss, LossKind, McpServer, Tools, slug};
+use agentry_policy::ToolPermissions;
+use agentry_text::data::MapBuilder;
+use agentry_text::table::{Coerce, is_extension, validate};
+use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, json};
+
+use super::fields::{NEWER, SETTINGS};
+use super::permissions::{self, Lists};
+use super::read::{OLD_FIELDS, is_slug, is_uuid};
+use super::{memory, schedules};
+use crate::skill::{self, Dialect};
+use crate::{Target, Written, mcp};
+
+/// Writes `agent`.
+pub(super) fn write(agent: &Agent, target: &Target) -> Written {
+    // No `..`: a new field of the model is placed here, or named as one without a place.
+    let Agent {
+        identity: _,
+        instructions,
+        skill_packs,
+        memories,
+        unknown,
+        // Placed by `Definition` or by `schedules::write`.
+        model: _,
+        policy: _,
+        access_control: _,
+        tools: _,
+        schedules: _,
+        settings: _,
+        extensions: _,
+        // No words for these.
+        inheritance: _,
+        auth: _,
+        behaviour: _,
+        budget: _,
+        requirements: _,
+        skills: _,
+        memory: _,
+        expose: _,
+        agents: _,
+        pipeline: _,
+    } = agent;
+    let mut notes = Vec::new();
+    let mut files = vec![("agent.json".to_owned(), definition(agent, target, &mut notes))];
+    texts(instructions, &mut files, &mut notes);
+    for (at, file) in memories.iter().enumerate() {
+        let path = free(&files, "memory/", &memory::safe_path(&file.path, at), ".md");
+        files.push((path, memory::write(file, unknown)));
+    }
+    for pack in skill_packs {
+        let path = free(&files, "skills/", &skill::folder_path(pack), "/SKILL.md");
+        files.push((path, skill::write(pack, Dialect::AgentFs)));
+    }
+    files.extend(schedules::write(agent));
+    Written { files, notes }
+}
+
+/// The path, with a number before `suffix` if another file has it already.
+fn free(files: &[(String, String)], dir: &str, path: &str, suffix: &str) -> String {
+    let stem = path.strip_suffix(suffix).unwrap_or(path);
+    let numbered = (2_usize..).map(|number| format!("{dir}{stem}-{number}{suffix}"));
+    let mut names = std::iter::once(format!("{dir}{path}")).chain(numbered);
+    let is_free = |path: &String| !files.iter().any(|(taken, _)| taken == path);
+    names.find(is_free).unwrap_or_default()
+}
+
+fn texts(instructions: &Instructions, files: &mut Vec<(String, String)>, notes: &mut Vec<Loss>) {
+    let Instructions {
+        system,
+        rules,
+        system_override,
+        // Placed by `definition`.
+        traits: _,
+        // No words for these.
+        notes: _,
+        context: _,
+        rule_files: _,
+    } = instructions;
+    if let (None, Some(_)) = (system, system_override) {
+        notes.push(Loss {
+            field: "system_override".to_owned(),
+            kind: LossKind::Changed,
+            detail: "written as the persona".to_owned(),
+        });
+    }
+    for (path, text) in [
+        ("persona.md", system.as_ref().or(system_override.as_ref())),
+        ("principles.md", rules.as_ref()),
+    ] {
+        if let Some(text) = text {
+            files.push((path.to_owned(), format!("{}\n", text.trim())));
+        }
+    }
+}
+
+/// The text of `agent.json`.
+fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> String {
+    let lists = permissions::lists(&agent.policy, &target.place, notes);
+    let mut out = MapBuilder::new();
+    identity(agent, target, &mut out, notes);
+    let access = agent.access_control.as_ref().filter(|data| fits("access_control", data));
+    out.set_opt("access_control", access.map(|data| data.value.clone()));
+    out.set_opt("avatar", avatar(agent));
+    out.set_opt("llm", llm(agent));
+    out.set_opt("tool_permissions", lists.tools.as_ref().map(tool_lists));
+    out.set_opt("mcp_servers", servers(&agent.tools, &lists, notes));
+    settings(agent, &lists, &mut out);
+    extensions(agent, &mut out);
+    let Data::Map(mut entries) = out.build() else { return String::new() };
+    older_or_newer(agent, &mut entries);
+    entries.sort_by_key(|(key, _)| place(key));
+    json::emit(&Data::Map(entries))
+}
+
+/// Where a field stands: first which agent it is, then as the table has it, then the unknown ones.
+fn place(key: &str) -> usize {
+    let first = ["$schema", "id"];
+    let documented = || NEWER.fields.iter().position(|field| field.name == key);
+    let after = |at: usize| first.len() + at;
+    let place = first.iter().position(|name| *name == key).or_else(|| documented().map(after));
+    place.unwrap_or(usize::MAX)
+}
+
+fn identity(agent: &Agent, target: &Target, out: &mut MapBuilder, notes: &mut Vec<Loss>) {
+    let Identity {
+        name: _,
+        display_name: _,
+        description,
+        version,
+        author,
+        role,
+        greeting,
+        risk_level,
+        // Placed by `avatar`.
+        icon: _,
+        avatar: _,
+        // No words for these.
+        category: _,
+        license: _,
+        tags: _,
+        status: _,
+        mode: _,
+    } = &agent.identity;
+    let shown = shown_name(&agent.identity, target);
+    out.str_opt("id", id(agent, &shown));
+    out.set("name", Data::Str(shown));
+    out.str_opt("version", version.as_ref().and_then(|version| full_version(version, notes)));
+    out.str_opt("description", text(description));
+    out.str_opt("role", text(role));
+    out.str_opt("author", text(author));
+    let traits = agent.instructions.traits.as_ref();
+    out.set_opt("traits", traits.map(|list| Data::strings(list.iter().map(|item| &item.value))));
+    out.str_opt("risk_level", risk_level.as_ref().map(|risk| risk.as_str()));
+    out.str_opt("greeting", text(greeting));
+}
+
+fn text(field: &Field<String>) -> Option<&String> {
+    field.as_ref().map(|text| &text.value)
+}
+
+/// What people call the agent: on one line, and never nothing.
+fn shown_name(identity: &Identity, target: &Target) -> String {
+    let names = [text(&identity.display_name), text(&identity.name), Some(&target.name)];
+    let on_one_line = |name: &String| {
+        if name.contains(['\n', '\r']) {
+            name.split_whitespace().collect::<Vec<_>>().join(" ")
+        } else {
+            name.clone()
+        }
+    };
+    let names = names.into_iter().flatten().map(on_one_line);
+    let mut names = names.filter(|name| !name.trim().is_empty());
+    names.next().unwrap_or_else(|| "Agent".to_owned())
+}
+
+/// The id: the one it came with, or its name where that does not follow from what it is shown as.
+fn id(agent: &Agent, shown: &str) -> Option<String> {
+    if let Some(id) = setting(agent, "id").and_then(Data::as_str) {
+        return Some(id.to_owned());
+    }
+    let name = text(&agent.identity.name)?;
+    let id = if is_slug(name) && !is_uuid(name) { name.clone() } else { slug(name) };
+    (!id.is_empty() && id != slug(shown)).then_some(id)
+}
+
+/// A version that can be compared: `1.0` becomes `1.0.0`, and what is no version is left out.
+fn full_version(version: &Spanned<String>, notes: &mut Vec<Loss>) -> Option<String> {
+    let full = |text: &String| semver::Version::parse(text).is_ok();
+    if full(&version.value) {
+        return Some(version.value.clone());
+    }
+    let bare = version.trim().trim_start_matches(['v', 'V']);
+    let forms = [bare.to_owned(), format!("{bare}.0"), format!("{bare}.0.0")];
+    let found = forms.into_iter().find(full);
+    let detail = match &found {
+        Some(found) => format!("`{}` became `{found}`", version.value),
+        None => format!("`{}` is no semantic version", version.value),
+    };
+    let kind = if found.is_some() { LossKind::Changed } else { LossKind::Dropped };
+    notes.push(Loss { field: "version".to_owned(), kind, detail });
+    found
+}
+
+fn setting<'a>(agent: &'a Agent, name: &str) -> Option<&'a Data> {
+    agent.settings.iter().find(|(found, _)| found == name).map(|(_, data)| &data.value)
+}
+
+/// The entries of the setting `name`, if the format would read them without an error.
+fn block<'a>(agent: &'a Agent, name: &str) -> &'a [(String, Data)] {
+    match setting(agent, name) {
+        Some(data @ Data::Map(entries)) if fits(name, data) => entries,
+        _ => &[],
+    }
+}
+
+/// Whether `data` is what the field `name` takes: another format may have a setting of that name.
+fn fits(name: &str, data: &Data) -> bool {
+    let mut document = MapBuilder::new();
+    document.set("name", Data::str("x")).set(name, data.clone());
+    let node = Node::from_data(&document.build(), Span::start_of(FileId::BUILT_IN));
+    let mut findings = Findings::default();
+    validate(&NEWER, &node, Coerce::Strict, &mut findings);
+    !findings.has_errors()
+}
+
+fn avatar(agent: &Agent) -> Option<Data> {
+    let own = block(agent, "avatar");
+    let given = setting(agent, "avatar").is_some_and(|data| fits("avatar", data));
+    let Identity { icon, avatar, .. } = &agent.identity;
+    let mut out = MapBuilder::new();
+    out.str_opt("char", text(icon));
+    let path =
+        avatar.as_ref().map(|path| MapBuilder::new().set("path", Data::str(&path.value)).build());
+    let taken = [("char", icon.is_some()), ("image", avatar.is_some())];
+    for (key, value) in own.iter().filter(|(key, _)| !taken.contains(&(key.as_str(), true))) {
+        out.set(key, value.clone());
+    }
+    out.set_opt("image", path);
+    (given || !out.is_empty()).then(|| out.build())
+}
+
+fn llm(agent: &Agent) -> Option<Data> {
+    let own = block(agent, "llm");
+    let given = setting(agent, "llm").is_some_and(|data| fits("llm", data));
+    let first = agent.model.preferred.as_ref().and_then(|models| models.first());
+    let mut out = MapBuilder::new();
+    if let Some(model) = first.filter(|model| !model.value.is_empty()) {
+        match model.split_once('/').filter(|(left, right)| !left.is_empty() && !right.is_empty()) {
+            Some((provider, name)) => {
+                out.set("provider", Data::str(provider)).set("model", Data::str(name));
+            }
+            None => drop(out.set("model", Data::str(&model.value))),
+        }
+    }
+    let taken = !out.is_empty();
+    let free = |key: &str| !taken || !matches!(key, "provider" | "model");
+    for (key, value) in own.iter().filter(|(key, _)| free(key)) {
+        out.set(key, value.clone());
+    }
+    (given || !out.is_empty()).then(|| out.build())
+}
+
+fn tool_lists(tools: &ToolPermissions) -> Data {
+    let ToolPermissions { allowed, denied } = tools;
+    let list = |list: &Vec<Spanned<String>>| Data::strings(list.iter().map(|tool| &tool.value));
+    let mut out = MapBuilder::new();
+    out.set_opt("allowed", allowed.as_ref().map(list));
+    out.set_opt("denied", denied.as_ref().map(list));
+    out.build()
+}
+
+fn servers(tools: &Tools, lists: &Lists, notes: &mut Vec<Loss>) -> Option<Data> {
+    let Tools { mcp: servers, native: _, scripts: _, functions: _, source: _ } = tools;
+    let servers = servers.as_ref()?;
+    if lists.no_mcp && !servers.is_empty() {
+        notes.push(Loss {
+            field: "tools.mcp".to_owned(),
+            kind: LossKind::Narrowed,
+            detail: "left out, because the policy denies MCP tools and no list can say so"
+                .to_owned(),
+        });
+        return None;
+    }
+    let mut out: Vec<(String, Data)> = Vec::new();
+    // A server is either a program or an address; another one would be an error here.
+    let whole = |server: &&Spanned<McpServer>| server.command.is_some() != server.url.is_some();
+    for server in servers.iter().filter(whole) {
+        if !out.iter().any(|(name, _)| *name == server.name) {
+            out.push((server.name.clone(), mcp::to_data(&server.value).build()));
+        }
+    }
+    Some(Data::Map(out))
+}
+
+fn settings(agent: &Agent, lists: &Lists, out: &mut MapBuilder) {
+    for name in SETTINGS {
+        let own = setting(agent, name).filter(|data| fits(name, data));
+        let closed = match *name {
+            "file_security" if lists.inside_only => Some(("restrictToWorkDirs", true)),
+            "command_authority" if lists.no_delegates => Some(("enabled", false)),
+            _ => None,
+        };
+        match (own, closed) {
+            (own, Some((key, value))) => {
+                let mut entries = vec![(key.to_owned(), Data::Bool(value))];
+                if let Some(Data::Map(own)) = own {
+                    entries.extend(own.iter().filter(|(name, _)| name != key).cloned());
+                }
+                out.set(*name, Data::Map(entries));
+            }
+            (own, None) => drop(out.set_opt(*name, own.cloned())),
+        }
+    }
+}
+
+fn extensions(agent: &Agent, out: &mut MapBuilder) {
+    let entry = |(name, data): &(String, Spanned<Data>)| (name.clone(), data.value.clone());
+    let (top, inner): (Vec<_>, Vec<_>) =
+        agent.extensions.iter().map(entry).partition(|(name, _)| is_extension(name));
+    out.set_full("extensions", Data::Map(inner));
+    let unknown = agent.unknown.iter().map(entry);
+    let plain = |name: &str| !name.contains(['.', '/']) && NEWER.field(name).is_none();
+    for (name, data) in top.into_iter().chain(unknown.filter(|(name, _)| plain(name))) {
+        out.set(name, data);
+    }
+}
+
+/// A definition with a role or a risk level but without all that the document's generation wants is
+/// one of the newer generation; its id says so.
+fn older_or_newer(agent: &Agent, entries: &mut Vec<(String, Data)>) {
+    let has = |key: &str| entries.iter().any(|(name, _)| name == key);
+    let looks_older = has("role") || has("risk_level");
+    let is_older = has("role") && has("version");
+    let newer = |key: &String| NEWER.field(key).is_some() && !OLD_FIELDS.contains(&key.as_str());
+    if looks_older && !is_older && !entries.iter().any(|(key, _)| newer(key)) {
+        let shown = entries.iter().find(|(name, _)| name == "name");
+        let shown = shown.and_then(|(_, data)| data.as_str()).unwrap_or("agent");
+        let id = Some(slug(agent.name())).filter(|id| is_slug(id)).unwrap_or_else(|| slug(shown));
+        entries.insert(0, ("id".to_owned(), Data::Str(id)));
+    }
+}

@@ -1,0 +1,36 @@
+//! The examples of every rule do what the reference page says.
+
+use agentry_text::Example;
+
+use super::super::rules::RULES;
+use super::{Outcome, read};
+
+fn run(example: &Example) -> Outcome {
+    let files = example.files();
+    let texts: Vec<_> = files
+        .iter()
+        .map(|(path, bytes)| {
+            let path = path.strip_prefix("helper/").unwrap_or(path);
+            (path, std::str::from_utf8(bytes).expect("UTF-8"))
+        })
+        .collect();
+    read(&texts)
+}
+
+#[test]
+fn bad_examples_break_their_rule_and_good_ones_none() {
+    for rule in RULES {
+        // A directory without a manifest is found before any format reads it.
+        if rule.code != "AG3004" {
+            assert_eq!(run(&rule.bad).codes(), [rule.code], "{}: bad", rule.name);
+        }
+        assert_eq!(run(&rule.good).report(), [""; 0], "{}: good", rule.name);
+    }
+}
+
+#[test]
+fn codes_are_in_order_and_in_range() {
+    let codes: Vec<_> = RULES.iter().map(|rule| rule.code).collect();
+    assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    assert!(codes.iter().all(|code| ("AG3001"..="AG3099").contains(code)), "{codes:?}");
+}

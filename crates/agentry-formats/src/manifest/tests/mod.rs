@@ -1,0 +1,91 @@
+//! Tests of the whole format: through `read`, `write` and `ag1` only.
+#![expect(clippy::disallowed_methods, reason = "tests read their own fixtures")]
+
+mod examples;
+mod reading;
+mod round_trip;
+mod vectors;
+
+use std::path::{Path, PathBuf};
+
+use agentry_model::Agent;
+use agentry_text::{Diagnostic, Findings};
+
+use super::{Hash, INFO, Refusal, load, try_ag1};
+use crate::{MemoryFiles, Package};
+
+/// A manifest that was read.
+struct Outcome {
+    agent: Agent,
+    found: Vec<Diagnostic>,
+    hash: Result<Hash, Refusal>,
+    files: MemoryFiles,
+}
+
+impl Outcome {
+    /// The findings, one a line: `2:7 AG3001 message`.
+    fn report(&self) -> Vec<String> {
+        let line = |found: &Diagnostic| {
+            let at = self.files.sources.start(found.span);
+            let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let Diagnostic { rule, severity, message, .. } = found;
+            format!("{}:{} {severity} {}: {message}{hint}", at.line, at.column, rule.code)
+        };
+        self.found.iter().map(line).collect()
+    }
+
+    fn codes(&self) -> Vec<&'static str> {
+        self.found.iter().map(|found| found.rule.code).collect()
+    }
+}
+
+/// Reads files by their paths relative to the agent's directory.
+fn read(files: &[(&str, &str)]) -> Outcome {
+    let owned = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let mut memory = MemoryFiles::new(owned);
+    let main = files.iter().map(|(path, _)| *path).find(|path| load::MAIN_FILES.contains(path));
+    let main = main.unwrap_or_else(|| files.first().map_or("", |(path, _)| path));
+    let mut package = Package {
+        main: main.to_owned(),
+        dir_name: String::new(),
+        dir: String::new(),
+        files: &mut memory,
+    };
+    let hash = try_ag1(&mut package, &mut Findings::default());
+    let mut findings = Findings::default();
+    let agent = (INFO.read)(&mut package, &mut findings);
+    Outcome { agent, found: findings.into_sorted(), hash, files: memory }
+}
+
+fn read_one(text: &str) -> Outcome {
+    read(&[("helper.agent", text)])
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/manifest/fixtures")
+}
+
+/// The texts of a file, or of all files below a directory, by their paths.
+fn texts(path: &Path) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut waiting = vec![path.to_owned()];
+    let root = if path.is_dir() { path } else { path.parent().expect("a parent") };
+    while let Some(next) = waiting.pop() {
+        if next.is_dir() {
+            let entries = std::fs::read_dir(&next).expect("a readable directory");
+            waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
+        } else {
+            let name = next.strip_prefix(root).expect("below the root");
+            let text = std::fs::read_to_string(&next).expect("a readable fixture");
+            out.push((name.to_str().expect("UTF-8").to_owned(), text));
+        }
+    }
+    out.sort();
+    out
+}
+
+fn read_path(path: &Path) -> Outcome {
+    let texts = texts(path);
+    let files: Vec<_> = texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    read(&files)
+}

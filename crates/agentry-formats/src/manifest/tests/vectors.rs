@@ -1,0 +1,86 @@
+//! Manifests with the results of the reference: each hash to the byte, and what is refused where.
+
+use serde_json::Value as Json;
+
+use super::{fixtures, read_path};
+
+fn expected(file: &str) -> Vec<(String, Json)> {
+    let path = fixtures().join("vectors").join(file);
+    let text = std::fs::read_to_string(path).expect("a readable fixture");
+    let json: Json = serde_json::from_str(&text).expect("JSON");
+    json.as_object().expect("an object").clone().into_iter().collect()
+}
+
+#[test]
+fn hashes_are_those_of_the_reference() {
+    for (name, json) in expected("expected-hashes.json") {
+        let outcome = read_path(&fixtures().join("vectors/hash").join(&name));
+        let hash = outcome.hash.unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
+        assert_eq!(hash.canonical, json["canonical"].as_str().expect("a text"), "{name}");
+        assert_eq!(hash.hash, json["hash"].as_str().expect("a text"), "{name}");
+    }
+}
+
+#[test]
+fn parents_and_children_hash_alike() {
+    for (name, json) in expected("expected-merge.json") {
+        let outcome = read_path(&fixtures().join("vectors/merge").join(&name));
+        let hash = outcome.hash.map(|hash| hash.hash);
+        assert_eq!(hash.as_deref().ok(), json["hash"].as_str(), "{name}");
+    }
+}
+
+#[test]
+fn what_the_reference_refuses_has_an_error_and_no_hash() {
+    for (name, json) in expected("expected-validation.json") {
+        let outcome = read_path(&fixtures().join("vectors/invalid").join(&name));
+        if json["accepted"] == Json::Bool(true) {
+            let hash = outcome.hash.map(|hash| hash.hash);
+            assert_eq!(hash.as_deref().ok(), json["hash"].as_str(), "{name}");
+            continue;
+        }
+        let errors: Vec<_> =
+            outcome.report().into_iter().filter(|line| line.contains(" error ")).collect();
+        assert!(!errors.is_empty(), "{name} has no error");
+        let refusal = outcome.hash.expect_err(&name);
+        let Some(first) = json["errors"].get(0).map(|error| &error["field"]) else { continue };
+        let parts: Vec<_> = first.as_array().expect("a path").iter().filter_map(Json::as_str).collect();
+        let field = parts.join(".");
+        assert!(refusal.field.starts_with(&field), "{name}: {refusal:?}, not {field}");
+        let last = parts.iter().rfind(|part| part.parse::<usize>().is_err()).expect("a name");
+        let named = |line: &String| line.contains(&format!("`{last}")) || line.contains(&format!("{last}`"));
+        let by_key = errors.iter().any(|line| line.contains("AG3005"));
+        assert!(by_key || errors.iter().any(named), "{name}: {errors:?} do not name {last}");
+    }
+}
+
+/// One field at a time, with values as the reference reads them; null is what it refuses.
+#[test]
+fn values_become_what_the_reference_makes_of_them() {
+    let path = fixtures().join("reference.json");
+    let text = std::fs::read_to_string(path).expect("a readable fixture");
+    let json: Json = serde_json::from_str(&text).expect("JSON");
+    for (field, values) in json.as_object().expect("fields") {
+        for (value, expected) in values.as_object().expect("values") {
+            let manifest = manifest(field, value);
+            let hash = super::read_one(&manifest).hash;
+            match (expected.as_str(), hash) {
+                (None, hash) => assert!(hash.is_err(), "{field}: {value} has a hash"),
+                (Some(_), Err(refusal)) => panic!("{field}: {value} is refused: {refusal:?}"),
+                (Some(expected), Ok(hash)) => {
+                    let key = field.rsplit('.').next().unwrap_or(field);
+                    let wanted = format!("\"{key}\": {expected}");
+                    let found = [',', '}'].iter().any(|end| hash.canonical.contains(&format!("{wanted}{end}")));
+                    assert!(found, "{field}: {value} is not {expected} in {}", hash.canonical);
+                }
+            }
+        }
+    }
+}
+
+/// A manifest that says only this: `{name: n, behavior: {max_steps: '12'}}`.
+fn manifest(field: &str, value: &str) -> String {
+    let opening = field.replace('.', ": {");
+    let closing = "}".repeat(field.matches('.').count() + 1);
+    format!("{{name: n, {opening}: {value}{closing}\n")
+}

@@ -1,0 +1,67 @@
+//! Base64 as Python's lenient decoder reads it: other characters are skipped, and what follows the
+//! padding is not looked at.
+
+/// The bytes that `text` stands for.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut position, mut pads, mut left) = (0_u8, 0_u8, 0_u8);
+    for byte in text.bytes() {
+        if byte == b'=' {
+            pads = pads.saturating_add(1);
+            if position >= 2 && position + pads.min(4) >= 4 {
+                return Some(out);
+            }
+            continue;
+        }
+        let Some(value) = value_of(byte)? else { continue };
+        pads = 0;
+        match position {
+            0 => {}
+            1 => out.push(left << 2 | value >> 4),
+            2 => out.push(left << 4 | value >> 2),
+            _ => out.push(left << 6 | value),
+        }
+        left = value;
+        position = (position + 1) % 4;
+    }
+    (position == 0).then_some(out)
+}
+
+/// The six bits of a character; nothing for one that is skipped, and no answer beyond ASCII.
+fn value_of(byte: u8) -> Option<Option<u8>> {
+    match byte {
+        b'A'..=b'Z' => Some(Some(byte - b'A')),
+        b'a'..=b'z' => Some(Some(byte - b'a' + 26)),
+        b'0'..=b'9' => Some(Some(byte - b'0' + 52)),
+        b'+' => Some(Some(62)),
+        b'/' => Some(Some(63)),
+        0..=0x7F => Some(None),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn base64() {
+        let cases: &[(&str, Option<&[u8]>)] = &[
+            ("", Some(b"")),
+            ("aGk=", Some(b"hi")),
+            ("aGVsbG8=", Some(b"hello")),
+            (" aGVs\nbG8= ", Some(b"hello")),
+            ("YQ==", Some(b"a")),
+            ("YQ==YQ==", Some(b"a")),
+            ("YQ=", None),
+            ("YQ", None),
+            ("Y", None),
+            ("=", Some(b"")),
+            ("/w==", Some(&[0xFF])),
+            ("é", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(decode(text).as_deref(), *expected, "{text:?}");
+        }
+    }
+}

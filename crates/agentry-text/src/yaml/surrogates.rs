@@ -1,0 +1,129 @@
+//! Escapes of JSON that the parser does not know: `"\ud83d\ude80"` is one character, written as the
+//! two halves that UTF-16 has for it. The parser is shown private characters in their place.
+
+use std::borrow::Cow;
+
+use saphyr_parser::ScalarStyle;
+
+/// Halves are shown as `\ue8…` to `\uef…` instead of `\ud8…` to `\udf…`: as long, and no halves.
+const SHIFT: u32 = 0xE800 - 0xD800;
+
+/// The text with every pair of halves disguised, if there is one and nothing in the text looks like
+/// the disguise already.
+pub(super) fn disguised(text: &str) -> Option<String> {
+    let pairs: Vec<usize> = pairs(text).collect();
+    if pairs.is_empty() || is_taken(text) {
+        return None;
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for half in pairs.into_iter().flat_map(|at| [at + 2, at + 8]) {
+        // `d` becomes `e`, `D` becomes `E`.
+        if let Some(byte) = bytes.get_mut(half) {
+            *byte += 1;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The text of a scalar of a disguised document, as it was meant.
+pub(super) fn revealed(text: Cow<'_, str>, style: ScalarStyle) -> Cow<'_, str> {
+    if style == ScalarStyle::DoubleQuoted {
+        if text.chars().any(is_disguise) { Cow::Owned(joined(&text)) } else { text }
+    } else if text.contains("\\u") {
+        Cow::Owned(spelt_out(&text))
+    } else {
+        text
+    }
+}
+
+/// Where pairs of halves start; a backslash that is itself escaped starts none.
+fn pairs(text: &str) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    let half = |at: usize, second: &[u8]| {
+        let part = bytes.get(at..at + 6).unwrap_or_default();
+        matches!(part, [b'\\', b'u', b'd' | b'D', kind, rest @ ..]
+            if second.contains(kind) && rest.iter().all(u8::is_ascii_hexdigit))
+    };
+    text.match_indices("\\u").map(|(at, _)| at).filter(move |at| {
+        let before = bytes.get(..*at).unwrap_or_default();
+        let escapes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+        escapes % 2 == 0 && half(*at, b"89abAB") && half(at + 6, b"cdefCDEF")
+    })
+}
+
+/// Whether the text holds what the disguise would be mistaken for.
+fn is_taken(text: &str) -> bool {
+    let escaped = |(at, _): (usize, &str)| {
+        let part = text.as_bytes().get(at + 2..at + 4).unwrap_or_default();
+        matches!(part, [b'e' | b'E', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'])
+    };
+    text.chars().any(is_disguise) || text.match_indices("\\u").any(escaped)
+}
+
+fn is_disguise(c: char) -> bool {
+    matches!(c, '\u{E800}'..='\u{EFFF}')
+}
+
+fn joined(text: &str) -> String {
+    let unit = |c: char| u16::try_from(u32::from(c) - SHIFT).unwrap_or(0xFFFD);
+    let mut units = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        if is_disguise(c) {
+            units.push(unit(c));
+        } else {
+            units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
+        }
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// Undoes the disguise where it was no escape, but text with a backslash in it.
+fn spelt_out(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for (at, _) in text.match_indices("\\u") {
+        let half = matches!(
+            text.as_bytes().get(at + 2..at + 4),
+            Some([b'e' | b'E', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F'])
+        );
+        if let Some(byte) = bytes.get_mut(at + 2).filter(|_| half) {
+            *byte -= 1;
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::{Version, parse};
+    use crate::{Findings, Source, source::FileId};
+
+    fn read(text: &str) -> Result<String, String> {
+        let source = Source::new(FileId(0), "x.yaml", text);
+        let mut findings = Findings::default();
+        let node = parse(&source, 0..text.len(), Version::V1_1, &mut findings);
+        match findings.iter().next() {
+            Some(found) => Err(found.message.clone()),
+            None => Ok(node.to_data().to_json().to_string()),
+        }
+    }
+
+    #[test]
+    fn halves_are_joined_where_they_are_escapes() {
+        let cases = [
+            (r#"{"a": "x\ud83d\ude80y"}"#, Ok(r#"{"a":"x🚀y"}"#)),
+            (r#"a: "\uD83D\uDE80\ud83d\ude80""#, Ok(r#"{"a":"🚀🚀"}"#)),
+            (r#""\ud83d\ude80": 1"#, Ok(r#"{"🚀":1}"#)),
+            (r"a: '\ud83d\ude80'", Ok(r#"{"a":"\\ud83d\\ude80"}"#)),
+            ("a: |\n  \\uD83D\\ude80\nb: \"\\ud83d\\ude80\"", Ok("{\"a\":\"\\\\uD83D\\\\ude80\\n\",\"b\":\"🚀\"}")),
+            (r#"a: "\\ud83d""#, Ok(r#"{"a":"\\ud83d"}"#)),
+            (r#"a: "\ud83d""#, Err("`\\u` is no escape sequence")),
+            (r#"a: "\ude80\ud83d""#, Err("`\\u` is no escape sequence")),
+            (r#"a: "\\ud83d\ude80""#, Err("`\\u` is no escape sequence")),
+        ];
+        for (text, expected) in cases {
+            let found = read(text);
+            let found = found.as_ref().map(String::as_str).map_err(String::as_str);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
