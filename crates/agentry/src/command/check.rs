@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
             match save::replace(path, bytes) {
                 Ok(()) => {}
                 Err(error) => {
-                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")))
+                    complain(&Failure::new(format!("`{path}` cannot be written: {error}")));
                 }
             }
         }
