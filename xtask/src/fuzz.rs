@@ -5,6 +5,10 @@ use std::path::Path;
 use crate::process::{self, program, succeeds};
 
 const TARGETS: &str = "fuzz/fuzz_targets";
+/// What the fuzzer finds interesting goes to the first folder; the second is kept with the code.
+const INPUTS: [&str; 2] = ["fuzz/corpus", "fuzz/seeds"];
+/// Words to put in, inputs as large as a definition, and no input may take long.
+const OPTIONS: &str = "-dict=fuzz/words.dict -max_len=8192 -timeout=10";
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,7 +60,13 @@ fn fuzz(request: &Request, targets: &[String]) -> Result<(), String> {
     for target in targets {
         let time = request.seconds;
         println!("fuzzing `{target}` for {time} seconds");
-        let line = format!("cargo +nightly fuzz run {target} -- -max_total_time={time}");
+        let [corpus, seeds] = INPUTS.map(|folder| format!("{folder}/{target}"));
+        std::fs::create_dir_all(&corpus)
+            .map_err(|error| format!("`{corpus}` cannot be made: {error}"))?;
+        let inputs = format!("{corpus} {seeds}");
+        let line = format!(
+            "cargo +nightly fuzz run {target} {inputs} -- -max_total_time={time} {OPTIONS}"
+        );
         process::run(&mut program(&line))?;
     }
     Ok(())

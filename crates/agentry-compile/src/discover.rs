@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentry_model::Format;
 use agentry_text::{Diagnostic, Sources, Span, limits};
+use rayon::prelude::*;
 
 use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
 use crate::files::{join, split};
@@ -47,7 +48,7 @@ pub fn discover(
     world: &dyn World,
     paths: &[String],
     format: Option<Format>,
-    exclude: &dyn Fn(&str) -> bool,
+    exclude: &(dyn Fn(&str) -> bool + Sync),
 ) -> Discovery {
     let mut search = Search { world, format, exclude, out: Discovery::default() };
     for path in paths {
@@ -65,7 +66,7 @@ pub fn discover(
 struct Search<'w> {
     world: &'w dyn World,
     format: Option<Format>,
-    exclude: &'w dyn Fn(&str) -> bool,
+    exclude: &'w (dyn Fn(&str) -> bool + Sync),
     out: Discovery,
 }
 
@@ -76,7 +77,7 @@ impl Search<'_> {
             return;
         };
         let copilot = format == Format::AgentMd && self.format.is_none();
-        if copilot && !self.is_agent(path, format, Beside::default()) {
+        if copilot && !is_agent(self.world, path, format, Beside::default()) {
             self.out.no_agents.push(path.to_owned());
             return;
         }
@@ -115,7 +116,7 @@ impl Search<'_> {
         let Some((main, format)) = self.only(path, &here) else { return !here.is_empty() };
         // A workspace may keep an `agent.json` or `agent.toml` of something else at its root.
         let beside = Beside { agent_dir: true, ..beside(&names) };
-        if self.format.is_none() && !self.is_agent(&join(path, main), format, beside) {
+        if self.format.is_none() && !is_agent(self.world, &join(path, main), format, beside) {
             return false;
         }
         self.add(path, path, main, format);
@@ -147,74 +148,58 @@ impl Search<'_> {
         let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut single = Vec::new();
         let mut failed = Vec::new();
+        let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
             Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
-            Walked::Unnamed(path) if by_name(path).is_some() && !(self.exclude)(path) => {
+            Walked::Unnamed(path) if by_name(path).is_some() && !exclude(path) => {
                 failed.push((path.to_owned(), "its name is not UTF-8".to_owned()));
             }
             Walked::Unnamed(_) => {}
-            Walked::File(path) if (self.exclude)(path) => {}
+            Walked::File(path) if exclude(path) => {}
             Walked::File(path) => collect(path, &mut directories, &mut single),
         });
-        for (path, why) in failed {
-            let source = self.out.sources.add(&path, "");
-            let message = format!("this cannot be looked into: {why}");
-            self.out.diagnostics.push(Diagnostic::new(
-                &UNREADABLE,
-                Span::start_of(source.id),
-                message,
-            ));
-        }
-        for (dir, names) in directories {
-            self.met_directory(&dir, &names);
-        }
-        for path in single {
-            self.met_file(&path);
-        }
+        failed.sort();
+        failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
+        self.met_directories(directories);
+        self.met_files(&single);
     }
 
-    fn met_file(&mut self, path: &str) {
-        let Some(format) =
-            by_name(path).filter(|format| self.format.is_none_or(|only| only == *format))
-        else {
-            return;
-        };
-        if self.is_agent(path, format, Beside::default()) {
+    fn failed(&mut self, path: &str, why: &str) {
+        let source = self.out.sources.add(path, "");
+        let message = format!("this cannot be looked into: {why}");
+        let found = Diagnostic::new(&UNREADABLE, Span::start_of(source.id), message);
+        self.out.diagnostics.push(found);
+    }
+
+    fn met_files(&mut self, paths: &[String]) {
+        let (world, wanted) = (self.world, self.format);
+        let formats = each(paths, |path| {
+            let format = by_name(path).filter(|format| wanted.is_none_or(|only| only == *format));
+            format.filter(|format| is_agent(world, path, *format, Beside::default()))
+        });
+        for (path, format) in paths.iter().zip(formats) {
             let (dir, name) = split(path);
-            self.add(path, dir, name, format);
+            format.into_iter().for_each(|format| self.add(path, dir, name, format));
         }
     }
 
-    fn met_directory(&mut self, dir: &str, names: &[String]) {
-        let beside = beside(names);
-        let here: Vec<_> = MAIN_FILES
-            .iter()
-            .filter(|(main, format)| {
+    fn met_directories(&mut self, directories: BTreeMap<String, Vec<String>>) {
+        let (world, wanted) = (self.world, self.format);
+        let directories: Vec<_> = directories.into_iter().collect();
+        let mains = each(&directories, |(dir, names)| {
+            let beside = beside(names);
+            let is_main = |(main, format): &&(&str, Format)| {
                 names.iter().any(|name| name == main)
-                    && self.format.is_none_or(|only| only == *format)
-                    && self.is_agent(&join(dir, main), *format, beside)
-            })
-            .copied()
-            .collect();
-        if let Some((main, format)) = self.only(dir, &here) {
-            self.add(if dir.is_empty() { "." } else { dir }, dir, main, format);
+                    && wanted.is_none_or(|only| only == *format)
+                    && is_agent(world, &join(dir, main), *format, beside)
+            };
+            MAIN_FILES.iter().filter(is_main).copied().collect::<Vec<_>>()
+        });
+        for ((dir, _), here) in directories.iter().zip(mains) {
+            if let Some((main, format)) = self.only(dir, &here) {
+                self.add(if dir.is_empty() { "." } else { dir }, dir, main, format);
+            }
         }
-    }
-
-    /// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
-    /// so that the reader says what is wrong with it.
-    fn is_agent(&mut self, path: &str, format: Format, beside: Beside) -> bool {
-        if matches!(format, Format::AgentDir)
-            || (format == Format::Manifest && is_manifest_file(path))
-        {
-            return format == Format::Manifest || beside.agent_dir;
-        }
-        let (dir, _) = split(path);
-        let Ok(bytes) = self.world.read(dir, path, limits::FILE_BYTES) else { return true };
-        let Ok(text) = std::str::from_utf8(&bytes) else { return true };
-        let mut sources = Sources::default();
-        let source = sources.add(path, text.trim_start_matches('\u{feff}'));
-        by_content(path, format, &source, beside)
     }
 
     fn names(&self, dir: &str) -> Vec<String> {
@@ -225,6 +210,31 @@ impl Search<'_> {
     fn add(&mut self, path: &str, dir: &str, main: &str, format: Format) {
         let (path, dir, main) = (path.to_owned(), dir.to_owned(), main.to_owned());
         self.out.agents.push(Found { path, dir, main, format });
+    }
+}
+
+/// Whether the content of a file agrees with its name. A file that cannot be read is an agent,
+/// so that the reader says what is wrong with it.
+fn is_agent(world: &dyn World, path: &str, format: Format, beside: Beside) -> bool {
+    if matches!(format, Format::AgentDir) || (format == Format::Manifest && is_manifest_file(path))
+    {
+        return format == Format::Manifest || beside.agent_dir;
+    }
+    let (dir, _) = split(path);
+    let Ok(bytes) = world.read(dir, path, limits::FILE_BYTES) else { return true };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return true };
+    let mut sources = Sources::default();
+    let source = sources.add(path, text.trim_start_matches('\u{feff}'));
+    by_content(path, format, &source, beside)
+}
+
+/// What `look` says of every item; of many items side by side.
+fn each<T: Sync, U: Send>(items: &[T], look: impl Fn(&T) -> U + Send + Sync) -> Vec<U> {
+    const FEW: usize = 8;
+    if items.len() < FEW {
+        items.iter().map(look).collect()
+    } else {
+        items.par_iter().map(look).collect()
     }
 }
 

@@ -114,7 +114,7 @@ impl World for Overlay<'_> {
         self.below.kind(path)
     }
 
-    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
         self.below.walk(path, visit);
     }
 

@@ -86,7 +86,7 @@ impl World for MemoryWorld {
         }
     }
 
-    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
         let path = normal(path).unwrap_or_default();
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
         for name in self.files.keys().filter(|name| name.starts_with(&prefix)) {

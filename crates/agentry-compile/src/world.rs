@@ -15,7 +15,7 @@ pub trait World: Sync {
     fn kind(&self, path: &str) -> EntryKind;
 
     /// Every file below the directory `path` that is not ignored, in any order.
-    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>));
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send));
 
     /// The nearest directory at or above `path` that is the root of a workspace.
     fn workspace(&self, path: &str) -> String;

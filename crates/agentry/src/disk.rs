@@ -1,19 +1,23 @@
 //! The world as it is: files on disk.
 
-use std::collections::HashMap;
-use std::fs;
+use std::env::current_dir;
+use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
+use ignore::WalkState;
 
 use crate::output::said;
+use crate::workspaces::Workspaces;
 
 /// The files of this machine, seen from the current directory.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
-    workspaces: Mutex<HashMap<String, String>>,
+    workspaces: Workspaces,
+    /// The current directory, once somebody asked for it.
+    current: OnceLock<PathBuf>,
 }
 
 /// Directories that no search looks into, beside what `.gitignore` says.
@@ -21,8 +25,7 @@ const NEVER: &[&str] = &[".git", "node_modules"];
 
 impl World for Disk {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
-        confined(root, path)?;
-        let metadata = fs::metadata(path).map_err(|error| refusal(&error))?;
+        let metadata = confined(root, path)?;
         if !metadata.is_file() {
             return Err(ReadError::NotAFile);
         }
@@ -60,35 +63,22 @@ impl World for Disk {
         kind_of(here(path))
     }
 
-    fn walk(&self, path: &str, visit: &mut dyn FnMut(Walked<'_>)) {
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
         let mut walk = ignore::WalkBuilder::new(here(path));
         walk.hidden(false).require_git(false).filter_entry(|entry| {
             !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
         });
-        for entry in walk.build() {
-            match entry {
-                Err(error) => failed(path, &error, visit),
-                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
-                Ok(entry) => match entry.path().to_str() {
-                    Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
-                    None => {
-                        let shown = entry.path().to_string_lossy();
-                        visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
-                    }
-                },
-            }
-        }
+        let visit = Mutex::new(visit);
+        walk.build_parallel().run(|| {
+            Box::new(|entry| {
+                met(path, entry, &mut *visit.lock().unwrap_or_else(PoisonError::into_inner));
+                WalkState::Continue
+            })
+        });
     }
 
     fn workspace(&self, path: &str) -> String {
-        let known =
-            self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-        known.unwrap_or_else(|| {
-            let root = find_workspace(path);
-            let mut known = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(path.to_owned(), root.clone());
-            root
-        })
+        self.workspaces.of(path)
     }
 
     fn inside(&self, root: &str, path: &str) -> bool {
@@ -99,7 +89,9 @@ impl World for Disk {
     }
 
     fn absolute(&self, path: &str) -> String {
-        let absolute = std::path::absolute(here(path)).unwrap_or_else(|_| PathBuf::from(path));
+        let current = self.current.get_or_init(|| current_dir().unwrap_or_default());
+        let full = current.join(here(path));
+        let absolute = std::path::absolute(&full).unwrap_or(full);
         absolute.to_string_lossy().into_owned()
     }
 }
@@ -109,12 +101,13 @@ fn here(path: &str) -> &Path {
     Path::new(if path.is_empty() { "." } else { path })
 }
 
-/// Refuses a path below `root` that a link leads out of it. Without a link on the way nothing is
-/// resolved, which keeps the common case at one look per part.
-fn confined(root: &str, path: &str) -> Result<(), ReadError> {
+/// What `path` leads to, unless a link leads out of `root`. Without a link on the way nothing is
+/// resolved, which keeps the common case at one look per part below the root.
+fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
     let mut at = PathBuf::from(root);
     let mut linked = false;
+    let mut last = None;
     for part in below.components() {
         match part {
             Component::ParentDir => return Err(ReadError::Escapes),
@@ -123,13 +116,19 @@ fn confined(root: &str, path: &str) -> Result<(), ReadError> {
         }
         let metadata = fs::symlink_metadata(&at).map_err(|error| refusal(&error))?;
         linked |= metadata.is_symlink();
+        last = Some(metadata);
     }
-    if !linked {
-        return Ok(());
+    if let Some(metadata) = last.filter(|_| !linked) {
+        return Ok(metadata);
     }
-    let root = fs::canonicalize(here(root)).map_err(|error| refusal(&error))?;
-    let real = fs::canonicalize(path).map_err(|error| refusal(&error))?;
-    if real.starts_with(root) { Ok(()) } else { Err(ReadError::Escapes) }
+    if linked {
+        let root = fs::canonicalize(here(root)).map_err(|error| refusal(&error))?;
+        let real = fs::canonicalize(path).map_err(|error| refusal(&error))?;
+        if !real.starts_with(root) {
+            return Err(ReadError::Escapes);
+        }
+    }
+    fs::metadata(here(path)).map_err(|error| refusal(&error))
 }
 
 fn refusal(error: &io::Error) -> ReadError {
@@ -145,10 +144,28 @@ fn kind_of(path: &Path) -> EntryKind {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
-        Ok(_) => EntryKind::Other,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
-        // A loop of links, or a file behind a closed directory: let the reader say so.
-        Err(_) => EntryKind::Other,
+        // A device, a loop of links, a file behind a closed directory: let the reader say so.
+        _ => EntryKind::Other,
+    }
+}
+
+/// Passes on what a walk from `root` met; directories are of no interest.
+fn met(
+    root: &str,
+    entry: Result<ignore::DirEntry, ignore::Error>,
+    visit: &mut dyn FnMut(Walked<'_>),
+) {
+    match entry {
+        Err(error) => failed(root, &error, visit),
+        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
+        Ok(entry) => match entry.path().to_str() {
+            Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
+            None => {
+                let shown = entry.path().to_string_lossy();
+                visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
+            }
+        },
     }
 }
 
@@ -164,24 +181,4 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
         other => (root.to_owned(), other.to_string()),
     };
     visit(Walked::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
-}
-
-/// The nearest directory at or above `path` with `agentry.toml`, else with `.git`, else the current
-/// directory. Above the current directory its name is absolute.
-fn find_workspace(path: &str) -> String {
-    if Path::new(path).components().any(|part| part == Component::ParentDir)
-        && let Some(real) =
-            fs::canonicalize(path).ok().and_then(|real| real.into_os_string().into_string().ok())
-    {
-        return find_workspace(&real);
-    }
-    let mut above: Vec<PathBuf> = Path::new(path).ancestors().map(Path::to_path_buf).collect();
-    if !Path::new(path).is_absolute() {
-        let current = std::env::current_dir().unwrap_or_default();
-        above.extend(current.ancestors().skip(1).map(Path::to_path_buf));
-    }
-    let has = |dir: &PathBuf, name: &str| dir.join(name).exists();
-    let root = above.iter().find(|dir| has(dir, "agentry.toml"));
-    let root = root.or_else(|| above.iter().find(|dir| has(dir, ".git")));
-    root.map_or(String::new(), |root| root.to_string_lossy().into_owned())
 }

@@ -6,6 +6,7 @@ mod disk;
 mod output;
 mod progress;
 mod save;
+mod workspaces;
 
 use std::process::ExitCode;
 

@@ -133,8 +133,11 @@ impl<'a> Gen<'a> {
         ];
         let mut lines = vec![format!("{} {}.", self.pick(WORDS), self.pick(WORDS))];
         for _ in 0..self.below(4) {
-            let line =
-                if self.byte().is_multiple_of(2) { self.pick(&blocks).to_owned() } else { self.line() };
+            let line = if self.byte().is_multiple_of(2) {
+                self.pick(&blocks).to_owned()
+            } else {
+                self.line()
+            };
             lines.push(line);
             if self.byte().is_multiple_of(3) {
                 lines.push(String::new());

@@ -1,0 +1,84 @@
+//! Agents to measure with: all five formats, as large as real ones, the same in every run.
+
+mod formats;
+mod prose;
+
+use std::path::{Path, PathBuf};
+
+use prose::Prose;
+
+/// Which formats a corpus has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// All five, in turn.
+    Mixed,
+    /// Manifests of one file only.
+    Manifests,
+}
+
+/// Agents on disk.
+#[derive(Debug)]
+pub(crate) struct Corpus {
+    /// Where they are.
+    pub(crate) dir: PathBuf,
+    /// How many.
+    pub(crate) agents: usize,
+    /// Every file.
+    pub(crate) files: Vec<PathBuf>,
+    /// The sizes of all files together.
+    pub(crate) bytes: u64,
+}
+
+/// Agents of one folder; nobody keeps thousands of agents side by side.
+const FOLDER: usize = 100;
+
+impl Corpus {
+    /// Writes `count` agents below `dir`.
+    pub(crate) fn write(dir: &Path, count: usize, kind: Kind) -> Result<Self, String> {
+        let mut corpus = Self { dir: dir.to_owned(), agents: count, files: Vec::new(), bytes: 0 };
+        for number in 0..count {
+            let folder = dir.join(format!("team-{:03}", number / FOLDER));
+            for (path, text) in agent(number, kind) {
+                corpus.file(folder.join(path), &text)?;
+            }
+        }
+        Ok(corpus)
+    }
+
+    fn file(&mut self, path: PathBuf, text: &str) -> Result<(), String> {
+        let folder = path.parent().unwrap_or(&self.dir);
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))?;
+        self.bytes += text.len() as u64;
+        self.files.push(path);
+        Ok(())
+    }
+}
+
+/// The files of the agent with that number: paths and texts.
+fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
+    let prose = &mut Prose::new(number as u64);
+    let name = format!("agent-{number:05}");
+    match (kind, number % 5) {
+        (Kind::Manifests, _) | (_, 0) => formats::manifest(&name, prose),
+        (_, 1) => formats::agent_md(&name, prose),
+        (_, 2) => formats::agent_toml(&name, prose),
+        (_, 3) => formats::agentfs(&name, prose),
+        (_, _) => formats::agent_dir(&name, prose),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_are_as_large_as_real_ones_and_always_the_same() {
+        for number in 0..500 {
+            let files = agent(number, Kind::Mixed);
+            let size: usize = files.iter().map(|(_, text)| text.len()).sum();
+            assert!((1_000..=9_000).contains(&size), "agent {number} has {size} bytes");
+            assert_eq!(files, agent(number, Kind::Mixed), "agent {number}");
+        }
+    }
+}

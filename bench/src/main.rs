@@ -1,0 +1,65 @@
+//! How fast the program is, in ratios that are measured side by side in one run, so that they mean
+//! the same on any machine. `cargo xtask bench` runs it; a missed target ends it with 1.
+
+mod corpus;
+mod measure;
+mod program;
+mod reference;
+mod report;
+mod targets;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use corpus::{Corpus, Kind};
+use report::Table;
+
+const USAGE: &str = "\
+usage: cargo xtask bench [COMMAND]
+
+  (nothing)          measures everything; 1 if a target is missed
+  corpus COUNT DIR   writes the agents that are measured, for a profiler
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        [] => run(),
+        ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
+        [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures everything; whether every target was met.
+fn run() -> Result<bool, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let corpus = |name: &str, count, kind| Corpus::write(&folder.path().join(name), count, kind);
+    eprintln!("writing 1,000 and 10,000 agents");
+    let small = corpus("small", 1_000, Kind::Mixed)?;
+    let large = corpus("large", 10_000, Kind::Mixed)?;
+    let manifests = corpus("manifests", 1_000, Kind::Manifests)?;
+    let mut table = Table::default();
+    targets::checking(&program, &small, &large, &mut table)?;
+    targets::reference(&program, &manifests, folder.path(), &mut table)?;
+    targets::starting(&program, &small, &mut table)?;
+    print!("{table}");
+    Ok(table.is_met())
+}
+
+fn write_corpus(count: &str, dir: &Path) -> Result<bool, String> {
+    let count = count.parse().map_err(|_| format!("`{count}` is no number of agents"))?;
+    let corpus = Corpus::write(dir, count, Kind::Mixed)?;
+    println!("{} files, {} bytes", corpus.files.len(), corpus.bytes);
+    Ok(true)
+}

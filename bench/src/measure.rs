@@ -1,0 +1,92 @@
+//! Runs programs and takes their time and memory.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// The word by which this program asks itself to run another and to tell its memory.
+pub(crate) const CHILD: &str = "--child";
+
+/// A program with its arguments, silent and without input.
+pub(crate) fn quiet<S: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: impl IntoIterator<Item = S>,
+) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// The medians of `rounds` runs of each command. The commands take turns, so that a busy moment of
+/// the machine hits all of them alike.
+pub(crate) fn medians<const N: usize>(
+    rounds: usize,
+    mut commands: [Command; N],
+) -> Result<[Duration; N], String> {
+    let mut times = [const { Vec::new() }; N];
+    // The first run of each fills the caches and does not count.
+    for round in 0..=rounds {
+        for (command, times) in commands.iter_mut().zip(&mut times) {
+            let time = time(command)?;
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    Ok(times.map(median))
+}
+
+fn time(command: &mut Command) -> Result<Duration, String> {
+    let start = Instant::now();
+    let status = command.status();
+    let time = start.elapsed();
+    let name = command.get_program().to_string_lossy();
+    match status {
+        Ok(status) if status.success() => Ok(time),
+        Ok(status) => Err(format!("`{name}` ended with {status}")),
+        Err(error) => Err(format!("`{name}` cannot be started: {error}")),
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// The most memory in bytes that `agentry check` of `dir` holds at once.
+pub(crate) fn peak_memory(program: &Path, dir: &Path) -> Result<u64, String> {
+    let own = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
+    let mut command = Command::new(own);
+    command.arg(CHILD).arg(program).arg("check").arg(dir);
+    let output = command.output().map_err(|error| format!("cannot be started: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().map_err(|_| format!("no number of bytes: `{}`", text.trim()))
+}
+
+/// Runs one program and prints the most memory it had. In a process of its own, because the system
+/// only tells the most that any child so far had.
+pub(crate) fn child(program: &str, arguments: &[&str]) -> Result<bool, String> {
+    time(&mut quiet(program, arguments))?;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    println!("{}", usage.max_rss() * unit);
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let cases = [(&[][..], 0), (&[7], 7), (&[9, 1, 5], 5), (&[1000, 3, 2, 1], 3)];
+        for (times, expected) in cases {
+            let times = times.iter().copied().map(Duration::from_millis).collect();
+            assert_eq!(median(times), Duration::from_millis(expected), "{expected}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Bytes as the files of one agent.
+
+use agentry_compile::model::Format;
+use agentry_compile::text::report::{github, human, json};
+use agentry_compile::text::{Diagnostic, FileId, Sources};
+use agentry_compile::{
+    Compiled, Config, FixMode, Found, MemoryWorld, check, fix, hash, prompt, resolved, rows,
+};
+
+/// What stands between the files: a form feed, so that seeds are plain text.
+const BETWEEN: u8 = 0x0C;
+
+/// Where the files of a made-up agent lie, the main file first.
+pub const fn files(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::AgentMd => &["agents/help_helper.agent.md"],
+        Format::AgentToml => &["helper/agent.toml", "helper/system-prompt.md"],
+        Format::Manifest => &[
+            "helper/agent.yaml",
+            "helper/SOUL.md",
+            "helper/RULES.md",
+            "helper/skills/search/SKILL.md",
+            "helper/memory/notes.md",
+        ],
+        Format::AgentFs => &[
+            "helper/agent.json",
+            "helper/persona.md",
+            "helper/principles.md",
+            "helper/skills/search/SKILL.md",
+            "helper/memory/notes.md",
+            "helper/schedules/daily.json",
+            "helper/memory/_policy.json",
+        ],
+        Format::AgentDir => &[
+            "helper/instructions.md",
+            "helper/agent.acl",
+            "helper/tools/search.md",
+            "helper/schedules/daily.md",
+            "helper/skills/search/SKILL.md",
+            "helper/skills/short.md",
+            "helper/tools/count.md",
+            "helper/scripts/count.js",
+        ],
+    }
+}
+
+/// The agent that `bytes` are: its world, and where it is. A file without bytes is not there.
+pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, Found) {
+    let names = files(format);
+    let parts = bytes.splitn(names.len(), |byte| *byte == BETWEEN);
+    let named = names.iter().map(|name| (*name).to_owned()).zip(parts);
+    let world = MemoryWorld::new(named.filter(|(_, part)| !part.is_empty()));
+    let (dir, main) = names[0].split_once('/').unwrap_or_default();
+    let is_file = format == Format::AgentMd;
+    let path = if is_file { names[0] } else { dir };
+    let found = Found { path: path.to_owned(), dir: dir.to_owned(), main: main.to_owned(), format };
+    (world, found)
+}
+
+/// Does with an agent what the commands do: checks, shows, hashes and mends it.
+pub fn everything(format: Format, bytes: &[u8]) {
+    let (world, found) = agent(format, bytes);
+    let config = Config::default();
+    let compiled = check(&world, &found, &config);
+    look_at(&compiled);
+    let _ = (hash(&world, &compiled), prompt(&world, &compiled));
+    look_at(&fix(&world, &found, &config, FixMode::Unsafe).compiled);
+}
+
+/// Shows an agent and its findings in every way.
+fn look_at(compiled: &Compiled) {
+    let Compiled { agent, sources, diagnostics, .. } = compiled;
+    let _ = (rows(agent, sources), rows(&resolved(compiled), sources));
+    for diagnostic in diagnostics {
+        fits(diagnostic, sources);
+        let _ = human::render(diagnostic, sources, human::Style::default());
+        let _ = (github::line(diagnostic, sources), json::diagnostic(diagnostic, sources));
+    }
+}
+
+/// Every place of a finding is a part of its file.
+pub fn fits(diagnostic: &Diagnostic, sources: &Sources) {
+    let related = diagnostic.related.iter().map(|label| label.span);
+    let edits = diagnostic.fix.iter().flat_map(|fix| fix.edits.iter().map(|edit| edit.span));
+    for span in std::iter::once(diagnostic.span).chain(related).chain(edits) {
+        let source = sources.get(span.file);
+        let is_there = source.is_some_and(|source| source.text.get(span.range()).is_some());
+        assert!(is_there || span.file == FileId::BUILT_IN, "{span:?} of {diagnostic:#?}");
+    }
+}

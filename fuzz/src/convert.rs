@@ -1,0 +1,41 @@
+//! An agent of any format, written in all five.
+
+use agentry_compile::formats::{FORMATS, Shape, Target, convert};
+use agentry_compile::model::{Agent, Format};
+use agentry_compile::text::Severity;
+use agentry_compile::{Config, check};
+
+use crate::agent::agent;
+
+/// Reads the agent that `bytes` are (the first byte says its format) and writes it in every format.
+/// What comes of a sound agent must be sound.
+pub fn everywhere(bytes: &[u8]) {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let Some(info) = FORMATS.get(usize::from(first % 8)) else { return };
+    let (world, found) = agent(info.format, bytes);
+    let compiled = check(&world, &found, &Config::default());
+    for info in FORMATS {
+        for target in targets(info.format, &compiled.agent) {
+            let converted = convert(&compiled.agent, info.format, &target);
+            let mut findings = converted.findings.iter();
+            let error = findings.find(|found| found.severity == Severity::Error);
+            let is_sound = compiled.has_errors() || error.is_none();
+            assert!(is_sound, "{}: {error:#?}\n{:#?}", info.format, converted.files);
+        }
+    }
+}
+
+fn targets(format: Format, agent: &Agent) -> Vec<Target> {
+    let target = |name: String, shape| Target { name, shape, ..Target::default() };
+    let name = if agent.name().is_empty() { "helper" } else { agent.name() };
+    match format {
+        Format::AgentMd => vec![target(format!("help_{name}.agent.md"), Shape::File)],
+        Format::Manifest => vec![
+            target(format!("{name}.agent"), Shape::File),
+            target(name.to_owned(), Shape::Directory),
+        ],
+        Format::AgentToml | Format::AgentFs | Format::AgentDir => {
+            vec![target(name.to_owned(), Shape::Directory)]
+        }
+    }
+}
