@@ -21,6 +21,10 @@ static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(name) = &subject.agent.identity.name else { return };
     let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
+    // A name that is no name at all was reported by the reader.
+    if name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')) {
+        return;
+    }
     // The other formats take the name from a file or a directory, or have a rule of their own.
     let problem = match subject.format {
         Format::Manifest if !name.is_empty() && !name.chars().all(sign) => "has other signs than",
@@ -52,6 +56,7 @@ mod tests {
             (Format::Manifest, "code_reviewer", 1),
             (Format::Manifest, "Prüfer", 1),
             (Format::Manifest, "", 0),
+            (Format::Manifest, "../x", 0),
             (Format::Manifest, &long, 1),
             (Format::AgentToml, &long, 1),
             (Format::AgentToml, "Code Reviewer", 0),

@@ -19,8 +19,13 @@ static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let identity = &subject.agent.identity;
-    // Where the format requires one, its reader has said so.
-    if identity.description.is_some() || subject.format == Format::AgentToml {
+    // Where the format requires one, or takes it from a text that is missing, its reader has said so.
+    let told = match subject.format {
+        Format::AgentToml => true,
+        Format::AgentDir => subject.agent.instructions.system.is_none(),
+        Format::AgentMd | Format::Manifest | Format::AgentFs => false,
+    };
+    if identity.description.is_some() || told {
         return;
     }
     if let Some(name) = &identity.name {

@@ -86,13 +86,24 @@ impl Search<'_> {
 
     fn directory(&mut self, path: &str) {
         let path = if path.len() > 1 { path.trim_end_matches('/') } else { path };
-        let before = self.out.agents.len() + self.out.diagnostics.len();
+        let before = self.count();
         if !self.named_directory(path) {
             self.search(path);
         }
-        if before == self.out.agents.len() + self.out.diagnostics.len() {
+        // `--as` says what a directory without a main file should be: its reader says what is missing.
+        if let Some(format) = self.format.filter(|_| before == self.count())
+            && let Some((main, _)) = MAIN_FILES.iter().find(|(_, of)| *of == format)
+        {
+            self.add(path, path, main, format);
+        }
+        if before == self.count() {
             self.out.empty.push(path.to_owned());
         }
+    }
+
+    /// How much was found so far.
+    fn count(&self) -> usize {
+        self.out.agents.len() + self.out.diagnostics.len()
     }
 
     /// Takes the directory itself for an agent, if it has the main file of one.

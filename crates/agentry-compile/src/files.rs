@@ -55,10 +55,12 @@ impl<'w> AgentFiles<'w> {
 
     /// Decodes the bytes of `path`; a byte order mark is taken off.
     fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> Source {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
+        let bytes = unmarked.unwrap_or(bytes);
         match std::str::from_utf8(bytes) {
             Ok(text) => {
-                let source = self.sources.add(path, text);
+                let mut source = self.sources.add(path, text);
+                source.had_mark = unmarked.is_some();
                 hygiene::check(&source, findings);
                 source
             }

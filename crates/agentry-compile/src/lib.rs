@@ -39,7 +39,7 @@ pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
 pub use schema::schema;
-pub use show::{Row, declared, resolved, rows};
+pub use show::{Row, convertible, declared, resolved, rows};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};
 
 pub use agentry_check as checks;

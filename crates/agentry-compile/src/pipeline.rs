@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use agentry_check::Subject;
 use agentry_formats::{Package, info};
 use agentry_model::{Agent, Format};
-use agentry_text::{Diagnostic, Findings, Severity, Sources, Span};
+use agentry_text::{Diagnostic, FileId, Findings, Severity, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
-use crate::files::{AgentFiles, split};
+use crate::files::{AgentFiles, join, split};
 use crate::rules::{NAME_TAKEN, UNREADABLE};
 use crate::suppress::suppress;
 use crate::world::World;
@@ -67,25 +67,23 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     };
     let agent = (info(found.format).read)(&mut package, &mut findings);
     let mut sources = std::mem::take(&mut files.sources);
-    if sources.iter().next().is_none() {
+    if sources.iter().next().is_none() && findings.is_empty() {
         let source = sources.add(&found.path, "");
-        findings = at_path(findings, Span::start_of(source.id));
+        let message = "the file disappeared while it was read";
+        findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
+    placed(&mut sources, found, &mut findings);
     let compiled =
         Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
     (compiled, findings)
 }
 
-/// The findings about an agent of which nothing could be read: they are all about its path.
-fn at_path(findings: Findings, span: Span) -> Findings {
-    let mut out = Findings::default();
-    for found in findings.into_sorted() {
-        out.push(Diagnostic { span, ..found });
+/// Findings about a file that is not there point at where it should be.
+fn placed(sources: &mut Sources, found: &Found, findings: &mut Findings) {
+    if findings.iter().any(|finding| finding.span.file == FileId::BUILT_IN) {
+        let source = sources.add(&join(&found.dir, &found.main), "");
+        findings.place(FileId::BUILT_IN, Span::start_of(source.id));
     }
-    if out.is_empty() {
-        out.add(&UNREADABLE, span, "there is nothing to read: a link that leads nowhere?");
-    }
-    out
 }
 
 /// The bare name of a directory; empty when only the file system knows it.

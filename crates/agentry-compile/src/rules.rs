@@ -26,8 +26,12 @@ pub(crate) static UNREADABLE: Rule = Rule {
     severity: Severity::Error,
     why: "A file that cannot be read (no permission, a directory or a device in its place, an \
           error of the disk) may say anything; the agent is not used without it.",
-    bad: Example::Made("a directory where the file should be", || {
-        vec![("helper.agent/x".to_owned(), b"x".to_vec())]
+    bad: Example::Made("`SOUL.md` is a directory", || {
+        let manifest = b"name: helper\ndescription: Answers questions\n".to_vec();
+        vec![
+            ("helper/agent.yaml".to_owned(), manifest),
+            ("helper/SOUL.md/x".to_owned(), Vec::new()),
+        ]
     }),
     good: GOOD,
 };
@@ -81,10 +85,9 @@ pub(crate) static TOO_MANY_FILES: Rule = Rule {
     why: "More than 10,000 files take part in the agent; something that is no agent was taken for one.",
     bad: Example::Made("a directory with 10,001 skills", || {
         let skill = |at| {
-            (
-                format!("helper/skills/s{at}/SKILL.md"),
-                b"---\nname: s\ndescription: s\n---\ns\n".to_vec(),
-            )
+            let text =
+                format!("---\nname: s{at}\ndescription: Answers question {at}\n---\nAnswer it.\n");
+            (format!("helper/skills/s{at}.md"), text.into_bytes())
         };
         let mut files: Vec<_> = (0..10_001).map(skill).collect();
         files.push(("helper/instructions.md".to_owned(), b"You answer questions.\n".to_vec()));
@@ -113,7 +116,7 @@ pub(crate) static AMBIGUOUS_DIRECTORY: Rule = Rule {
 pub(crate) static BAD_SUPPRESSION: Rule = Rule {
     code: "AG0007",
     name: "bad-suppression",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     why: "A suppression names a rule that exists and says why: `# agentry: allow(unknown-field) read \
           by our own tooling`. Without a reason nobody can tell later whether it still holds.",
     bad: Example::File(

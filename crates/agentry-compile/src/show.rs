@@ -1,7 +1,7 @@
 //! The agent as a person looks at it: every value with the place it came from.
 
 use agentry_formats::info;
-use agentry_model::{Agent, tree};
+use agentry_model::{Agent, Format, tree};
 use agentry_text::{Data, FileId, Node, Sources, Span, Value};
 
 use crate::pipeline::Compiled;
@@ -21,6 +21,19 @@ pub struct Row {
 pub fn resolved(compiled: &Compiled) -> Agent {
     let mut agent = compiled.agent.clone();
     (info(compiled.found.format).defaults)(&mut agent);
+    agent
+}
+
+/// The agent to convert: what it may do is written out, since formats differ in what they mean by
+/// saying nothing. A manifest that says nothing trusts its agent with nothing.
+pub fn convertible(compiled: &Compiled, to: Format) -> Agent {
+    let mut agent = compiled.agent.clone();
+    if compiled.found.format != to {
+        agent.policy = resolved(compiled).policy;
+        if compiled.found.format == Format::Manifest {
+            agent.policy.trust.get_or_insert_default();
+        }
+    }
     agent
 }
 

@@ -48,8 +48,7 @@ struct Suppression {
 impl Suppression {
     fn hides(&self, diagnostic: &Diagnostic, line: usize) -> bool {
         let named = |name: &String| name == diagnostic.rule.name || name == diagnostic.rule.code;
-        self.has_reason
-            && self.file == diagnostic.span.file
+        self.file == diagnostic.span.file
             && self.line.is_none_or(|at| at == line)
             && self.rules.iter().any(named)
     }

@@ -1,6 +1,7 @@
 //! From one format to another: write, read the result again, and name the difference.
 
 use agentry_model::{Agent, Format, Loss, losses, tree};
+use agentry_policy::{Place, to_permissions, widened};
 use agentry_text::Findings;
 
 use crate::{MemoryFiles, Package, Shape, Target, Written, info};
@@ -14,6 +15,9 @@ pub struct Converted {
     pub losses: Vec<Loss>,
     /// The agent that the result declares.
     pub agent: Agent,
+    /// Where the result would allow more than the source ever does, in words. Such a result must
+    /// not be used.
+    pub widened: Option<String>,
     /// What is wrong with the result; a writer that causes an error here is a defect.
     pub findings: Findings,
 }
@@ -44,5 +48,14 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
     lost.retain(|loss| !noted(loss));
     lost.extend(notes);
     lost.sort();
-    Converted { files, losses: lost, agent: result, findings }
+    let widened = widening(agent, &result, &target.place);
+    Converted { files, losses: lost, agent: result, widened, findings }
+}
+
+/// In which section the result is milder than the source ever is.
+fn widening(source: &Agent, result: &Agent, place: &Place) -> Option<String> {
+    let before = to_permissions(&source.policy, place)?;
+    let after = to_permissions(&result.policy, place).unwrap_or_default();
+    let (section, before, after) = widened(&before, &after)?;
+    Some(format!("`{section}` is {before} in the source and would be {after}"))
 }

@@ -14,7 +14,7 @@ mod trust;
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
-pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust};
+pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use tool_permissions::ToolPermissions;
 pub use trust::{Exec, Filesystem, Network, Trust};

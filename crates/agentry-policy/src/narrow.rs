@@ -31,6 +31,14 @@ pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
     layers.into_iter().flatten().reduce(|a, b| meet(&a, &b))
 }
 
+/// The first section in which `result` can give a milder answer than `source` ever does.
+pub fn widened(source: &Permissions, result: &Permissions) -> Option<(Section, Action, Action)> {
+    Section::ALL.iter().find_map(|section| {
+        let (before, after) = (source.mildest(*section), result.mildest(*section));
+        (after < before).then_some((*section, before, after))
+    })
+}
+
 /// The trust that grants nothing which the rules do not allow outright.
 pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
     let allows = |section| rules.strictest(section) == Action::Allow;
@@ -124,12 +132,15 @@ fn of_trust(trust: &Trust, place: &Place) -> Permissions {
     let edit_rules = if fs.value == Filesystem::Scoped { scoped } else { Vec::new() };
     let host_rules = if net.value == Network::Scoped { named } else { Vec::new() };
     let open = net.value == Network::Allowed;
+    // A server may be a program or an address; without knowing which, both must be open.
+    let servers = open && run.value > Exec::None;
     let sections = vec![
         section(Section::Bash, run.span, allow_if(run.value > Exec::None), Vec::new()),
         section(Section::Edit, fs.span, allow_if(fs.value == Filesystem::Full), edit_rules),
         section(Section::Read, fs.span, allow_if(fs.value > Filesystem::None), Vec::new()),
         section(Section::Webfetch, net.span, allow_if(open), host_rules),
         section(Section::Websearch, net.span, allow_if(open), Vec::new()),
+        section(Section::Mcp, net.span, allow_if(servers), Vec::new()),
         section(
             Section::ExternalDirectory,
             fs.span,

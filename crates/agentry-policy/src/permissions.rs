@@ -67,6 +67,15 @@ impl Permissions {
         self.sections.iter().find(|rules| rules.section.value == section)
     }
 
+    /// The mildest answer that `section` can give.
+    pub fn mildest(&self, section: Section) -> Action {
+        match self.get(section) {
+            Some(rules) => rules.mildest(),
+            None if section == Section::Read => Action::Allow,
+            None => Action::Ask,
+        }
+    }
+
     /// An answer that is at least as strict as every answer of `section`. A section that was not
     /// written asks, except `read`, which is free inside the workspace.
     pub fn strictest(&self, section: Section) -> Action {
@@ -79,6 +88,12 @@ impl Permissions {
 }
 
 impl SectionRules {
+    /// The mildest answer of the intent and every rule.
+    pub fn mildest(&self) -> Action {
+        let intent = self.intent.map_or(Action::Ask, |intent| intent.value);
+        self.rules.iter().fold(intent, |mildest, rule| mildest.min(rule.action))
+    }
+
     /// An answer at least as strict as the intent and every rule.
     pub fn strictest(&self) -> Action {
         let intent = self.intent.map_or(Action::Ask, |intent| intent.value);

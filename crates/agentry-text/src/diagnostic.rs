@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::edit::Fix;
 use crate::rule::Rule;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 
 /// How bad a [`Diagnostic`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -138,6 +138,13 @@ impl Findings {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Moves the findings about one file to another place.
+    pub fn place(&mut self, file: FileId, span: Span) {
+        for found in self.list.iter_mut().filter(|found| found.span.file == file) {
+            found.span = span;
+        }
     }
 
     /// The findings in source order; a finding that was reported twice is kept once.

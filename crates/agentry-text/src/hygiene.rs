@@ -68,7 +68,10 @@ pub static NUL_CHARACTER: Rule = Rule {
     severity: Error,
     why: "Many programs take NUL for the end of the text, so what follows it is read by some and \
           not by others.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: \"Answers questions\"\n# \0\n"),
+    bad: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/SOUL.md", "You answer\0 questions.\n"),
+    ]),
     good: CLEAN,
 };
 
@@ -79,10 +82,10 @@ pub static CONTROL_CHARACTER: Rule = Rule {
     severity: Warning,
     why: "Control characters are commands to a terminal, not text: shown raw, they can move the \
           cursor, change colours and overwrite what stands on the screen.",
-    bad: Example::File(
-        "helper.agent",
-        "name: helper\ndescription: \"Answers questions\"\n# \u{8}\n",
-    ),
+    bad: Example::Files(&[
+        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
+        ("helper/SOUL.md", "You answer\u{8} questions.\n"),
+    ]),
     good: CLEAN,
 };
 

@@ -100,6 +100,8 @@ pub struct Source {
     pub path: Arc<str>,
     /// The whole text, without a byte order mark.
     pub text: Arc<str>,
+    /// Whether a byte order mark was taken off: no reader cares, but a hash may.
+    pub had_mark: bool,
     /// Made when a position is first asked for; most files never are.
     index: Arc<OnceLock<Index>>,
 }
@@ -107,7 +109,7 @@ pub struct Source {
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
-        Self { id, path: path.into(), text: text.into(), index: Arc::default() }
+        Self { id, path: path.into(), text: text.into(), had_mark: false, index: Arc::default() }
     }
 
     /// The text at `span`; empty when the span does not fit the text.

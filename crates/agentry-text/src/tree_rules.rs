@@ -15,8 +15,14 @@ pub static DUPLICATE_KEY: Rule = Rule {
     severity: Error,
     why: "Readers differ in which of two equal keys they take, so the file means different things \
           to different tools. Reading goes on with the last one.",
-    bad: Example::File("helper.agent", "name: helper\nlicense: MIT\nlicense: Apache-2.0\n"),
-    good: Example::File("helper.agent", "name: helper\nlicense: Apache-2.0\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nlicense: MIT\nlicense: Apache-2.0\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nlicense: Apache-2.0\n",
+    ),
 };
 
 /// A value inside too many others.
@@ -27,7 +33,10 @@ pub static TOO_DEEP: Rule = Rule {
     why: "Lists and maps may be nested 64 deep. No agent needs more, and a file that goes deeper \
           is usually made to bring a reader down.",
     bad: Example::Made("a list in a list, and so on, 65 deep", nested_lists),
-    good: Example::File("helper.agent", "name: helper\nextensions: {x-grid: [[1, 2], [3, 4]]}\n"),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {x-grid: [[1, 2], [3, 4]]}\n",
+    ),
 };
 
 /// More values than a document may have.
@@ -38,7 +47,10 @@ pub static TOO_MANY_VALUES: Rule = Rule {
     why: "A document may hold 20,000 values, each use of an alias counted in full. A small file \
           that grows beyond this is made to use up memory.",
     bad: Example::Made("a list of 20,001 numbers", long_list),
-    good: Example::File("helper.agent", "name: helper\nextensions: {x-primes: [2, 3, 5, 7]}\n"),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nextensions: {x-primes: [2, 3, 5, 7]}\n",
+    ),
 };
 
 fn nested_lists() -> Vec<(String, Vec<u8>)> {
@@ -51,6 +63,7 @@ fn long_list() -> Vec<(String, Vec<u8>)> {
 }
 
 fn made(list: &str) -> Vec<(String, Vec<u8>)> {
-    let text = format!("name: helper\nextensions: {{x-list: {list}}}\n");
+    let text =
+        format!("name: helper\ndescription: Answers questions\nextensions: {{x-list: {list}}}\n");
     vec![("helper.agent".to_owned(), text.into_bytes())]
 }

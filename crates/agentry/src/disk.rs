@@ -145,17 +145,17 @@ fn kind_of(path: &Path) -> EntryKind {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
-        Ok(_) => EntryKind::Other,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
-        // A loop of links, or a file behind a closed directory: let the reader say so.
-        Err(_) => EntryKind::Other,
+        // A device; a loop of links, or a file behind a closed directory: let the reader say so.
+        Ok(_) | Err(_) => EntryKind::Other,
     }
 }
 
 fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) {
     let (path, why) = match error {
         ignore::Error::WithPath { path, err } => {
-            (path.to_string_lossy().into_owned(), err.to_string())
+            let why = err.io_error().map_or_else(|| err.to_string(), said);
+            (path.to_string_lossy().into_owned(), why)
         }
         ignore::Error::WithDepth { err, .. } => return failed(root, err, visit),
         ignore::Error::Loop { child, .. } => {

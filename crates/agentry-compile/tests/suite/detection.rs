@@ -38,7 +38,7 @@ fn formats_are_told_by_content_then_by_name() {
         (&[("README.md", "# hello")], &[]),
     ];
     for (files, expected) in cases {
-        let found = agents(&world(files));
+        let found = agents(&world(files), None);
         let found: Vec<_> =
             found.iter().map(|found| format!("{} {}", found.path, found.format)).collect();
         assert_eq!(found, *expected, "{files:?}");

@@ -2,17 +2,36 @@
 
 use std::collections::BTreeSet;
 
+use agentry_compile::model::Format;
 use agentry_compile::text::Rule;
 use agentry_compile::{MemoryWorld, registry};
 
-use crate::world::findings;
+use crate::world::{Finding, findings_as};
+
+/// What is found in an example, read as the format that its rule belongs to where a search alone
+/// would not take it for an agent.
+fn named(rule: &Rule, world: &MemoryWorld) -> Vec<Finding> {
+    findings_as(world, format_of(rule))
+}
+
+/// The format that a code belongs to; `None` for codes that all share.
+fn format_of(rule: &Rule) -> Option<Format> {
+    match rule.code.as_bytes().get(2) {
+        Some(b'1') => Some(Format::AgentMd),
+        Some(b'2') => Some(Format::AgentToml),
+        Some(b'3') => Some(Format::Manifest),
+        Some(b'4') => Some(Format::AgentFs),
+        Some(b'5') => Some(Format::AgentDir),
+        _ => None,
+    }
+}
 
 #[test]
 fn the_bad_example_breaks_its_rule() {
     let wrong: Vec<String> = registry()
         .iter()
         .filter_map(|rule| {
-            let found = findings(&MemoryWorld::new(rule.bad.files()));
+            let found = named(rule, &MemoryWorld::new(rule.bad.files()));
             let hit = found.iter().any(|finding| finding.code == rule.code);
             let lines: Vec<_> = found.into_iter().map(|finding| finding.line).collect();
             (!hit).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
@@ -26,8 +45,8 @@ fn the_bad_example_breaks_no_other_rule() {
     let wrong: Vec<String> = registry()
         .iter()
         .filter_map(|rule| {
-            let found = findings(&MemoryWorld::new(rule.bad.files()));
-            let other = |finding: &crate::world::Finding| finding.code != rule.code;
+            let found = named(rule, &MemoryWorld::new(rule.bad.files()));
+            let other = |finding: &Finding| finding.code != rule.code;
             let lines: Vec<_> =
                 found.into_iter().filter(other).map(|finding| finding.line).collect();
             (!lines.is_empty()).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
@@ -46,8 +65,8 @@ fn the_good_example_is_clean() {
         .iter()
         .filter_map(|rule| {
             let world = MemoryWorld::new(rule.good.files());
-            let found = findings(&world);
-            let none = crate::world::agents(&world).is_empty();
+            let found = named(rule, &world);
+            let none = crate::world::agents(&world, format_of(rule)).is_empty();
             let lines: Vec<_> = found.into_iter().map(|finding| finding.line).collect();
             (none || !lines.is_empty()).then(|| format!("{} {}: {lines:#?}", rule.code, rule.name))
         })
@@ -79,11 +98,12 @@ fn codes_and_names_are_unique_and_well_formed() {
 #[test]
 fn messages_are_lower_case_without_a_full_stop() {
     for rule in registry() {
-        for finding in findings(&MemoryWorld::new(rule.bad.files())) {
+        for finding in named(rule, &MemoryWorld::new(rule.bad.files())) {
             let message = &finding.message;
             let first = message.chars().next().unwrap_or(' ');
-            let acronym = message.chars().take(2).all(char::is_uppercase);
-            assert!(!first.is_uppercase() || acronym, "{}: {message}", finding.code);
+            // `U+202E`, `YAML` and the like.
+            let name = message.chars().nth(1).is_some_and(|second| !second.is_lowercase());
+            assert!(!first.is_uppercase() || name, "{}: {message}", finding.code);
             assert!(!message.ends_with('.'), "{}: {message}", finding.code);
         }
     }

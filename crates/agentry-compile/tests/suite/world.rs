@@ -1,6 +1,9 @@
 //! The one place that knows the API: text in, text out.
 
-use agentry_compile::{Config, Found, MemoryWorld, check, discover, duplicate_names};
+use agentry_compile::model::Format;
+use agentry_compile::{
+    Config, Discovery, Found, MemoryWorld, World as _, check, discover, duplicate_names,
+};
 
 /// A world of files given as paths and texts.
 pub(crate) fn world(files: &[(&str, &str)]) -> MemoryWorld {
@@ -25,8 +28,24 @@ pub(crate) struct Finding {
 
 /// Everything that `check` reports on a world.
 pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
-    let config = Config::read(world, "");
+    findings_as(world, None)
+}
+
+/// Searches a world; what a search does not take for an agent is named and read as `format`.
+fn search(world: &MemoryWorld, config: &Config, format: Option<Format>) -> Discovery {
     let found = discover(world, &[String::new()], None, &|path| config.excludes_path(path));
+    if format.is_none() || !found.agents.is_empty() {
+        return found;
+    }
+    let entries = world.list("", "").unwrap_or_default();
+    let names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
+    discover(world, &names, format, &|_| false)
+}
+
+/// Everything that `check` reports on a world whose agents are of `format`.
+pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Finding> {
+    let config = Config::read(world, "");
+    let found = search(world, &config, format);
     let mut out = Vec::new();
     let mut add = |diagnostics: &[agentry_compile::text::Diagnostic],
                    sources: &agentry_compile::text::Sources| {
@@ -59,6 +78,6 @@ pub(crate) fn findings(world: &MemoryWorld) -> Vec<Finding> {
 }
 
 /// The agents of a world.
-pub(crate) fn agents(world: &MemoryWorld) -> Vec<Found> {
-    discover(world, &[String::new()], None, &|_| false).agents
+pub(crate) fn agents(world: &MemoryWorld, format: Option<Format>) -> Vec<Found> {
+    search(world, &Config::default(), format).agents
 }

@@ -72,7 +72,7 @@ pub static NO_INSTRUCTIONS: Rule = Rule {
     severity: Error,
     why: "`instructions.md` is the one file that an agent directory must have: it says who the \
           agent is.",
-    bad: Example::Files(&[("helper/instructions.md/role.md", "You answer questions.\n")]),
+    bad: Example::File("helper/agent.acl", "max_tool_rounds = 30\n"),
     good: Example::File("helper/instructions.md", "You answer questions.\n"),
 };
 

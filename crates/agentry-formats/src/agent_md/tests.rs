@@ -69,6 +69,19 @@ fn fixtures() {
 }
 
 #[test]
+fn the_shipped_example_is_clean() {
+    let text =
+        include_str!("../../../../examples/agent-md/agents/governance_policy-auditor.agent.md");
+    let name = "governance_policy-auditor.agent.md";
+    assert_eq!(findings(name, text), Vec::<String>::new());
+    let (agent, _, _) = read(name, text);
+    let names: Vec<_> = agent.tools.functions.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["test_openai_api_key", "summarise_findings"]);
+    let (again, _, _) = read(name, &written(&agent, name));
+    assert!(losses(&data(&agent), &data(&again)).is_empty());
+}
+
+#[test]
 fn rule_examples() {
     for rule in INFO.rules {
         for (example, expected) in [(&rule.bad, vec![rule.code]), (&rule.good, vec![])] {

@@ -8,27 +8,15 @@ use agentry_policy::{Filesystem, Network, Trust};
 use agentry_text::table::rules::OUT_OF_RANGE;
 use agentry_text::{Findings, Fix, Node, Rule, Severity, Span, Spanned};
 
-use super::hash::is_manifest_name;
-use super::load::Loaded;
 use super::reference;
 use super::rules::{
     EXPLICIT_WITHOUT_PROVIDERS, FUNCTION_TWICE, HOSTS_WITHOUT_EFFECT, KEY_IN_MANIFEST,
-    MANIFEST_FILE_NAME, MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, PROVIDER_WITHOUT_SOURCE,
-    SCOPE_WITHOUT_EFFECT, SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT,
-    SERVER_TWICE, SKILL_TWICE, TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME,
-    UNUSABLE_REFERENCE, VERSION_NOT_SEMVER,
+    MERGE_WITHOUT_BASE, MODEL_WITHOUT_PROVIDER, PROVIDER_WITHOUT_SOURCE, SCOPE_WITHOUT_EFFECT,
+    SCOPED_WITHOUT_HOSTS, SCOPED_WITHOUT_SCOPE, SERVER_TRANSPORT, SERVER_TWICE, SKILL_TWICE,
+    TAG_TWICE, TEXT_WITHOUT_EFFECT, UNKNOWN_CALLEE, UNUSABLE_NAME, UNUSABLE_REFERENCE,
+    VERSION_NOT_SEMVER,
 };
-use crate::{Package, mcp};
-
-/// Reports a main file that is no manifest to other tools.
-pub(super) fn file_name(package: &Package<'_>, loaded: &Loaded, findings: &mut Findings) {
-    if !is_manifest_name(&package.main) {
-        let message = format!("`{}` is not the name of a manifest", package.main);
-        findings
-            .add(&MANIFEST_FILE_NAME, Span::start_of(loaded.source.id), message)
-            .hint("name it `NAME.agent`, or `agent.yaml` in a directory of its own");
-    }
-}
+use crate::mcp;
 
 /// Reports a `base` that is there but empty, which the reference takes for none.
 pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
@@ -213,7 +201,11 @@ fn tools(agent: &Agent, findings: &mut Findings) {
         for (key, text) in server.env.iter().chain(&server.headers) {
             if mcp::looks_secret(key, text) && !text.starts_with("env.") {
                 findings
-                    .add(&mcp::LITERAL_SECRET, text.span, format!("the value of `{key}` looks like a secret"))
+                    .add(
+                        &mcp::LITERAL_SECRET,
+                        text.span,
+                        format!("the value of `{key}` looks like a secret"),
+                    )
                     .hint("name a variable instead: `env.NAME`");
             }
         }

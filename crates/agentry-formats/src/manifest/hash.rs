@@ -72,7 +72,8 @@ fn with_texts(loaded: &Loaded) -> Node {
     node
 }
 
-/// The text of a file with one kind of line break, as the reference reads it.
+/// The text of a file as the reference reads it: with one kind of line break, and with its mark.
 fn lines(source: &Source) -> String {
-    source.text.replace("\r\n", "\n").replace('\r', "\n")
+    let mark = if source.had_mark { "\u{feff}" } else { "" };
+    format!("{mark}{}", source.text.replace("\r\n", "\n").replace('\r', "\n"))
 }

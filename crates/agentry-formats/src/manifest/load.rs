@@ -4,7 +4,6 @@ use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::yaml::{self, Version, YAML_TAG};
 use agentry_text::{Diagnostic, Findings, Node, Severity, Source, Span, hygiene};
 
-use super::rules::NO_MANIFEST;
 use crate::Package;
 
 /// A manifest that was read but not understood yet.
@@ -32,12 +31,6 @@ pub(super) fn load(package: &mut Package<'_>, findings: &mut Findings) -> Option
     let mut problems = Findings::default();
     let is_directory = MAIN_FILES.contains(&package.main.as_str());
     let source = package.read_main(&mut problems);
-    if source.is_none() && !problems.has_errors() {
-        let span = Span::start_of(agentry_text::FileId::BUILT_IN);
-        problems
-            .add(&NO_MANIFEST, span, format!("there is no `{}`", package.main))
-            .hint("a manifest is a file `NAME.agent`, or a directory with `agent.yaml`");
-    }
     let loaded = source.map(|source| {
         let range = 0..source.text.len();
         let node = yaml::parse(&source, range, Version::V1_1, &mut problems);

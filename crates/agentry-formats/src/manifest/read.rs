@@ -27,7 +27,6 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
         agent.skill_packs = packs::skill_packs(package, findings);
         agent.memories = packs::memories(package, findings);
     }
-    check::file_name(package, &loaded, findings);
     check::run(&agent, findings);
     ambiguous::check(&loaded, findings);
     agent

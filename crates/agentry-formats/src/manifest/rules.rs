@@ -7,8 +7,6 @@ use agentry_text::{Example, Rule};
 pub const RULES: &[&Rule] = &[
     &VERSION_NOT_SEMVER,
     &UNUSABLE_NAME,
-    &MANIFEST_FILE_NAME,
-    &NO_MANIFEST,
     &KEY_NOT_TEXT,
     &YAML_VERSIONS,
     &TEXT_TWICE,
@@ -63,31 +61,6 @@ pub static UNUSABLE_NAME: Rule = Rule {
           shows.",
     bad: Example::File("helper.agent", "name: ../../helper\ndescription: Answers questions\n"),
     good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
-};
-
-/// A file whose name is not that of a manifest.
-pub static MANIFEST_FILE_NAME: Rule = Rule {
-    code: "AG3003",
-    name: "manifest-file-name",
-    severity: Error,
-    why: "Tools know a manifest by its name: `NAME.agent`, or `agent.yaml` in a directory. \
-          Under another name it is not found.",
-    bad: Example::File("helper.yaml", "name: helper\ndescription: Answers questions\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
-};
-
-/// A directory without a manifest.
-pub static NO_MANIFEST: Rule = Rule {
-    code: "AG3004",
-    name: "no-manifest",
-    severity: Error,
-    why: "`SOUL.md` and `RULES.md` say who an agent is; without `agent.yaml` beside them \
-          it has no name and no trust.",
-    bad: Example::File("helper/SOUL.md", "You answer questions.\n"),
-    good: Example::Files(&[
-        ("helper/agent.yaml", "name: helper\ndescription: Answers questions\n"),
-        ("helper/SOUL.md", "You answer questions.\n"),
-    ]),
 };
 
 /// A name that YAML does not read as text.

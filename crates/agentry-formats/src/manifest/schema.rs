@@ -261,16 +261,22 @@ fn list(item: &'static Shape, items: &[Node], path: &str) -> Result<Data, Refusa
     items.iter().enumerate().map(each).collect::<Result<_, _>>().map(Data::List)
 }
 
-/// A map whose keys must be texts.
+/// A map whose keys must be texts. Of a key that is there twice the reference never sees the first.
 fn named(value: &'static Shape, map: &Map, path: &str) -> Result<Data, Refusal> {
-    let mut out = Keyed::default();
-    for Entry { key, value: node } in &map.entries {
+    let mut last: HashMap<&str, usize> = HashMap::with_capacity(map.entries.len());
+    for (at, Entry { key, .. }) in map.entries.iter().enumerate() {
         if key.other.is_some() {
             return Err(key_refusal(key, path));
         }
-        out.set(key.text.clone(), shaped(value, node, &join(path, &key.text))?);
+        last.insert(&key.text, at);
     }
-    Ok(Data::Map(out.entries))
+    let mut out = Vec::with_capacity(last.len());
+    for (at, Entry { key, value: node }) in map.entries.iter().enumerate() {
+        if last.get(key.text.as_str()) == Some(&at) {
+            out.push((key.text.clone(), shaped(value, node, &join(path, &key.text))?));
+        }
+    }
+    Ok(Data::Map(out))
 }
 
 fn key_refusal(key: &Key, path: &str) -> Refusal {
@@ -281,12 +287,11 @@ fn key_refusal(key: &Key, path: &str) -> Refusal {
 /// Any value as JSON has it: no infinities, dates as text, keys as text.
 fn any(node: &Node, path: &str) -> Result<Data, Refusal> {
     Ok(match &node.value {
-        Value::Null => Data::Null,
         Value::Bool(value) => Data::Bool(*value),
         Value::Int(value) => Data::Int(*value),
         Value::Big(value) => Data::Big(value.clone()),
         Value::Float(value) if value.is_finite() => Data::Float(*value),
-        Value::Float(_) => Data::Null,
+        Value::Null | Value::Float(_) => Data::Null,
         Value::Str(text) | Value::Date(text) => Data::str(text),
         Value::List(items) => return list(&Any, items, path),
         Value::Map(map) => return any_map(map, path),
@@ -316,14 +321,13 @@ fn any_map(map: &Map, path: &str) -> Result<Data, Refusal> {
 /// A key as JSON spells it.
 fn key_text(key: &Key) -> String {
     match key.other.as_deref() {
-        None => key.text.clone(),
+        None | Some(Value::Call(..) | Value::List(_) | Value::Map(_)) => key.text.clone(),
         Some(Value::Bool(value)) => value.to_string(),
         Some(Value::Int(value)) => value.to_string(),
         Some(Value::Big(value)) => value.to_string(),
         Some(Value::Float(value)) if value.is_finite() => canonical::float(*value),
         Some(Value::Null | Value::Float(_)) => "None".to_owned(),
         Some(Value::Date(text) | Value::Str(text)) => text.clone(),
-        Some(Value::Call(..) | Value::List(_) | Value::Map(_)) => key.text.clone(),
     }
 }
 

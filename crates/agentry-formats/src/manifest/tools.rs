@@ -31,7 +31,7 @@ fn plain_skill(name: &str) -> SkillRef {
 fn map_skill(map: &Map, span: Span, findings: &mut Findings) -> Option<SkillRef> {
     let named = map.get("name").is_some();
     let name =
-        if named { map.get("name")?.as_str() } else { first_name(map, &fields::SKILL.fields) };
+        if named { map.get("name")?.as_str() } else { first_name(map, fields::SKILL.fields) };
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         findings.add(&SKILL_WITHOUT_NAME, span, "the skill has no name").hint("add `name: …`");
         return None;

@@ -25,8 +25,14 @@ pub static UNKNOWN_FIELD: Rule = Rule {
     severity: Warning,
     why: "A key that the format does not have is ignored by every reader, so a misspelt field \
           silently does nothing. Keys that start with `x-` are extensions and never reported.",
-    bad: Example::File("helper.agent", "name: helper\ndescripton: Answers questions\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nlisence: MIT\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nlicense: MIT\n",
+    ),
 };
 
 /// A field that must be there and is not.
@@ -46,8 +52,14 @@ pub static WRONG_TYPE: Rule = Rule {
     severity: Error,
     why: "A value of another type is not converted: guessing what was meant could change what the \
           agent does.",
-    bad: Example::File("helper.agent", "name: helper\ntags: research\n"),
-    good: Example::File("helper.agent", "name: helper\ntags: [research]\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: research\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: [research]\n",
+    ),
 };
 
 /// A word that the field does not know.
@@ -57,8 +69,14 @@ pub static UNKNOWN_VALUE: Rule = Rule {
     severity: Error,
     why: "The field takes one of a few words. Another word is refused rather than replaced by a \
           default, because not understood means not allowed.",
-    bad: Example::File("helper.agent", "name: helper\ntrust: {filesystem: readwrite}\n"),
-    good: Example::File("helper.agent", "name: helper\ntrust: {filesystem: read-only}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: readwrite}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntrust: {filesystem: read-only}\n",
+    ),
 };
 
 /// A word outside the usual ones, where the format allows any.
@@ -68,8 +86,14 @@ pub static UNEXPECTED_VALUE: Rule = Rule {
     severity: Warning,
     why: "The format takes any text here, but only some words have a meaning; another one is \
           probably misspelt.",
-    bad: Example::File("helper.agent", "name: helper\nmodel: {context: 129k}\n"),
-    good: Example::File("helper.agent", "name: helper\nmodel: {context: 128k}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {context: 129k}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nmodel: {context: 128k}\n",
+    ),
 };
 
 /// A number outside the bounds of its field.
@@ -79,8 +103,14 @@ pub static OUT_OF_RANGE: Rule = Rule {
     severity: Error,
     why: "A limit that is negative, zero where something must happen, or not a number at all \
           limits nothing.",
-    bad: Example::File("helper.agent", "name: helper\nbehavior: {max_steps: -1}\n"),
-    good: Example::File("helper.agent", "name: helper\nbehavior: {max_steps: 10}\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: -1}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nbehavior: {max_steps: 10}\n",
+    ),
 };
 
 /// A field that the format leaves out on purpose.
@@ -144,8 +174,8 @@ pub static NOT_A_MAP: Rule = Rule {
     severity: Error,
     why: "A definition is a set of fields; a list or a bare word at the top says nothing about an \
           agent.",
-    bad: Example::File("helper.agent", "- name: helper\n"),
-    good: Example::File("helper.agent", "name: helper\n"),
+    bad: Example::File("helper.agent", "- name: helper\n- description: Answers questions\n"),
+    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
 /// Two spellings of one field.
@@ -157,10 +187,10 @@ pub static SAME_FIELD_TWICE: Rule = Rule {
           each other; readers differ in which one they take.",
     bad: Example::File(
         "agents/help_helper.agent.md",
-        "---\nstatus: active\nStatus: disabled\n---\n# Helper\n\nAnswers questions.\n",
+        "---\nicon: 🤖\nIcon: 🧭\n---\n# Helper\n\nAnswers questions.\n",
     ),
     good: Example::File(
         "agents/help_helper.agent.md",
-        "---\nstatus: active\n---\n# Helper\n\nAnswers questions.\n",
+        "---\nicon: 🤖\n---\n# Helper\n\nAnswers questions.\n",
     ),
 };

@@ -3,6 +3,9 @@
 
 /// The bytes that `text` stands for.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() {
+        return None;
+    }
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut position, mut pads, mut left) = (0_u8, 0_u8, 0_u8);
     for byte in text.bytes() {
@@ -13,7 +16,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
             }
             continue;
         }
-        let Some(value) = value_of(byte)? else { continue };
+        let Some(value) = value_of(byte) else { continue };
         pads = 0;
         match position {
             0 => {}
@@ -27,15 +30,14 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     (position == 0).then_some(out)
 }
 
-/// The six bits of a character; nothing for one that is skipped, and no answer beyond ASCII.
-fn value_of(byte: u8) -> Option<Option<u8>> {
+/// The six bits of a character; nothing for one that is skipped.
+fn value_of(byte: u8) -> Option<u8> {
     match byte {
-        b'A'..=b'Z' => Some(Some(byte - b'A')),
-        b'a'..=b'z' => Some(Some(byte - b'a' + 26)),
-        b'0'..=b'9' => Some(Some(byte - b'0' + 52)),
-        b'+' => Some(Some(62)),
-        b'/' => Some(Some(63)),
-        0..=0x7F => Some(None),
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
         _ => None,
     }
 }

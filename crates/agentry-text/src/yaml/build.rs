@@ -103,6 +103,7 @@ enum Kind {
     Map(MapFrame),
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "four things that may or may not be the case")]
 pub(super) struct Builder<'t> {
     pub(super) places: Places<'t>,
     pub(super) version: Version,

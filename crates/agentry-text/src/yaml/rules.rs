@@ -24,8 +24,11 @@ pub static YAML_DOCUMENTS: Rule = Rule {
     severity: Error,
     why: "A file defines one agent. Of several documents, divided by `---`, most readers take the \
           first without a word, and others refuse the file.",
-    bad: Example::File("helper.agent", "name: helper\n---\nname: other\n"),
-    good: Example::File("helper.agent", "name: helper\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\n---\nname: other\n",
+    ),
+    good: Example::File("helper.agent", "name: helper\ndescription: Answers questions\n"),
 };
 
 /// A tag that asks for a type which plain data does not have.
@@ -36,6 +39,12 @@ pub static YAML_TAG: Rule = Rule {
     why: "Tags such as `!!python/object` make some readers run code while they read. Only the \
           tags of plain data are known; a value with another tag, or with a tag that does not \
           fit it, is never used.",
-    bad: Example::File("helper.agent", "name: helper\ndescription: !!python/name:os.system x\n"),
-    good: Example::File("helper.agent", "name: helper\ndescription: !!str 42\n"),
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauthor: !!python/name:os.system x\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\nauthor: !!str 42\n",
+    ),
 };

@@ -114,7 +114,10 @@ mod tests {
             (r#"a: "\uD83D\uDE80\ud83d\ude80""#, Ok(r#"{"a":"🚀🚀"}"#)),
             (r#""\ud83d\ude80": 1"#, Ok(r#"{"🚀":1}"#)),
             (r"a: '\ud83d\ude80'", Ok(r#"{"a":"\\ud83d\\ude80"}"#)),
-            ("a: |\n  \\uD83D\\ude80\nb: \"\\ud83d\\ude80\"", Ok("{\"a\":\"\\\\uD83D\\\\ude80\\n\",\"b\":\"🚀\"}")),
+            (
+                "a: |\n  \\uD83D\\ude80\nb: \"\\ud83d\\ude80\"",
+                Ok("{\"a\":\"\\\\uD83D\\\\ude80\\n\",\"b\":\"🚀\"}"),
+            ),
             (r#"a: "\\ud83d""#, Ok(r#"{"a":"\\ud83d"}"#)),
             (r#"a: "\ud83d""#, Err("`\\u` is no escape sequence")),
             (r#"a: "\ude80\ud83d""#, Err("`\\u` is no escape sequence")),

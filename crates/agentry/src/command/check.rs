@@ -107,7 +107,10 @@ impl<'a> Run<'a> {
             match save::replace(path, bytes) {
                 Ok(()) => {}
                 Err(error) => {
-                    complain(&Failure::new(format!("`{path}` cannot be written: {}", said(&error))))
+                    complain(&Failure::new(format!(
+                        "`{path}` cannot be written: {}",
+                        said(&error)
+                    )));
                 }
             }
         }

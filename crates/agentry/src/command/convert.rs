@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     Ok(if refused { Exit::Findings } else { Exit::Done })
 }
 
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "the format says `.agent`")]
 fn target(args: &Convert, dir: String) -> Target {
     let output = Path::new(&args.output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());

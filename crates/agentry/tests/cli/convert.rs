@@ -37,31 +37,31 @@ fn every_format_to_every_other() {
         }
     }
     insta::assert_snapshot!(losses, @r#"
-    agent-md to agent-md: 
+    agent-md to agent-md: nothing
     agent-md to agent-toml: changed abilities, dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
     agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, dropped status
     agent-md to agentfs: narrowed abilities, dropped category, dropped status
     agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
     agent-toml to agent-md: dropped max_turns, dropped mode, narrowed permissions, dropped tags
-    agent-toml to agent-toml: 
+    agent-toml to agent-toml: nothing
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
     manifest to agent-md: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, narrowed trust
     manifest to agent-toml: dropped budget, dropped model, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
-    manifest to manifest: 
+    manifest to manifest: nothing
     manifest to agentfs: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped skills, dropped tags, narrowed trust
     manifest to agent-dir: dropped budget, dropped description, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, changed trust, dropped version
     agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level
-    agentfs to agentfs: 
+    agentfs to agentfs: nothing
     agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
     agent-dir to agent-md: dropped max_turns, dropped schedules
     agent-dir to agent-toml: changed description, dropped schedules
     agent-dir to manifest: dropped schedules
     agent-dir to agentfs: dropped max_turns
-    agent-dir to agent-dir:
+    agent-dir to agent-dir: nothing
     "#);
 }
 

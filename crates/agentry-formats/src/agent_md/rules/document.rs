@@ -23,8 +23,14 @@ pub(crate) static NO_TITLE: Rule = Rule {
     name: "no-title",
     severity: Warning,
     why: "Without `title` and without a `# Heading` people see the name of the file.",
-    bad: Example::File(PATH, "## System\n\nYou answer questions.\n"),
-    good: Example::File(PATH, "# Helper\n\n## System\n\nYou answer questions.\n"),
+    bad: Example::File(
+        PATH,
+        "---\ndescription: Answers questions\n---\n## System\n\nYou answer questions.\n",
+    ),
+    good: Example::File(
+        PATH,
+        "# Helper\n\nAnswers questions.\n\n## System\n\nYou answer questions.\n",
+    ),
 };
 
 /// Metadata and a heading that say different things.

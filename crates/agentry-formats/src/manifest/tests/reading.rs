@@ -32,11 +32,20 @@ fn findings_have_their_place() {
         ("name: ..\n", &["1:7 AG3002"]),
         ("name: deep researcher\n", &[]),
         ("apiVersion: agent/v2\nname: a\n", &["1:13 AG0105"]),
-        ("name: a\nmodel: {context: potato, fallback: whatever}\n", &["2:18 AG0105", "2:36 AG0105"]),
-        ("name: a\nmodel: {preferred: [gpt, /x, y/, a/b]}\n", &["2:21 AG3018", "2:26 AG3018", "2:30 AG3018"]),
+        (
+            "name: a\nmodel: {context: potato, fallback: whatever}\n",
+            &["2:18 AG0105", "2:36 AG0105"],
+        ),
+        (
+            "name: a\nmodel: {preferred: [gpt, /x, y/, a/b]}\n",
+            &["2:21 AG3018", "2:26 AG3018", "2:30 AG3018"],
+        ),
         ("name: a\nbehavior: {temperature: -1, max_steps: 0}\n", &["2:25 AG0106", "2:40 AG0106"]),
         ("name: a\nbehavior: {temperature: .nan}\n", &["2:25 AG0106"]),
-        ("name: a\nobservability: {cost_limit: -1, step_limit: -5}\n", &["2:29 AG0106", "2:45 AG0106"]),
+        (
+            "name: a\nobservability: {cost_limit: -1, step_limit: -5}\n",
+            &["2:29 AG0106", "2:45 AG0106"],
+        ),
         ("name: a\nobservability: {cost_limit: .inf}\n", &["2:29 AG0106"]),
         ("name: a\nobservability: {cost_limit: .nan}\n", &["2:29 AG0106"]),
         ("name: a\nbehavior: {max_steps: 20.5}\n", &["2:23 AG0103"]),
@@ -51,13 +60,18 @@ fn findings_have_their_place() {
         ("name: a\nmemory: {shared: on}\n", &["2:18 AG3006"]),
         ("name: a\nmemory: {shared: 'on'}\n", &[]),
         ("name: on\n", &["1:7 AG0103"]),
-        ("name: a\nextensions: {x: {a: 017, b: 12:30, c: 1e3, d: 2024-01-01, on: 1}}\n",
-            &["2:21 AG3006", "2:29 AG3006", "2:39 AG3006", "2:59 AG3006"]),
+        (
+            "name: a\nextensions: {x: {a: 017, b: 12:30, c: 1e3, d: 2024-01-01, on: 1}}\n",
+            &["2:21 AG3006", "2:29 AG3006", "2:39 AG3006", "2:59 AG3006"],
+        ),
         ("name: a\ntrust: {gpu: full}\n", &["2:9 AG0101"]),
         ("name: a\ninherits: x\nx-mine: 1\n", &["2:1 AG0101"]),
         ("name: a\ntools: {mcp: [{1: x}]}\n", &["2:16 AG3005", "2:19 AG0110"]),
         ("name: a\nauth: {providers: {x: {from: sk-123}}}\n", &["2:30 AG3015"]),
-        ("name: a\nauth: {providers: {x: {from: $KEY}, y: {from: env.KEY}, z: {from_: env.KEY}}}\n", &["2:30 AG3015"]),
+        (
+            "name: a\nauth: {providers: {x: {from: $KEY}, y: {from: env.KEY}, z: {from_: env.KEY}}}\n",
+            &["2:30 AG3015"],
+        ),
         ("name: a\nauth: {providers: {x: env.FOO}}\n", &["2:23 AG0103"]),
         ("name: a\nbase: ./b.agent\ntrust: {scope: [./x]}\n", &[]),
         ("name: a\nbase: ./b.agent\npipeline: [{call: x.y}]\n", &[]),
@@ -94,7 +108,8 @@ fn a_key_is_never_shown() {
 #[test]
 fn files_of_a_directory_win() {
     let yaml = "name: a\nsoul: inline\nrules: inline\n";
-    let outcome = read(&[("agent.yaml", yaml), ("SOUL.md", "\r\nI am.\r\nSo.\r\n"), ("RULES.md", "\n")]);
+    let outcome =
+        read(&[("agent.yaml", yaml), ("SOUL.md", "\r\nI am.\r\nSo.\r\n"), ("RULES.md", "\n")]);
     let instructions = &outcome.agent.instructions;
     assert_eq!(instructions.system.as_ref().map(|text| text.as_str()), Some("I am.\nSo."));
     assert_eq!(instructions.rules, None);

@@ -18,7 +18,8 @@ fn fixtures_are_written_and_read_back() {
         let agent = read_path(&fixtures().join("read").join(name)).agent;
         let converted = convert(&agent, Format::Manifest, &target(shape));
         assert_eq!(converted.losses, [], "{name}");
-        let (before, after) = (tree::tree(&agent).to_data(), tree::tree(&converted.agent).to_data());
+        let (before, after) =
+            (tree::tree(&agent).to_data(), tree::tree(&converted.agent).to_data());
         assert_eq!(before, after, "{name}");
         let files = converted.files.iter().map(|(path, text)| format!("=== {path}\n{text}"));
         insta::with_settings!({ snapshot_path => "../fixtures/snapshots", prepend_module_to_snapshot => false }, {
@@ -53,8 +54,11 @@ fn small_manifests_come_back() {
             let (before, after) =
                 (tree::tree(&agent).to_data(), tree::tree(&converted.agent).to_data());
             assert_eq!(before, after, "{text}");
-            let errors: Vec<_> =
-                converted.findings.iter().filter(|found| found.severity == Severity::Error).collect();
+            let errors: Vec<_> = converted
+                .findings
+                .iter()
+                .filter(|found| found.severity == Severity::Error)
+                .collect();
             assert!(errors.is_empty(), "{text}: {errors:?}");
         }
     }

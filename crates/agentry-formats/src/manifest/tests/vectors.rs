@@ -39,16 +39,23 @@ fn what_the_reference_refuses_has_an_error_and_no_hash() {
             assert_eq!(hash.as_deref().ok(), json["hash"].as_str(), "{name}");
             continue;
         }
+        let refusal = outcome.hash.as_ref().expect_err(&name).clone();
+        // What has not the name of a manifest is turned away before it is read.
+        if ["22-dir-no-yaml", "24-other.yaml"].contains(&name.as_str()) {
+            continue;
+        }
         let errors: Vec<_> =
             outcome.report().into_iter().filter(|line| line.contains(" error ")).collect();
         assert!(!errors.is_empty(), "{name} has no error");
-        let refusal = outcome.hash.expect_err(&name);
         let Some(first) = json["errors"].get(0).map(|error| &error["field"]) else { continue };
-        let parts: Vec<_> = first.as_array().expect("a path").iter().filter_map(Json::as_str).collect();
+        let parts: Vec<_> =
+            first.as_array().expect("a path").iter().filter_map(Json::as_str).collect();
         let field = parts.join(".");
         assert!(refusal.field.starts_with(&field), "{name}: {refusal:?}, not {field}");
         let last = parts.iter().rfind(|part| part.parse::<usize>().is_err()).expect("a name");
-        let named = |line: &String| line.contains(&format!("`{last}")) || line.contains(&format!("{last}`"));
+        let named = |line: &String| {
+            line.contains(&format!("`{last}")) || line.contains(&format!("{last}`"))
+        };
         let by_key = errors.iter().any(|line| line.contains("AG3005"));
         assert!(by_key || errors.iter().any(named), "{name}: {errors:?} do not name {last}");
     }
@@ -70,7 +77,9 @@ fn values_become_what_the_reference_makes_of_them() {
                 (Some(expected), Ok(hash)) => {
                     let key = field.rsplit('.').next().unwrap_or(field);
                     let wanted = format!("\"{key}\": {expected}");
-                    let found = [',', '}'].iter().any(|end| hash.canonical.contains(&format!("{wanted}{end}")));
+                    let found = [',', '}']
+                        .iter()
+                        .any(|end| hash.canonical.contains(&format!("{wanted}{end}")));
                     assert!(found, "{field}: {value} is not {expected} in {}", hash.canonical);
                 }
             }
