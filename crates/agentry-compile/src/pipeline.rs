@@ -69,7 +69,7 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     let mut sources = std::mem::take(&mut files.sources);
     if sources.iter().next().is_none() && findings.is_empty() {
         let source = sources.add(&found.path, "");
-        let message = "the file disappeared while it was read";
+        let message = "there is nothing to read: it was removed, or is a link to nothing";
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
     placed(&mut sources, found, &mut findings);

@@ -136,7 +136,6 @@ fn refusal(error: &io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
-        io::ErrorKind::PermissionDenied => ReadError::Refused("permission denied".to_owned()),
         _ => ReadError::Refused(said(error)),
     }
 }

@@ -127,6 +127,9 @@ fn losses_are_listed() {
     [permissions.websearch]
     intent = "deny"
 
+    [permissions.mcp]
+    intent = "deny"
+
     [permissions.external_directory]
     intent = "deny"
     "#);
