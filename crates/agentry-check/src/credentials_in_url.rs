@@ -43,6 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let message = format!("the address of server `{}` holds {what}", server.name);
             findings
                 .add(&RULE, inside(url, range.start, range.len()), message)
+                .secret()
                 .hint("send it in a header that names a variable: `${env:NAME}`");
         }
     }

@@ -28,6 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                     inside(text, range.start, range.len()),
                     format!("this looks like {kind}"),
                 )
+                .secret()
                 .hint("revoke it, and name an environment variable instead");
         }
     }

@@ -40,15 +40,17 @@ impl Compiled {
 
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
-    let (compiled, findings) = read_raw(world, found);
+    let (mut compiled, findings) = read_raw(world, found);
+    findings.secrets().for_each(|span| compiled.sources.hide(span));
     Compiled { diagnostics: findings.into_sorted(), ..compiled }
 }
 
 /// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
 pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
-    let (compiled, mut findings) = read_raw(world, found);
+    let (mut compiled, mut findings) = read_raw(world, found);
     let subject = Subject { agent: &compiled.agent, format: found.format };
     agentry_check::run(&subject, &mut findings);
+    findings.secrets().for_each(|span| compiled.sources.hide(span));
     let diagnostics = suppress(&compiled.sources, findings.into_sorted());
     let diagnostics = config.weigh(diagnostics);
     Compiled { diagnostics, ..compiled }
@@ -69,7 +71,7 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     let mut sources = std::mem::take(&mut files.sources);
     if sources.iter().next().is_none() && findings.is_empty() {
         let source = sources.add(&found.path, "");
-        let message = "there is nothing to read: it was removed, or is a link to nothing";
+        let message = "there is nothing to read: a link that leads nowhere?";
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
     placed(&mut sources, found, &mut findings);

@@ -44,6 +44,8 @@ pub struct Diagnostic {
     pub related: Vec<Label>,
     /// How to mend it without a person.
     pub fix: Option<Fix>,
+    /// Whether the text at `span` is a secret that nothing may show.
+    pub secret: bool,
 }
 
 /// A further place with a word about it.
@@ -66,6 +68,7 @@ impl Diagnostic {
             hint: None,
             related: Vec::new(),
             fix: None,
+            secret: false,
         }
     }
 
@@ -86,6 +89,12 @@ impl Diagnostic {
     /// Adds a further place.
     pub fn related(&mut self, span: Span, message: impl Into<String>) -> &mut Self {
         self.related.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Says that the text at the place is a secret.
+    pub fn secret(&mut self) -> &mut Self {
+        self.secret = true;
         self
     }
 
@@ -128,6 +137,11 @@ impl Findings {
     /// The findings, in the order of being reported.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
+    }
+
+    /// The places of secrets.
+    pub fn secrets(&self) -> impl Iterator<Item = Span> {
+        self.list.iter().filter(|found| found.secret).map(|found| found.span)
     }
 
     /// Whether a finding is an error.

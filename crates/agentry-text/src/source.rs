@@ -1,5 +1,6 @@
 //! Where text came from: files, byte ranges, and values that remember them.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// One file of a compilation. Has no path of its own: [`Sources`] maps it to one.
@@ -141,6 +142,7 @@ pub struct Position {
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     files: Vec<Source>,
+    hidden: Vec<Span>,
 }
 
 impl Sources {
@@ -155,6 +157,23 @@ impl Sources {
     /// The file with that number.
     pub fn get(&self, id: FileId) -> Option<&Source> {
         self.files.get(id.0 as usize)
+    }
+
+    /// Keeps the text at `span` out of everything that is shown: it is a secret.
+    pub fn hide(&mut self, span: Span) {
+        self.hidden.push(span);
+    }
+
+    /// The text of a file with its secrets starred out, byte for byte.
+    pub fn shown<'s>(&self, source: &'s Source) -> Cow<'s, str> {
+        let mut text = Cow::Borrowed(&*source.text);
+        for span in self.hidden.iter().filter(|span| span.file == source.id) {
+            if source.text.get(span.range()).is_some() {
+                let stars = "*".repeat(span.range().len());
+                text.to_mut().replace_range(span.range(), &stars);
+            }
+        }
+        text
     }
 
     /// Every file, in the order of being added.

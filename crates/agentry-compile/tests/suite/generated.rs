@@ -4,21 +4,27 @@
 use std::path::PathBuf;
 
 use agentry_compile::formats::{FORMATS, FormatInfo, convert};
-use agentry_compile::model::{Format, LossKind, tree};
+use agentry_compile::model::{LossKind, tree};
 use agentry_compile::text::{Data, Example, Rule, table};
 use agentry_compile::{registry, schema};
 
 use crate::arbitrary::full_agent;
 use crate::round_trip::targets;
 
+/// Compares pages with the files in the repository; writes the stale ones, then fails.
 #[expect(clippy::disallowed_methods, reason = "tests write the pages they check")]
-fn current(page: &str, text: &str) {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
-    if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
-        std::fs::write(&path, text).expect("a writable folder");
-        panic!("{page} was stale; it has been rewritten");
+fn current(pages: impl IntoIterator<Item = (String, String)>) {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut stale = Vec::new();
+    for (page, text) in pages {
+        let path = root.join(&page);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
+            std::fs::write(&path, text).expect("a writable folder");
+            stale.push(page);
+        }
     }
+    assert!(stale.is_empty(), "stale, and rewritten: {}", stale.join(", "));
 }
 
 #[test]
@@ -39,7 +45,7 @@ fn generated_rules() {
             example(good)
         ));
     }
-    current("docs/reference/rules.md", &format!("{}\n", page.trim_end()));
+    current([("docs/reference/rules.md".to_owned(), format!("{}\n", page.trim_end()))]);
 }
 
 fn example(example: &Example) -> String {
@@ -87,7 +93,7 @@ fn generated_formats() {
         let cells: Vec<_> = columns.iter().map(|column| column[at]).collect();
         page.push_str(&format!("| `{field}` | {} |\n", cells.join(" | ")));
     }
-    current("docs/reference/formats.md", &page);
+    current([("docs/reference/formats.md".to_owned(), page)]);
 }
 
 fn support(info: &FormatInfo, fields: &[String]) -> Vec<&'static str> {
@@ -129,31 +135,27 @@ fn field_names(data: &Data) -> Vec<String> {
 
 #[test]
 fn generated_fields() {
-    for info in FORMATS {
+    current(FORMATS.iter().map(|info| {
         let mut page =
             format!("# {}: fields\n\nWritten from the tables that the reader uses.\n", info.format);
         for (name, fields) in info.documents {
             page.push_str(&format!("\n## {name}\n\n{}", table::reference(fields)));
         }
-        current(&format!("docs/reference/fields/{}.md", info.format), &page);
-    }
+        (format!("docs/reference/fields/{}.md", info.format), page)
+    }));
 }
 
 #[test]
 fn generated_schemas() {
-    for info in FORMATS {
-        for (at, (name, _)) in info.documents.iter().enumerate() {
-            let value = schema(info.format, name).expect("a document");
-            let file = if at == 0 {
-                info.format.to_string()
-            } else {
-                format!("{}-{}", info.format, file_name(name))
-            };
-            let text = serde_json::to_string_pretty(&value).expect("json");
-            current(&format!("schema/{file}.json"), &format!("{text}\n"));
-        }
-    }
-    assert_eq!(FORMATS.len(), Format::ALL.len());
+    let documents = FORMATS.iter().flat_map(|info| {
+        info.documents.iter().enumerate().map(move |(at, (name, _))| (info.format, at, name))
+    });
+    current(documents.map(|(format, at, name)| {
+        let value = schema(format, name).expect("a document");
+        let more = if at == 0 { String::new() } else { format!("-{}", file_name(name)) };
+        let text = serde_json::to_string_pretty(&value).expect("json");
+        (format!("schema/{format}{more}.json"), format!("{text}\n"))
+    }));
 }
 
 fn file_name(document: &str) -> String {

@@ -145,3 +145,56 @@ proptest! {
         everything(whole[..end].as_bytes());
     }
 }
+
+/// Whatever is said about a file, a secret that was found in it is never shown.
+#[test]
+fn secrets_are_never_shown() {
+    use agentry_compile::text::report::{github, human, json};
+    let key = format!("sk-ant-api03-{}", "Ab3dEf6hIj".repeat(9));
+    let cases = [
+        ("a.agent", format!("name: a\ndescription: b\nsoul: Use {key} to log in.\nunknown: x\n")),
+        (
+            "b.agent",
+            format!(
+                "name: a\ndescription: b\ntools: {{mcp: [{{name: x, url: 'https://u:{key}@example.org/'}}]}}\n"
+            ),
+        ),
+        ("c/agent.acl", format!("providers \"a\" {{ api_key = \"{key}\" unknown = 1 }}\n")),
+        (
+            "d/agent.json",
+            format!(
+                "{{\"name\": \"D\", \"mcp_servers\": {{\"x\": {{\"command\": \"y\", \"env\": {{\"API_KEY\": \"{key}\"}}}}}}}}"
+            ),
+        ),
+        (
+            "e.agent",
+            format!("name: a\ndescription: b\nauth: {{providers: {{x: {{from: {key}}}}}}}\n"),
+        ),
+    ];
+    for (path, text) in cases {
+        let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let world = MemoryWorld::new(vec![
+            (path.to_owned(), text.clone().into_bytes()),
+            (format!("{dir}/instructions.md"), b"You help.\n".to_vec()),
+            (format!("{dir}/persona.md"), b"You help.\n".to_vec()),
+        ]);
+        let found = crate::world::agents(&world, None).remove(0);
+        let compiled = check(&world, &found, &Config::default());
+        assert!(
+            compiled.diagnostics.iter().any(|found| found.secret),
+            "{path}: {:#?}",
+            compiled.diagnostics
+        );
+        for diagnostic in &compiled.diagnostics {
+            let sources = &compiled.sources;
+            let shown = [
+                human::render(diagnostic, sources, Default::default()),
+                json::diagnostic(diagnostic, sources).to_string(),
+                github::line(diagnostic, sources),
+            ];
+            for text in shown {
+                assert!(!text.contains("Ab3dEf6hIj"), "{path}: {text}");
+            }
+        }
+    }
+}

@@ -200,6 +200,7 @@ fn connection(block: &mut Entry, findings: &mut Findings) {
         if literal {
             findings
                 .add(&LITERAL_API_KEY, entry.value.span, "an API key is written out")
+                .secret()
                 .hint("remove it, and revoke the key if the file was shared");
         }
         !literal

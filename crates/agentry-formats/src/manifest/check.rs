@@ -174,7 +174,7 @@ fn auth(agent: &Agent, findings: &mut Findings) {
 /// Reports a source that is no `env.NAME`, without showing it: it may be the key itself.
 fn key_source(provider: &str, source: &Spanned<String>, findings: &mut Findings) {
     let message = format!("the source of `{provider}` is not an environment variable");
-    let found = findings.add(&KEY_IN_MANIFEST, source.span, message);
+    let found = findings.add(&KEY_IN_MANIFEST, source.span, message).secret();
     found.hint("write `env.NAME`; if a key stands here, it is no secret any more: replace it");
     let inner = source.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let inner = inner.or_else(|| source.strip_prefix('$')).or_else(|| source.strip_prefix("env:"));

@@ -72,6 +72,7 @@ pub(super) fn check(key: &str, value: &Spanned<String>, findings: &mut Findings)
     if looks_secret(key, value) {
         findings
             .add(&LITERAL_SECRET, value.span, format!("`{key}` looks like a secret written out"))
+            .secret()
             .hint("keep it in an environment variable and write `${env:NAME}`");
     }
     variables(value, findings);

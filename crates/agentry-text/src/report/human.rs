@@ -160,7 +160,8 @@ impl Writer<'_> {
         ranges.extend(block.labels.iter().map(|label| range(source, label.span)));
         let first = ranges.iter().map(|range| range.start).min().unwrap_or(0);
         let first_line = source.position(first).line;
-        let Excerpt { text, marks } = excerpt::excerpt(&source.text, &ranges, self.columns());
+        let Excerpt { text, marks } =
+            excerpt::excerpt(&self.sources.shown(source), &ranges, self.columns());
         let last_line = first_line + text.matches('\n').count();
         let mut marks = marks.into_iter();
         let main = AnnotationKind::Primary.span(marks.next().unwrap_or(0..0)).label(more);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agentry_compile::convertible;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
 use agentry_compile::model::{Format, Loss};
 use agentry_compile::policy::Place;
@@ -19,7 +20,16 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
-    let converted = convert(&compiled.agent, args.to, &target);
+    let converted = convert(&convertible(&compiled, args.to), args.to, &target);
+    if let Some(widened) = &converted.widened {
+        let message = format!(
+            "`{}` cannot be written as {} without widening it: {widened}",
+            found.path, args.to
+        );
+        return Err(Failure::new(message)
+            .hint("choose a format that can say it, such as agent-toml")
+            .finding());
+    }
     if let Some(defect) = converted
         .findings
         .iter()

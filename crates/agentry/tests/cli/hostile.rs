@@ -236,7 +236,7 @@ mod unix {
         error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> b.agent:1:1
 
-        error[AG0001]: there is nothing to read: it was removed, or is a link to nothing
+        error[AG0001]: there is nothing to read: a link that leads nowhere?
          --> gone.agent:1:1
 
         checked 4 agents: 3 errors
