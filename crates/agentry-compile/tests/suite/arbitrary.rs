@@ -92,7 +92,7 @@ impl<'a> Gen<'a> {
     }
 
     fn list<T>(&mut self, make: impl Fn(&mut Self) -> T) -> ListField<T> {
-        (self.byte() % 2 == 1).then(|| (0..1 + self.below(3)).map(|_| at(make(self))).collect())
+        (self.byte() % 2 == 1).then(|| (0..=self.below(3)).map(|_| at(make(self))).collect())
     }
 
     fn many<T>(&mut self, make: impl Fn(&mut Self) -> T) -> Vec<T> {
@@ -134,9 +134,9 @@ impl<'a> Gen<'a> {
         let mut lines = vec![format!("{} {}.", self.pick(WORDS), self.pick(WORDS))];
         for _ in 0..self.below(4) {
             let line =
-                if self.byte() % 2 == 0 { self.pick(&blocks).to_owned() } else { self.line() };
+                if self.byte().is_multiple_of(2) { self.pick(&blocks).to_owned() } else { self.line() };
             lines.push(line);
-            if self.byte() % 3 == 0 {
+            if self.byte().is_multiple_of(3) {
                 lines.push(String::new());
             }
         }
@@ -149,7 +149,7 @@ impl<'a> Gen<'a> {
 
     fn data(&mut self) -> Data {
         match self.below(6) {
-            0 => Data::Bool(self.byte() % 2 == 0),
+            0 => Data::Bool(self.byte().is_multiple_of(2)),
             1 => Data::Int(i64::from(self.byte()) - 100),
             2 => Data::Float(f64::from(self.byte()) / 4.0 + 0.25),
             3 => Data::List(vec![Data::str(self.line()), Data::Int(1)]),
@@ -175,7 +175,7 @@ impl<'a> Gen<'a> {
                 on_error: self.field(|g| g.pick(OnError::ALL)),
             },
             budget: Budget {
-                trace: self.field(|g| g.byte() % 2 == 0),
+                trace: self.field(|g| g.byte().is_multiple_of(2)),
                 cost_limit: self.field(|g| f64::from(g.byte()) / 4.0),
                 step_limit: self.field(|g| 1 + i64::from(g.byte())),
                 on_exceed: self.field(|g| g.pick(OnExceed::ALL)),
@@ -198,7 +198,7 @@ impl<'a> Gen<'a> {
             memory: Memory {
                 working: self.field(|g| g.pick(Working::ALL)),
                 long_term: self.field(|g| g.pick(LongTerm::ALL)),
-                shared: self.field(|g| g.byte() % 2 == 0),
+                shared: self.field(|g| g.byte().is_multiple_of(2)),
             },
             memories: self.many(Self::memory_file),
             expose: self.list(|g| Exposed {
@@ -358,7 +358,7 @@ impl<'a> Gen<'a> {
         Tools {
             native: self.list(|g| g.pick(&["bash", "browser"]).to_owned()),
             mcp: (self.byte() % 2 == 1)
-                .then(|| (0..1 + self.below(2)).map(|_| at(self.server())).collect()),
+                .then(|| (0..=self.below(2)).map(|_| at(self.server())).collect()),
             scripts: self.many(|g| at(g.script())),
             functions: Vec::<Spanned<Function>>::new(),
             source: Vec::new(),
@@ -366,7 +366,7 @@ impl<'a> Gen<'a> {
     }
 
     fn server(&mut self) -> McpServer {
-        let stdio = self.byte() % 2 == 0;
+        let stdio = self.byte().is_multiple_of(2);
         McpServer {
             name: self.name(),
             transport: Some(at(if stdio { Transport::Stdio } else { Transport::StreamableHttp })),
@@ -375,7 +375,7 @@ impl<'a> Gen<'a> {
             url: (!stdio).then(|| at("https://mcp.example.org/x".to_owned())),
             headers: if stdio { Vec::new() } else { self.pairs() },
             env: if stdio { self.pairs() } else { Vec::new() },
-            enabled: self.field(|g| g.byte() % 2 == 0),
+            enabled: self.field(|g| g.byte().is_multiple_of(2)),
             timeout: self.field(|g| 1 + i64::from(g.byte())),
             options: Vec::new(),
         }
@@ -413,7 +413,7 @@ impl<'a> Gen<'a> {
         Schedule {
             name: Some(at(self.name())),
             cron: Some(at(self.pick(&["0 9 * * *", "@daily", "30 4 1 * *"]).to_owned())),
-            enabled: self.field(|g| g.byte() % 2 == 0),
+            enabled: self.field(|g| g.byte().is_multiple_of(2)),
             timezone: self.field(|_| "Europe/Berlin".to_owned()),
             overlap: self.field(|g| g.pick(Overlap::ALL)),
             misfire: self.field(|g| g.pick(Misfire::ALL)),
@@ -423,18 +423,35 @@ impl<'a> Gen<'a> {
     }
 }
 
-/// An agent with every field set, for the support matrix.
+/// An agent with every field set but its policy, for the support matrix.
 pub(crate) fn full_agent() -> Agent {
     let ones = [1_u8; 4096];
     let mut agent = Gen::new(&ones).agent();
-    agent.policy = Policy {
-        permissions: Some(Gen::new(&ones).permissions()),
-        trust: Some(Gen::new(&ones).trust()),
-        abilities: Some(Gen::new(&ones).abilities()),
-        tool_permissions: Some(ToolPermissions {
-            allowed: Some(vec![at("Read".to_owned())]),
-            denied: None,
-        }),
-    };
+    agent.policy = Policy::default();
+    let call = agent
+        .agents
+        .as_ref()
+        .and_then(|agents| agents.first())
+        .map(|first| format!("{}.do", first.name));
+    agent.pipeline =
+        Some(vec![at(Stage { call: call.map(at), output: Some(at("draft".to_owned())) })]);
     agent
+}
+
+/// Each way to say what an agent may do, with the name of its field.
+pub(crate) fn policies() -> [(&'static str, Policy); 4] {
+    let ones = [1_u8; 64];
+    let tools = ToolPermissions {
+        allowed: Some(vec![at("Read".to_owned())]),
+        denied: Some(vec![at("Bash".to_owned())]),
+    };
+    [
+        (
+            "permissions",
+            Policy { permissions: Some(Gen::new(&ones).permissions()), ..Policy::default() },
+        ),
+        ("trust", Policy { trust: Some(Gen::new(&ones).trust()), ..Policy::default() }),
+        ("abilities", Policy { abilities: Some(Gen::new(&ones).abilities()), ..Policy::default() }),
+        ("tool_permissions", Policy { tool_permissions: Some(tools), ..Policy::default() }),
+    ]
 }

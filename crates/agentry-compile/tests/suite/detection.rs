@@ -5,7 +5,8 @@ use crate::world::{agents, report, world};
 #[test]
 fn formats_are_told_by_content_then_by_name() {
     let manifest = "name: a\ndescription: b\n";
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    type Files<'a> = &'a [(&'a str, &'a str)];
+    let cases: &[(Files<'_>, &[&str])] = &[
         (&[("x.agent", manifest)], &["x.agent manifest"]),
         (&[("a/agent.yaml", manifest)], &["a manifest"]),
         (&[("a/agent.yml", manifest), ("a/SOUL.md", "x")], &["a manifest"]),

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use agentry_compile::formats::{FORMATS, FormatInfo, convert};
-use agentry_compile::model::{LossKind, tree};
+use agentry_compile::model::{Agent, LossKind, tree};
 use agentry_compile::text::{Data, Example, Rule, table};
 use agentry_compile::{registry, schema};
 
-use crate::arbitrary::full_agent;
+use crate::arbitrary::{full_agent, policies};
 use crate::round_trip::targets;
 
 /// Compares pages with the files in the repository; writes the stale ones, then fails.
@@ -78,8 +78,6 @@ fn example(example: &Example) -> String {
 /// What a full agent loses in each format is what the matrix says.
 #[test]
 fn generated_formats() {
-    let agent = full_agent();
-    let fields = field_names(&tree::tree(&agent).to_data());
     let mut page = "# What each format can say\n\nComputed by writing an agent with every field in each format and reading it again.\n\
         `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format has no words for it.\n\n".to_owned();
     let names: Vec<_> = FORMATS.iter().map(|info| info.format.as_str()).collect();
@@ -88,36 +86,33 @@ fn generated_formats() {
         names.join(" | "),
         " --- |".repeat(names.len())
     ));
-    let columns: Vec<Vec<&str>> = FORMATS.iter().map(|info| support(info, &fields)).collect();
-    for (at, field) in fields.iter().enumerate() {
-        let cells: Vec<_> = columns.iter().map(|column| column[at]).collect();
-        page.push_str(&format!("| `{field}` | {} |\n", cells.join(" | ")));
+    let agent = full_agent();
+    for field in field_names(&tree::tree(&agent).to_data()) {
+        page.push_str(&row(&agent, &field));
+    }
+    for (field, policy) in policies() {
+        page.push_str(&row(&Agent { policy, ..full_agent() }, field));
     }
     current([("docs/reference/formats.md".to_owned(), page)]);
 }
 
-fn support(info: &FormatInfo, fields: &[String]) -> Vec<&'static str> {
-    let agent = full_agent();
-    let target = targets(info.format, &agent).pop().expect("a target");
-    let losses = convert(&agent, info.format, &target).losses;
-    let cell = |field: &String| {
-        let about = |loss: &&agentry_compile::model::Loss| {
-            loss.field == *field
-                || loss.field.starts_with(&format!("{field}."))
-                || field.starts_with(&format!("{}.", loss.field))
-        };
-        match losses.iter().find(about) {
-            None => "yes",
-            Some(loss)
-                if loss.kind == LossKind::Dropped
-                    && (loss.field == *field || field.starts_with(&loss.field)) =>
-            {
-                ""
-            }
-            Some(_) => "~",
-        }
-    };
-    fields.iter().map(cell).collect()
+fn row(agent: &Agent, field: &str) -> String {
+    let cells: Vec<_> = FORMATS.iter().map(|info| support(info, agent, field)).collect();
+    format!("| `{field}` | {} |\n", cells.join(" | "))
+}
+
+fn support(info: &FormatInfo, agent: &Agent, field: &str) -> &'static str {
+    let target = targets(info.format, agent).pop().expect("a target");
+    let losses = convert(agent, info.format, &target).losses;
+    let within =
+        |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
+    let mut about =
+        losses.iter().filter(|loss| within(&loss.field, field) || within(field, &loss.field));
+    match about.next() {
+        None => "yes",
+        Some(loss) if loss.kind == LossKind::Dropped && within(field, &loss.field) => "",
+        Some(_) => "~",
+    }
 }
 
 /// The fields of the model, two levels deep where a field is a block.

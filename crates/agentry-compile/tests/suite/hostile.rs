@@ -1,6 +1,7 @@
 //! Bytes that nobody meant as an agent: a finding with a place, never a panic, and soon.
 
 use agentry_compile::model::Format;
+use agentry_compile::text::report::human::Style;
 use agentry_compile::{Config, Found, MemoryWorld, check, digest, rows};
 use proptest::prelude::*;
 
@@ -54,7 +55,7 @@ fn everything(bytes: &[u8]) {
             let _ = agentry_compile::text::report::human::render(
                 diagnostic,
                 &compiled.sources,
-                Default::default(),
+                Style::default(),
             );
         }
     }
@@ -142,7 +143,7 @@ proptest! {
     fn a_cut_agent_is_read_without_a_panic(at in 0_usize..4000) {
         let whole = include_str!("../../src/new/agent.agent.md");
         let end = (0..=at.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
-        everything(whole[..end].as_bytes());
+        everything(&whole.as_bytes()[..end]);
     }
 }
 
@@ -188,7 +189,7 @@ fn secrets_are_never_shown() {
         for diagnostic in &compiled.diagnostics {
             let sources = &compiled.sources;
             let shown = [
-                human::render(diagnostic, sources, Default::default()),
+                human::render(diagnostic, sources, Style::default()),
                 json::diagnostic(diagnostic, sources).to_string(),
                 github::line(diagnostic, sources),
             ];

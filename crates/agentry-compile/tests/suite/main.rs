@@ -1,6 +1,8 @@
 //! The pipeline on worlds made of text: every rule's examples, round trips of generated agents, and
 //! the generated reference.
 
+#![allow(clippy::expect_used, clippy::format_push_string, reason = "tests may stop, and build pages")]
+
 mod arbitrary;
 mod detection;
 mod examples;
