@@ -135,7 +135,6 @@ fn refusal(error: &io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         io::ErrorKind::IsADirectory => ReadError::NotAFile,
-        io::ErrorKind::PermissionDenied => ReadError::Refused("permission denied".to_owned()),
         _ => ReadError::Refused(said(error)),
     }
 }
@@ -145,6 +144,7 @@ fn kind_of(path: &Path) -> EntryKind {
         Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
+<<<<<<< HEAD
         // A device, a loop of links, a file behind a closed directory: let the reader say so.
         _ => EntryKind::Other,
     }
@@ -166,13 +166,18 @@ fn met(
                 visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
             }
         },
+=======
+        // A device; a loop of links, or a file behind a closed directory: let the reader say so.
+        Ok(_) | Err(_) => EntryKind::Other,
+>>>>>>> cli
     }
 }
 
 fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) {
     let (path, why) = match error {
         ignore::Error::WithPath { path, err } => {
-            (path.to_string_lossy().into_owned(), err.to_string())
+            let why = err.io_error().map_or_else(|| err.to_string(), said);
+            (path.to_string_lossy().into_owned(), why)
         }
         ignore::Error::WithDepth { err, .. } => return failed(root, err, visit),
         ignore::Error::Loop { child, .. } => {

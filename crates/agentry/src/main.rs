@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),
-        Command::Completions(args) => command::shell::completions(&args),
+        Command::Completions(args) => Ok(command::shell::completions(&args)),
         Command::Man(args) => command::shell::man(&args),
     };
     match result {

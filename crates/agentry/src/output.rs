@@ -63,6 +63,9 @@ impl Failure {
 
 /// What the system says went wrong, without its number.
 pub(crate) fn said(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return "permission denied".to_owned();
+    }
     let text = error.to_string().to_lowercase();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

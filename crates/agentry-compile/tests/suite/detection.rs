@@ -2,10 +2,11 @@
 
 use crate::world::{agents, report, world};
 
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn formats_are_told_by_content_then_by_name() {
     let manifest = "name: a\ndescription: b\n";
-    type Files<'a> = &'a [(&'a str, &'a str)];
     let cases: &[(Files<'_>, &[&str])] = &[
         (&[("x.agent", manifest)], &["x.agent manifest"]),
         (&[("a/agent.yaml", manifest)], &["a manifest"]),

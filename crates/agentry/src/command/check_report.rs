@@ -77,7 +77,7 @@ impl<'a> Report<'a> {
     fn one(&mut self, diagnostic: &Diagnostic, sources: &Sources) {
         match self.format {
             ReportFormat::Human => {
-                print(&format!("{}\n", human::render(diagnostic, sources, style(&io::stdout()))))
+                print(&format!("{}\n", human::render(diagnostic, sources, style(&io::stdout()))));
             }
             ReportFormat::Github => print(&format!("{}\n", github::line(diagnostic, sources))),
             ReportFormat::Json => self.findings.push(json::diagnostic(diagnostic, sources)),
@@ -113,6 +113,6 @@ impl<'a> Report<'a> {
                 print_json(&log.finish(registry()));
             }
         }
-        self.summary.clone()
+        self.summary
     }
 }

@@ -56,12 +56,13 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     Ok(if refused { Exit::Findings } else { Exit::Done })
 }
 
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "the format says `.agent`")]
 fn target(args: &Convert, dir: String) -> Target {
     let output = Path::new(&args.output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
     let shape = match args.to {
         Format::AgentMd => Shape::File,
-        Format::Manifest if name.ends_with(".agent") => Shape::File,
+        Format::Manifest if output.extension().is_some_and(|end| end == "agent") => Shape::File,
         Format::Manifest | Format::AgentToml | Format::AgentFs | Format::AgentDir => {
             Shape::Directory
         }

@@ -6,11 +6,11 @@ use clap::CommandFactory as _;
 use crate::args::{Args, Completions, Man};
 use crate::output::{Exit, Failure, Outcome, print, said};
 
-pub(crate) fn completions(args: &Completions) -> Outcome {
+pub(crate) fn completions(args: &Completions) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "agentry", &mut script);
     print(&String::from_utf8_lossy(&script));
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 pub(crate) fn man(args: &Man) -> Outcome {

@@ -131,6 +131,10 @@ fn code_scanning_reads_findings() {
     let rules = run["tool"]["driver"]["rules"].as_array_mut().expect("rules");
     assert!(rules.len() > 60, "{}", rules.len());
     rules.retain(|rule| used.iter().any(|result| result["ruleId"] == rule["id"]));
+    for rule in rules {
+        let help = rule.as_object_mut().expect("a rule").remove("help").expect("help");
+        assert!(help["markdown"].as_str().is_some_and(|text| text.contains("Good")), "{help}");
+    }
     insta::assert_snapshot!(format!("{log:#}"), @r#"
     {
       "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -152,10 +156,6 @@ fn code_scanning_reads_findings() {
                     "text": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.",
                     "markdown": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported."
                   },
-                  "help": {
-                    "text": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.",
-                    "markdown": "A key that the format does not have is ignored by every reader, so a misspelt field silently does nothing. Keys that start with `x-` are extensions and never reported.\n\nBad, `helper.agent`:\n\n```text\nname: helper\ndescripton: Answers questions\n```\n\nGood, `helper.agent`:\n\n```text\nname: helper\ndescription: Answers questions\n```\n"
-                  },
                   "defaultConfiguration": {
                     "level": "warning"
                   }
@@ -169,10 +169,6 @@ fn code_scanning_reads_findings() {
                   "fullDescription": {
                     "text": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.",
                     "markdown": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed."
-                  },
-                  "help": {
-                    "text": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.",
-                    "markdown": "The field takes one of a few words. Another word is refused rather than replaced by a default, because not understood means not allowed.\n\nBad, `helper.agent`:\n\n```text\nname: helper\ntrust: {filesystem: readwrite}\n```\n\nGood, `helper.agent`:\n\n```text\nname: helper\ntrust: {filesystem: read-only}\n```\n"
                   },
                   "defaultConfiguration": {
                     "level": "error"
@@ -366,7 +362,6 @@ fn a_file_read_as_another_format() {
     insta::assert_snapshot!(test.run("check notes.txt --as manifest --format github"), @r#"
     $ agentry check notes.txt --as manifest --format github
     --- stdout
-    ::error file=notes.txt,line=1,col=1,endLine=1,endColumn=1,title=AG3003 manifest-file-name::`notes.txt` is not the name of a manifest%0Ahelp: name it `NAME.agent`, or `agent.yaml` in a directory of its own
     ::warning file=notes.txt,line=4,col=1,endLine=4,endColumn=5,title=AG0101 unknown-field::the manifest has no field `team`
     ::error file=notes.txt,line=5,col=21,endLine=5,endColumn=30,title=AG0104 unknown-value::`filesystem` cannot be `readwrite`%0Ahelp: use one of `none`, `read-only`, `scoped`, `full`
     --- exit 1
@@ -416,7 +411,7 @@ fn findings_are_hidden_where_a_reason_is_given() {
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    warning[AG0007]: this suppression gives no reason
+    error[AG0007]: this suppression gives no reason
      --> helper.agent:4:3
       |
     4 | # agentry: allow(unknown-field)
@@ -424,21 +419,15 @@ fn findings_are_hidden_where_a_reason_is_given() {
       |
       = help: say why after the closing parenthesis
 
-    warning[AG0101]: the manifest has no field `team`
-     --> helper.agent:5:1
-      |
-    5 | team: support
-      | ^^^^
-
-    checked 1 agent: 2 warnings
-    --- exit 0
+    checked 1 agent: 1 error
+    --- exit 1
     "#);
     let unknown = format!("{HELPER}# agentry: allow(unknwon-field) read by us\n");
     let test = Test::new().file("helper.agent", unknown);
     insta::assert_snapshot!(test.run("check"), @r#"
     $ agentry check
     --- stdout
-    warning[AG0007]: there is no rule `unknwon-field`
+    error[AG0007]: there is no rule `unknwon-field`
      --> helper.agent:4:3
       |
     4 | # agentry: allow(unknwon-field) read by us
@@ -446,8 +435,8 @@ fn findings_are_hidden_where_a_reason_is_given() {
       |
       = help: `agentry rules` lists them all
 
-    checked 1 agent: 1 warning
-    --- exit 0
+    checked 1 agent: 1 error
+    --- exit 1
     "#);
 }
 

@@ -12,6 +12,8 @@ fn target(format: &str) -> &'static str {
     }
 }
 
+/// Either the result passes `check` and the losses are listed, or nothing is written because the
+/// result would allow more than its source.
 #[test]
 fn every_format_to_every_other() {
     let mut losses = String::new();
@@ -19,50 +21,58 @@ fn every_format_to_every_other() {
         for (to, _) in FORMATS {
             let test = Test::new();
             test.run(&format!("new {from} reviewer")).exits(0);
-            let out = target(to);
-            let ran =
-                test.run(&format!("convert {path} --to {to} -o {out} --format json")).exits(0);
-            let report = ran.json();
-            let kind = |loss: &serde_json::Value| {
-                let part = |key: &str| loss[key].as_str().unwrap_or("?").to_owned();
-                format!("{} {}", part("kind"), part("field"))
-            };
-            let lost: Vec<_> =
-                report["losses"].as_array().expect("a list").iter().map(kind).collect();
-            let lost = if lost.is_empty() { "nothing".to_owned() } else { lost.join(", ") };
+            let lost = lost(&test, path, to);
             losses += &format!("{from} to {to}: {lost}\n");
-            let check = test.run(&format!("check {out} --format json"));
-            assert_eq!(check.json()["summary"]["errors"], 0, "{from} to {to}: {check}");
-            assert_eq!(check.json()["agents"][0]["format"], *to, "{from} to {to}");
         }
     }
     insta::assert_snapshot!(losses, @r#"
-    agent-md to agent-md: 
+    agent-md to agent-md: nothing
     agent-md to agent-toml: changed abilities, dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
-    agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, dropped status
-    agent-md to agentfs: narrowed abilities, dropped category, dropped status
+    agent-md to manifest: refused, `tool` is deny in the source and would be ask
+    agent-md to agentfs: refused, `mcp` is deny in the source and would be ask
     agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
     agent-toml to agent-md: dropped max_turns, dropped mode, narrowed permissions, dropped tags
-    agent-toml to agent-toml: 
+    agent-toml to agent-toml: nothing
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
     manifest to agent-md: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, narrowed trust
     manifest to agent-toml: dropped budget, dropped model, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
-    manifest to manifest: 
-    manifest to agentfs: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped skills, dropped tags, narrowed trust
+    manifest to manifest: nothing
+    manifest to agentfs: refused, `external_directory` is deny in the source and would be ask
     manifest to agent-dir: dropped budget, dropped description, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, changed trust, dropped version
     agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level
-    agentfs to agentfs: 
+    agentfs to agentfs: nothing
     agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
     agent-dir to agent-md: dropped max_turns, dropped schedules
     agent-dir to agent-toml: changed description, dropped schedules
     agent-dir to manifest: dropped schedules
     agent-dir to agentfs: dropped max_turns
-    agent-dir to agent-dir:
+    agent-dir to agent-dir: nothing
     "#);
+}
+
+/// What is lost when the agent at `path` is written as `format`.
+fn lost(test: &Test, path: &str, format: &str) -> String {
+    let out = target(format);
+    let ran = test.run(&format!("convert {path} --to {format} -o {out} --format json"));
+    if ran.code == Some(1) {
+        assert!(!test.has("out"), "{ran}");
+        let (_, why) = ran.stderr.split_once("without widening it: ").expect("a reason");
+        return format!("refused, {}", why.lines().next().unwrap_or(""));
+    }
+    let check = test.run(&format!("check {out} --format json"));
+    assert_eq!(check.json()["summary"]["errors"], 0, "{ran}\n{check}");
+    assert_eq!(check.json()["agents"][0]["format"], *format, "{ran}\n{check}");
+    let report = ran.exits(0).json();
+    let losses = report["losses"].as_array().expect("a list").iter().map(|loss| {
+        let part = |key: &str| loss[key].as_str().unwrap_or("?").to_owned();
+        format!("{} {}", part("kind"), part("field"))
+    });
+    let losses: Vec<_> = losses.collect();
+    if losses.is_empty() { "nothing".to_owned() } else { losses.join(", ") }
 }
 
 /// What a format says of itself comes back as it was.
@@ -127,6 +137,9 @@ fn losses_are_listed() {
     [permissions.websearch]
     intent = "deny"
 
+    [permissions.mcp]
+    intent = "deny"
+
     [permissions.external_directory]
     intent = "deny"
     "#);
@@ -148,6 +161,21 @@ fn losses_are_listed() {
 }
 
 #[test]
+fn nothing_is_widened() {
+    let test = Test::new();
+    test.run("new agent-md reviewer").exits(0);
+    let args = "convert agents/general_reviewer.agent.md --to manifest -o reviewer.agent";
+    insta::assert_snapshot!(test.run(args), @r#"
+    $ agentry convert agents/general_reviewer.agent.md --to manifest -o reviewer.agent
+    --- stderr
+    error: `agents/general_reviewer.agent.md` cannot be written as manifest without widening it: `tool` is deny in the source and would be ask
+      = help: choose a format that can say it, such as agent-toml
+    --- exit 1
+    "#);
+    assert!(!test.has("reviewer.agent"));
+}
+
+#[test]
 fn losses_for_programs() {
     let args = "convert helper.agent --to agent-md -o x.agent.md --format json";
     let test = Test::new().file("helper.agent", HELPER);
@@ -158,7 +186,13 @@ fn losses_for_programs() {
       "files": [
         "x.agent.md"
       ],
-      "losses": []
+      "losses": [
+        {
+          "field": "trust",
+          "kind": "narrowed",
+          "detail": "abilities grant only what is allowed without exception"
+        }
+      ]
     }
     --- exit 0
     "#);
@@ -204,7 +238,8 @@ fn a_dry_run_writes_nothing() {
     --- stdout
     would write helper/agent.toml
     would write helper/system-prompt.md
-    nothing is lost
+    lost in agent-toml:
+      trust  changed  written as `permissions`
     --- exit 0
     "#);
     assert!(!test.has("helper"));
@@ -226,7 +261,8 @@ fn what_is_there_already_stays() {
     --- stdout
     wrote helper/agent.toml
     wrote helper/system-prompt.md
-    nothing is lost
+    lost in agent-toml:
+      trust  changed  written as `permissions`
     --- exit 0
     "#);
     test.run("check helper").exits(0);
@@ -239,7 +275,8 @@ fn a_name_that_no_search_finds() {
     $ agentry convert helper.agent --to agent-md -o helper.md
     --- stdout
     wrote helper.md
-    nothing is lost
+    lost in agent-md:
+      trust  narrowed  abilities grant only what is allowed without exception
     --- stderr
     note: a search passes over `helper.md`; its name lacks `.agent.md`
     --- exit 0

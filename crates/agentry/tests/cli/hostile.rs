@@ -236,10 +236,8 @@ mod unix {
         error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> b.agent:1:1
 
-        error[AG3004]: there is no `gone.agent`
+        error[AG0001]: there is nothing to read: a link that leads nowhere?
          --> gone.agent:1:1
-          |
-          = help: a manifest is a file `NAME.agent`, or a directory with `agent.yaml`
 
         checked 4 agents: 3 errors
         --- exit 1

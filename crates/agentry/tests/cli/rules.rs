@@ -25,26 +25,35 @@ fn all_rules() {
 
 #[test]
 fn one_rule() {
-    insta::assert_snapshot!(Test::new().run("rules unknown-field"), @r#"
-    $ agentry rules unknown-field
+    insta::assert_snapshot!(Test::new().run("rules ambiguous-directory"), @r#"
+    $ agentry rules ambiguous-directory
     --- stdout
-    unknown-field (AG0101, warning)
+    ambiguous-directory (AG0006, error)
 
-    A key that the format does not have is ignored by every reader, so a misspelt
-    field silently does nothing. Keys that start with `x-` are extensions and never
-    reported.
+    A directory with the main files of two formats could be either agent; which one
+    runs must not depend on the program that looks.
 
     This breaks it:
 
-      helper.agent
+      helper/agent.toml
+        name = "helper"
+        description = "Answers questions"
+
+      helper/system-prompt.md
+        You answer questions.
+
+      helper/agent.yaml
         name: helper
-        descripton: Answers questions
+        description: Answers questions
 
     Use instead:
 
-      helper.agent
-        name: helper
-        description: Answers questions
+      helper/agent.toml
+        name = "helper"
+        description = "Answers questions"
+
+      helper/system-prompt.md
+        You answer questions.
     --- exit 0
     "#);
     insta::assert_snapshot!(Test::new().run("rules AG0003"), @r#"
