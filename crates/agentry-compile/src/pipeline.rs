@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentry_check::Subject;
-use agentry_formats::{Package, info};
+use agentry_formats::Package;
 use agentry_model::{Agent, Format};
 use agentry_text::{Diagnostic, FileId, Findings, Severity, Sources, Span};
 
@@ -67,7 +67,7 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
         dir: dir.clone(),
         files: &mut files,
     };
-    let agent = (info(found.format).read)(&mut package, &mut findings);
+    let agent = agentry_formats::read(found.format, &mut package, &mut findings);
     let mut sources = std::mem::take(&mut files.sources);
     if sources.iter().next().is_none() && findings.is_empty() {
         let source = sources.add(&found.path, "");

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_formats::{FORMATS, front, mcp, skill};
+use agentry_formats::{FORMATS, front, mcp, own, skill};
 use agentry_text::{Rule, acl, hygiene, json, table, toml, tree_rules, yaml};
 
 /// Every rule, in code order.
@@ -22,6 +22,7 @@ pub fn registry() -> &'static [&'static Rule] {
         rules.extend(table::rules::RULES);
         rules.extend(front::RULES);
         rules.extend(mcp::RULES);
+        rules.extend(own::RULES);
         rules.extend(skill::RULES);
         FORMATS.iter().for_each(|format| rules.extend(format.rules));
         rules.extend(agentry_check::CHECKS.iter().map(|check| check.rule));

@@ -1,10 +1,10 @@
 //! From one format to another: write, read the result again, and name the difference.
 
-use agentry_model::{Agent, Format, Loss, losses, tree};
-use agentry_policy::{Place, to_permissions, widened};
-use agentry_text::Findings;
+use agentry_model::{Agent, Format, Loss, LossKind, losses, tree};
+use agentry_policy::{Permissions, Policy, to_permissions, widened};
+use agentry_text::{FileId, Findings, Span, Spanned};
 
-use crate::{MemoryFiles, Package, Shape, Target, Written, info};
+use crate::{MemoryFiles, Package, Shape, Target, Written, info, own, read};
 
 /// A converted agent.
 #[derive(Debug)]
@@ -22,9 +22,63 @@ pub struct Converted {
     pub findings: Findings,
 }
 
-/// Writes `agent` in `format` and finds out, by reading the result, what was lost.
+/// Writes `agent` in `format` and finds out, by reading the result, what was lost. Rules that the
+/// format has no words for go into the block that only Agentry reads, so that nothing is widened.
 pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
-    let Written { files, notes } = (info(format).write)(agent, target);
+    let mut source = agent.clone();
+    if says_more_than_its_own(&agent.policy, format)
+        && let Some(rules) = source.policy.permissions.take()
+    {
+        carry(&mut source, &rules);
+    }
+    let first = attempt(agent, &source, format, target);
+    let Some(before) = to_permissions(&agent.policy, &target.place) else { return first };
+    let missing = widened(&before, &permissions(&first.agent, target));
+    if missing.sections.is_empty() {
+        return first;
+    }
+    carry(&mut source, &missing);
+    let mut second = attempt(agent, &source, format, target);
+    second.losses.extend(missing.sections.iter().map(|rules| Loss {
+        field: format!("permissions.{}", rules.section.value),
+        kind: LossKind::Changed,
+        detail: "kept in `x-agentry`, which only Agentry reads".to_owned(),
+    }));
+    second.losses.sort();
+    let left = widened(&before, &permissions(&second.agent, target));
+    second.widened = left
+        .sections
+        .first()
+        .map(|rules| format!("`{}` is {} in the source", rules.section.value, rules.mildest()));
+    second
+}
+
+/// Whether an agent has rules beside the policy that `format` itself has words for.
+fn says_more_than_its_own(policy: &Policy, format: Format) -> bool {
+    policy.permissions.is_some()
+        && match format {
+            Format::AgentMd => policy.abilities.is_some(),
+            Format::Manifest => policy.trust.is_some(),
+            Format::AgentFs => policy.tool_permissions.is_some(),
+            Format::AgentToml | Format::AgentDir => false,
+        }
+}
+
+fn carry(agent: &mut Agent, rules: &Permissions) {
+    let mut rules = rules.clone();
+    rules.sections.sort_by_key(|rules| rules.section.value);
+    let block = Spanned::new(own::to_data(&rules), Span::start_of(FileId::BUILT_IN));
+    agent.extensions.retain(|(key, _)| key != own::KEY);
+    agent.extensions.push((own::KEY.to_owned(), block));
+}
+
+fn permissions(agent: &Agent, target: &Target) -> Permissions {
+    to_permissions(&agent.policy, &target.place).unwrap_or_default()
+}
+
+/// Writes `source`, reads the result, and compares it with `agent`.
+fn attempt(agent: &Agent, source: &Agent, format: Format, target: &Target) -> Converted {
+    let Written { files, notes } = (info(format).write)(source, target);
     let mut memory = MemoryFiles::new(files.clone()).partial();
     let mut findings = Findings::default();
     let mut package = Package {
@@ -37,7 +91,7 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
         dir: String::new(),
         files: &mut memory,
     };
-    let result = (info(format).read)(&mut package, &mut findings);
+    let result = read(format, &mut package, &mut findings);
     let mut lost = losses(&tree::tree(agent).to_data(), &tree::tree(&result).to_data());
     let noted = |loss: &Loss| {
         let within = |note: &Loss| {
@@ -48,14 +102,5 @@ pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
     lost.retain(|loss| !noted(loss));
     lost.extend(notes);
     lost.sort();
-    let widened = widening(agent, &result, &target.place);
-    Converted { files, losses: lost, agent: result, widened, findings }
-}
-
-/// In which section the result is milder than the source ever is.
-fn widening(source: &Agent, result: &Agent, place: &Place) -> Option<String> {
-    let before = to_permissions(&source.policy, place)?;
-    let after = to_permissions(&result.policy, place).unwrap_or_default();
-    let (section, before, after) = widened(&before, &after)?;
-    Some(format!("`{section}` is {before} in the source and would be {after}"))
+    Converted { files, losses: lost, agent: result, widened: None, findings }
 }

@@ -20,6 +20,7 @@ pub mod front;
 mod javascript;
 pub mod manifest;
 pub mod mcp;
+pub mod own;
 pub mod skill;
 mod written;
 
@@ -54,6 +55,13 @@ pub struct FormatInfo {
 /// Every format, in the order of [`Format`].
 pub const FORMATS: &[FormatInfo] =
     &[agent_md::INFO, agent_toml::INFO, manifest::INFO, agentfs::INFO, agent_dir::INFO];
+
+/// Reads an agent of `format`. Never fails: what cannot be read is reported and left out.
+pub fn read(format: Format, package: &mut Package<'_>, findings: &mut Findings) -> Agent {
+    let mut agent = (info(format).read)(package, findings);
+    own::adopt(&mut agent, findings);
+    agent
+}
 
 /// What there is to know of `format`.
 pub fn info(format: Format) -> &'static FormatInfo {

@@ -31,12 +31,13 @@ pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
     layers.into_iter().flatten().reduce(|a, b| meet(&a, &b))
 }
 
-/// The first section in which `result` can give a milder answer than `source` ever does.
-pub fn widened(source: &Permissions, result: &Permissions) -> Option<(Section, Action, Action)> {
-    Section::ALL.iter().find_map(|section| {
-        let (before, after) = (source.mildest(*section), result.mildest(*section));
-        (after < before).then_some((*section, before, after))
-    })
+/// The sections in which `result` can give a milder answer than `source` ever does, with the rules
+/// of the source.
+pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
+    let wider = |rules: &&SectionRules| {
+        result.mildest(rules.section.value) < source.mildest(rules.section.value)
+    };
+    Permissions { sections: source.sections.iter().filter(wider).cloned().collect() }
 }
 
 /// The trust that grants nothing which the rules do not allow outright.

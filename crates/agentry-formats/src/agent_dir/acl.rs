@@ -1,18 +1,16 @@
 //! Reads `agent.acl`: the model, the loop, MCP servers, and blocks that are carried whole.
 
 use agentry_model::Agent;
-use agentry_policy::{PatternRule, Permissions, Section, SectionRules};
 use agentry_text::near::did_you_mean;
 use agentry_text::table::{Coerce, is_extension, validate};
 use agentry_text::{Entry, Findings, Map, Node, Record, Spanned, Value, acl};
 
-use super::acl_fields::{ACL, PERMISSIONS, PROVIDER, SECTION, X_AGENTRY};
+use super::acl_fields::{ACL, PROVIDER};
 use super::read::Reader;
 use super::rules::{
-    BROKEN_PERMISSION, LITERAL_API_KEY, MISSING_LABEL, PROVIDER_CONNECTION, UNKNOWN_DEFAULT_MODEL,
-    UNKNOWN_FUNCTION,
+    LITERAL_API_KEY, MISSING_LABEL, PROVIDER_CONNECTION, UNKNOWN_DEFAULT_MODEL, UNKNOWN_FUNCTION,
 };
-use crate::{Base, Presence, mcp};
+use crate::{Base, Presence, mcp, own};
 
 /// The file.
 pub(super) const FILE: &str = "agent.acl";
@@ -71,7 +69,7 @@ fn carry(node: &Node, agent: &mut Agent, findings: &mut Findings) {
         match ACL.field(&key.text) {
             Some(field) if MAPPED.contains(&field.name) => {}
             Some(field) => set(&mut agent.settings, field.name, data),
-            None if is_own(&key.text) => own(value, agent, findings),
+            None if is_own(&key.text) => own_block(value, agent, findings),
             None if is_extension(&key.text) => set(&mut agent.extensions, &key.text, data),
             None => set(&mut agent.unknown, &key.text, data),
         }
@@ -252,38 +250,11 @@ fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Fin
 }
 
 /// The block that only Agentry reads: permissions that the format has no words for.
-fn own(node: &Node, agent: &mut Agent, findings: &mut Findings) {
+fn own_block(node: &Node, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
-    validate(&X_AGENTRY, &plain, Coerce::Strict, findings);
-    let record = Record::new(&X_AGENTRY, &plain, Coerce::Strict);
-    if let Some(permissions) = record.record("permissions", &PERMISSIONS) {
-        let sections = Section::ALL.iter().filter_map(|section| {
-            let entry = permissions.entry(section.as_str())?;
-            let rules = permissions.record(section.as_str(), &SECTION)?;
-            let place = Spanned::new(*section, entry.key.span);
-            Some(self::section(place, rules, findings))
-        });
-        let mut sections: Vec<_> = sections.collect();
-        sections.sort_by_key(|rules: &SectionRules| rules.section.span);
-        agent.policy.permissions = Some(Permissions { sections });
-    }
-    for entry in record.unknown() {
+    agent.policy.permissions = own::read(&plain, findings);
+    for entry in Record::new(&own::X_AGENTRY, &plain, Coerce::Strict).unknown() {
         let data = Spanned::new(entry.value.to_data(), entry.value.span);
         set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);
     }
-}
-
-fn section(section: Spanned<Section>, record: Record<'_>, findings: &mut Findings) -> SectionRules {
-    let mut rules = Vec::new();
-    for text in record.strings("rules").unwrap_or_default() {
-        match text.value.parse::<PatternRule>() {
-            Ok(rule) => rules.push(Spanned::new(rule, text.span)),
-            Err(_) => {
-                findings
-                    .add(&BROKEN_PERMISSION, text.span, format!("`{}` is no rule", text.value))
-                    .hint("write `pattern:allow`, `pattern:ask` or `pattern:deny`");
-            }
-        }
-    }
-    SectionRules { section, intent: record.word("intent"), rules }
 }

@@ -3,8 +3,6 @@
 use agentry_text::table::{ANY_FLOAT, Keys};
 use agentry_text::{Field, Kind, Table};
 
-use agentry_policy::{Action, Section};
-
 use crate::mcp;
 
 /// A count that may be nothing.
@@ -397,55 +395,3 @@ static DOCUMENT_PARSER: Table = Table::new(
     ],
 )
 .keys(Keys::SnakeOrCamel);
-
-/// `x_agentry`: what Agentry itself adds.
-pub static X_AGENTRY: Table = Table::new(
-    "`x_agentry`",
-    &[Field::optional(
-        "permissions",
-        Kind::Block(&PERMISSIONS),
-        "What the agent may do, as ordered rules; only Agentry reads it.",
-    )],
-)
-.keys(Keys::SnakeOrCamel);
-
-const RULES: Kind = Kind::Block(&SECTION);
-
-/// `permissions` of `x_agentry`; the fields are those of [`Section`].
-pub static PERMISSIONS: Table = Table::new(
-    "`permissions`",
-    &[
-        Field::optional(Section::Bash.as_str(), RULES, "Shell commands."),
-        Field::optional(Section::Edit.as_str(), RULES, "Creating, changing and deleting files."),
-        Field::optional(Section::Read.as_str(), RULES, "Reading files."),
-        Field::optional(Section::Webfetch.as_str(), RULES, "Fetching web addresses."),
-        Field::optional(Section::Websearch.as_str(), RULES, "Searching the web."),
-        Field::optional(Section::Question.as_str(), RULES, "Asking the person."),
-        Field::optional(Section::ExternalDirectory.as_str(), RULES, "Files outside the workspace."),
-        Field::optional(Section::Mcp.as_str(), RULES, "Tools of MCP servers."),
-        Field::optional(Section::Tool.as_str(), RULES, "Other tools, by name."),
-        Field::optional(Section::Skill.as_str(), RULES, "Skills, by name."),
-        Field::optional(Section::Delegate.as_str(), RULES, "Handing work to another agent."),
-        Field::optional(Section::Env.as_str(), RULES, "Environment variables."),
-    ],
-)
-.unknown(agentry_text::table::Unknown::Error);
-
-/// The rules of one section.
-pub static SECTION: Table = Table::new(
-    "the section",
-    &[
-        Field::default(
-            "intent",
-            Kind::Choice(Action::WORDS),
-            "\"ask\"",
-            "The answer when no rule matches.",
-        ),
-        Field::optional(
-            "rules",
-            TEXTS,
-            "Rules in order, `pattern:action`; the first that matches counts.",
-        ),
-    ],
-)
-.unknown(agentry_text::table::Unknown::Error);

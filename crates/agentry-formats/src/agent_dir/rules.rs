@@ -15,7 +15,6 @@ pub const RULES: &[&Rule] = &[
     &LITERAL_API_KEY,
     &PROVIDER_CONNECTION,
     &UNKNOWN_DEFAULT_MODEL,
-    &BROKEN_PERMISSION,
     &WITHOUT_METADATA,
     &BAD_CRON,
     &NUMERIC_WEEKDAY,
@@ -176,21 +175,6 @@ pub static UNKNOWN_DEFAULT_MODEL: Rule = Rule {
     ),
     good: helper!(
         "agent.acl": "default_model = \"openai/gpt-5\"\n\nproviders \"openai\" {\n  models \"gpt-5\" {}\n}\n"
-    ),
-};
-
-/// A rule of `x_agentry` that cannot be understood.
-pub static BROKEN_PERMISSION: Rule = Rule {
-    code: "AG5015",
-    name: "broken-permission",
-    severity: Error,
-    why: "A rule is `pattern:action` with the action `allow`, `ask` or `deny`; one that is not \
-          understood protects nothing.",
-    bad: helper!(
-        "agent.acl": "x_agentry {\n  permissions {\n    bash {\n      rules = [\"git push\"]\n    }\n  }\n}\n"
-    ),
-    good: helper!(
-        "agent.acl": "x_agentry {\n  permissions {\n    bash {\n      rules = [\"git push:deny\"]\n    }\n  }\n}\n"
     ),
 };
 

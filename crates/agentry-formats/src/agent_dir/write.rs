@@ -14,7 +14,7 @@ use super::fields::MCP_TOOL;
 use super::read::{INSTRUCTIONS, plain_path};
 use super::tools::path_problem;
 use crate::skill::{self, Dialect};
-use crate::{Target, Written, mcp};
+use crate::{Target, Written, mcp, own};
 
 /// Writes `agent`, as far as the format has words for it.
 pub(super) fn write(agent: &Agent, target: &Target) -> Written {
@@ -154,8 +154,7 @@ impl Writer<'_> {
             out.set(name, data.value.clone());
         }
         if let Some(rules) = rules {
-            let permissions = ("permissions".to_owned(), permissions(rules));
-            out.set(OWN_BLOCK, Data::Map(vec![permissions]));
+            out.set(OWN_BLOCK, own::to_data(rules));
         }
         if !out.is_empty() {
             self.files.push((FILE.to_owned(), acl::emit(&out.build(), LABELLED)));
@@ -299,16 +298,6 @@ fn fits(name: &str, data: &Data) -> bool {
 fn is_plain_extension(name: &str) -> bool {
     let sign = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     is_extension(name) && name.chars().all(sign) && !super::acl::is_own(name)
-}
-
-fn permissions(rules: &Permissions) -> Data {
-    let sections = rules.sections.iter().map(|section| {
-        let mut out = MapBuilder::new();
-        out.str_opt("intent", section.intent.as_ref().map(|intent| intent.as_str()));
-        out.set_full("rules", Data::strings(section.rules.iter().map(|rule| rule.to_string())));
-        (section.section.as_str().to_owned(), out.build())
-    });
-    Data::Map(sections.collect())
 }
 
 fn limits_data(limits: &ScriptLimits) -> Data {
