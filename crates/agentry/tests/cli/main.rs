@@ -13,6 +13,7 @@ mod hash;
 mod help;
 mod hostile;
 mod new;
+mod readme;
 mod rules;
 mod schema;
 mod search;

@@ -1,0 +1,83 @@
+//! The README and the guides say what the program really does: their files are written, their
+//! commands are run, and what they show is compared. A stale page is rewritten, then the test fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::test::Test;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The workspace that the pages speak of: the shipped examples, and the files that a page shows.
+fn workspace(page: &str) -> Test {
+    let test = Test::new();
+    copy(&Path::new(ROOT).join("examples"), Path::new("examples"), &test);
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once("<!-- file: ") {
+        let (name, after) = after.split_once(" -->").expect("a closed comment");
+        let (_, block) = after.split_once("```").expect("a block after its name");
+        let (block, after) = block.split_once("\n```").expect("a closed block");
+        let (_, text) = block.split_once('\n').expect("a block with lines");
+        test.write(name, format!("{text}\n"));
+        rest = after;
+    }
+    test
+}
+
+fn copy(from: &Path, to: &Path, test: &Test) {
+    for entry in fs::read_dir(from).expect("examples") {
+        let entry = entry.expect("a readable folder");
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to, test);
+        } else {
+            test.write(to, fs::read(entry.path()).expect("a readable file"));
+        }
+    }
+}
+
+/// The page with the output of every block after `<!-- run -->` as it is now.
+fn filled(page: &str) -> String {
+    const MARK: &str = "<!-- run -->\n```console\n";
+    let test = workspace(page);
+    let mut parts = page.split(MARK);
+    let mut out = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let (block, rest) = part.split_once("```").expect("a closed block");
+        out.push_str(MARK);
+        for line in block.lines().filter_map(|line| line.strip_prefix("$ agentry ")) {
+            let said = test.run(line).stdout;
+            out.push_str(&format!("$ agentry {line}\n{}\n", said.trim_end()));
+        }
+        out.push_str("```");
+        out.push_str(rest);
+    }
+    out
+}
+
+#[test]
+fn generated_pages_show_real_output() {
+    let pages =
+        ["README.md", "docs/guides/check-a-repository.md", "docs/guides/convert-an-agent.md"];
+    let mut stale = Vec::new();
+    for page in pages {
+        let path = PathBuf::from(ROOT).join(page);
+        let text = fs::read_to_string(&path).expect("a page");
+        let now = filled(&text);
+        if now != text {
+            fs::write(&path, now).expect("a writable folder");
+            stale.push(page);
+        }
+    }
+    assert!(stale.is_empty(), "stale, and rewritten: {}", stale.join(", "));
+}
+
+#[test]
+fn the_shipped_examples_have_no_finding() {
+    insta::assert_snapshot!(workspace("").run("check examples"), @r#"
+    $ agentry check examples
+    --- stdout
+    checked 6 agents: all good
+    --- exit 0
+    "#);
+}
