@@ -144,7 +144,6 @@ fn kind_of(path: &Path) -> EntryKind {
         Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
-<<<<<<< HEAD
         // A device, a loop of links, a file behind a closed directory: let the reader say so.
         _ => EntryKind::Other,
     }
@@ -166,10 +165,6 @@ fn met(
                 visit(Walked::Unnamed(shown.strip_prefix("./").unwrap_or(&shown)));
             }
         },
-=======
-        // A device; a loop of links, or a file behind a closed directory: let the reader say so.
-        Ok(_) | Err(_) => EntryKind::Other,
->>>>>>> cli
     }
 }
 
