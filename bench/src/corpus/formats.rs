@@ -257,7 +257,6 @@ pub(super) fn agent_dir(name: &str, prose: &mut Prose) -> Files {
 max_tool_rounds = 30
 
 providers \"openai\" {
-  api_key = env(\"OPENAI_API_KEY\")
   models \"gpt-5\" {
     name = \"GPT-5\"
     limit { context = 400000, output = 128000 }

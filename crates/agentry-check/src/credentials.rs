@@ -53,12 +53,26 @@ const SHAPES: &[Shape] = &[
 const KEY_OPENING: &str = "-----BEGIN ";
 const KEY_CLOSING: &str = "PRIVATE KEY-----";
 
+/// Whether a key or token may start with an ASCII character: most characters of a text are passed
+/// over at once.
+const STARTS: [bool; 128] = {
+    let mut starts = [false; 128];
+    starts[KEY_OPENING.as_bytes()[0] as usize] = true;
+    let mut at = 0;
+    while at < SHAPES.len() {
+        starts[SHAPES[at].prefix.as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    starts
+};
+
 /// Every key or token in `text`: what it is, and where.
 pub(crate) fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
     let mut end = 0;
-    for (start, _) in text.char_indices() {
-        if start < end || !starts_word(text, start) {
+    for (start, byte) in text.bytes().enumerate() {
+        let may_start = STARTS.get(usize::from(byte)).is_some_and(|starts| *starts);
+        if !may_start || start < end || !starts_word(text, start) {
             continue;
         }
         let rest = text.get(start..).unwrap_or("");
