@@ -4,15 +4,24 @@ use agentry_compile::text::{Data, Findings, Node, Source, Sources};
 
 use crate::agent::fits;
 
+/// What was read, and whether without an error.
+pub struct Read<T> {
+    /// What was read.
+    pub value: T,
+    /// Whether there was no error.
+    pub is_sound: bool,
+}
+
 /// Reads `bytes`, if they are text, and looks at what was found.
-pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&Source, &mut Findings) -> T) -> Option<T> {
+pub fn read<T>(bytes: &[u8], parse: impl FnOnce(&Source, &mut Findings) -> T) -> Option<Read<T>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut sources = Sources::default();
     let source = sources.add("text", text);
     let mut findings = Findings::default();
     let value = parse(&source, &mut findings);
+    let is_sound = !findings.has_errors();
     findings.into_sorted().iter().for_each(|found| fits(found, &sources));
-    Some(value)
+    Some(Read { value, is_sound })
 }
 
 /// Reads `bytes`, writes what they say, and reads that again: it must be free of errors and say the
@@ -22,8 +31,17 @@ pub fn round_trip(
     parse: impl Fn(&Source, &mut Findings) -> Node,
     emit: impl Fn(&Data) -> String,
 ) {
-    let Some(node) = read(bytes, &parse) else { return };
-    let written = emit(&node.to_data());
+    let Some(Read { value, .. }) = read(bytes, &parse) else { return };
+    comes_back(&value.to_data(), parse, emit);
+}
+
+/// Writes `data` and reads it again.
+pub fn comes_back(
+    data: &Data,
+    parse: impl Fn(&Source, &mut Findings) -> Node,
+    emit: impl Fn(&Data) -> String,
+) {
+    let written = emit(data);
     let source = Sources::default().add("written", &written);
     let mut findings = Findings::default();
     let again = emit(&parse(&source, &mut findings).to_data());

@@ -15,6 +15,13 @@ struct Shape {
     signs: &'static str,
 }
 
+impl Shape {
+    fn starts(&self, text: &str) -> bool {
+        // The first byte decides nearly always.
+        text.as_bytes().first() == self.prefix.as_bytes().first() && text.starts_with(self.prefix)
+    }
+}
+
 const fn shape(
     kind: &'static str,
     prefix: &'static str,
@@ -97,8 +104,7 @@ fn private_key(rest: &str) -> Option<(&'static str, usize)> {
 }
 
 fn token(rest: &str) -> Option<(&'static str, usize)> {
-    let Shape { kind, prefix, least, signs } =
-        SHAPES.iter().find(|shape| rest.starts_with(shape.prefix))?;
+    let Shape { kind, prefix, least, signs } = SHAPES.iter().find(|shape| shape.starts(rest))?;
     let body = rest.strip_prefix(prefix)?;
     let len = body.find(|c: char| !c.is_ascii_alphanumeric() && !signs.contains(c));
     let body = body.get(..len.unwrap_or(body.len()))?.trim_end_matches(['.', '-', '_']);

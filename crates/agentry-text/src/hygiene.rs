@@ -119,7 +119,7 @@ pub fn check(source: &Source, findings: &mut Findings) {
 
 /// Whether a text has nothing but what every keyboard has. It looks at whole chunks, which is many
 /// times faster than to stop at the first other byte.
-fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
     let mut chunks = text.as_bytes().chunks(256);
     chunks.all(|chunk| chunk.iter().fold(true, |all, byte| all & plain(byte)))

@@ -41,9 +41,8 @@ impl<'t> Record<'t> {
     /// The entry of `name`; of several spellings, the last.
     pub fn entry(&self, name: &str) -> Option<&'t Entry> {
         debug_assert!(self.table.field(name).is_some(), "{} has no {name}", self.table.title);
-        let table = self.table;
-        let named =
-            |entry: &&Entry| table.field(&entry.key.text).is_some_and(|field| field.name == name);
+        let field = self.table.fields.iter().find(|field| field.name == name)?;
+        let named = |entry: &&Entry| self.table.is_key(field, &entry.key.text);
         self.map?.entries.iter().rev().find(named)
     }
 

@@ -183,10 +183,13 @@ impl Table {
 
     /// The field that `key` spells.
     pub fn field(&self, key: &str) -> Option<&'static Field> {
-        self.fields.iter().find(|field| {
-            self.keys.same(field.name, key)
-                || field.aliases.iter().any(|alias| self.keys.same(alias, key))
-        })
+        self.fields.iter().find(|field| self.is_key(field, key))
+    }
+
+    /// Whether `key` is a spelling of `field`, which is one of this table.
+    pub fn is_key(&self, field: &Field, key: &str) -> bool {
+        self.keys.same(field.name, key)
+            || field.aliases.iter().any(|alias| self.keys.same(alias, key))
     }
 
     /// Every key that may be written, for «did you mean».
@@ -201,7 +204,7 @@ impl Keys {
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,
-            Self::AnyCase => a == b || lower(a).eq(lower(b)),
+            Self::AnyCase => a.eq_ignore_ascii_case(b) || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }
     }

@@ -169,7 +169,8 @@ fn is_plain(text: &str, around: Around) -> bool {
     let starts_badly = text.starts_with(|c: char| "-?:,[]{}#&*!|>'\"%@`".contains(c)) && !option
         || text.starts_with("...");
     let blank_ends = text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace);
-    let bracket = around == Around::Brackets && text.contains([',', '?', '[', ']', '{', '}']);
+    let bracket = around == Around::Brackets
+        && (text.contains([',', '?', '[', ']', '{', '}']) || text.ends_with(" -"));
     !text.is_empty()
         && !starts_badly
         && !blank_ends

@@ -24,7 +24,9 @@ pub(super) fn joined(text: &str) -> String {
 /// Where there are more values between brackets than a document may have. The parser holds all of
 /// them in memory before it gives the first, so it must not see them.
 pub(super) fn excess(text: &str) -> Option<usize> {
-    if text.bytes().filter(|byte| b"[]{},:".contains(byte)).count() <= MOST_INDICATORS {
+    let is_indicator = |byte: &u8| b"[]{},:".contains(byte);
+    if text.len() <= MOST_INDICATORS || text.bytes().filter(is_indicator).count() <= MOST_INDICATORS
+    {
         return None;
     }
     let mut joiner = Joiner::new(text);

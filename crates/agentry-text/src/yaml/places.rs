@@ -20,8 +20,11 @@ pub(super) struct Places<'t> {
 
 impl<'t> Places<'t> {
     pub(super) fn new(text: &'t str, file: FileId, base: usize) -> Self {
-        let table = || text.char_indices().map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX));
-        let offsets = (!text.is_ascii()).then(|| table().collect());
+        let offsets = (!text.is_ascii()).then(|| {
+            let mut table = Vec::with_capacity(text.len());
+            table.extend(text.char_indices().map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
+            table
+        });
         Self { text, file, base, offsets }
     }
 

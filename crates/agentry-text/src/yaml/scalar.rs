@@ -17,6 +17,9 @@ pub fn resolve(text: &str, version: Version) -> Value {
 
 /// Whether YAML 1.1 and 1.2 read the plain scalar `text` differently.
 pub fn ambiguous(text: &str) -> bool {
+    if !is_special(text) {
+        return false;
+    }
     match (plain(text, Version::V1_1), plain(text, Version::V1_2)) {
         (Ok(Value::Float(old)), Ok(Value::Float(new))) => old.to_bits() != new.to_bits(),
         (old, new) => old != new,
@@ -25,35 +28,21 @@ pub fn ambiguous(text: &str) -> bool {
 
 /// The value of the plain scalar `text`, or why the version refuses it.
 pub(super) fn plain(text: &str, version: Version) -> Result<Value, String> {
-    let special = match text.as_bytes().first() {
-        None => return Ok(Value::Null),
-        Some(byte) => matches!(
-            byte,
-            b'0'..=b'9'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'~'
-                | b'<'
-                | b'='
-                | b'y'
-                | b'Y'
-                | b'n'
-                | b'N'
-                | b't'
-                | b'T'
-                | b'f'
-                | b'F'
-                | b'o'
-                | b'O'
-        ),
-    };
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
     let value = match version {
-        _ if !special => None,
+        _ if !is_special(text) => None,
         Version::V1_1 => old(text)?,
         Version::V1_2 => core(text)?,
     };
     Ok(value.unwrap_or_else(|| Value::Str(text.to_owned())))
+}
+
+/// Whether a scalar starts as one that is more than text; most do not.
+fn is_special(text: &str) -> bool {
+    let first = text.as_bytes().first();
+    first.is_some_and(|byte| b"0123456789+-.~<=yYnNtTfFoO".contains(byte))
 }
 
 /// The words that both versions read alike.

@@ -337,6 +337,15 @@ fn writing_keeps_to_what_all_readers_read() {
     insta::assert_snapshot!(emit(&data));
 }
 
+#[test]
+fn a_dash_before_a_bracket_is_quoted() {
+    let cases = [("a -", "\"a -\""), ("a-", "a-"), ("a - b", "a - b"), ("-", "\"-\"")];
+    for (text, expected) in cases {
+        let data = Data::Map(vec![("key".to_owned(), Data::strings([text]))]);
+        assert_eq!(emit(&data), format!("key: [{expected}]\n"), "{text}");
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let odd = "[ \\n\\t\\r:#'\"\\\\\\-?,{}&*!|>%@`~=<.0-9a-eEtTyYnNoO_+\u{0}\u{7f}\u{85}\u{2028}\u{feff}\u{202e}\u{ffff}é\u{1f680}]{0,12}";
     prop_oneof![
