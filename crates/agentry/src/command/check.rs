@@ -1,13 +1,16 @@
 //! `agentry check`: finds agents and says what is wrong with them.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::model::Format;
 use agentry_compile::text::report::Summary;
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{
-    Baseline, Compiled, Config, Discovery, FixMode, Found, check, discover, duplicate_names, fix,
+    Baseline, Compiled, Config, Discovery, FixMode, Found, World as _, check, discover,
+    duplicate_names, fix,
 };
 use rayon::prelude::*;
 
@@ -31,7 +34,11 @@ pub(crate) fn run(args: &Check) -> Outcome {
     let mut run = Run::new(args, &disk, &config)?;
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
-    run.agents(&found.agents);
+    let named = |found: &Found| args.paths.contains(&found.path);
+    let wanted =
+        |found: &&Found| named(found) || !run.configs.of(&disk, found).excludes_path(&found.path);
+    let agents: Vec<_> = found.agents.iter().filter(wanted).cloned().collect();
+    run.agents(&agents);
     run.names();
     run.finish(&found)
 }
@@ -40,6 +47,7 @@ struct Run<'a> {
     args: &'a Check,
     disk: &'a Disk,
     config: &'a Config,
+    configs: Configs,
     baseline_path: Option<String>,
     report: Report<'a>,
     /// What is kept of each agent: workspace, format, name and where it was found.
@@ -63,7 +71,8 @@ impl<'a> Run<'a> {
             _ => Baseline::default(),
         };
         let report = Report::new(config, args.format, known, args.write_baseline);
-        Ok(Self { args, disk, config, baseline_path, report, seen: Vec::new(), fixed: 0 })
+        let configs = Configs::default();
+        Ok(Self { args, disk, config, configs, baseline_path, report, seen: Vec::new(), fixed: 0 })
     }
 
     fn agents(&mut self, agents: &[Found]) {
@@ -93,9 +102,13 @@ impl<'a> Run<'a> {
                 (false, false) => None,
             };
             match mode {
-                None => Checked::new(check(self.disk, found, self.config), Vec::new(), 0),
+                None => Checked::new(
+                    check(self.disk, found, &self.configs.of(self.disk, found)),
+                    Vec::new(),
+                    0,
+                ),
                 Some(mode) => {
-                    let fixed = fix(self.disk, found, self.config, mode);
+                    let fixed = fix(self.disk, found, &self.configs.of(self.disk, found), mode);
                     Checked::new(fixed.compiled, fixed.files, fixed.count)
                 }
             }
@@ -128,7 +141,11 @@ impl<'a> Run<'a> {
                 let message = format!("`{path}` cannot be written: {}", said(&error));
                 complain(&Failure::new(message));
                 self.report.broken += 1;
-                return Checked::new(check(self.disk, found, self.config), Vec::new(), 0);
+                return Checked::new(
+                    check(self.disk, found, &self.configs.of(self.disk, found)),
+                    Vec::new(),
+                    0,
+                );
             }
         }
         checked
@@ -151,12 +168,17 @@ impl<'a> Run<'a> {
             }
             let mut compiled = agentry_compile::read(self.disk, &second.3);
             compiled.diagnostics.clear();
-            compiled.name_taken(&first.3.path, self.config);
+            compiled.name_taken(&first.3.path, &self.configs.of(self.disk, &second.3));
             self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
         }
     }
 
     fn finish(mut self, found: &Discovery) -> Outcome {
+        let own = self.disk.absolute(&self.config.root);
+        let is_other = |other: &&Arc<Config>| self.disk.absolute(&other.root) != own;
+        for other in self.configs.all().iter().filter(is_other) {
+            self.report.diagnostics(&other.diagnostics, &other.sources);
+        }
         let failures = failures(found);
         failures.iter().for_each(complain);
         for path in &found.empty {
@@ -188,6 +210,29 @@ impl<'a> Run<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+/// The configurations of the workspaces that were met, each read once.
+#[derive(Debug, Default)]
+struct Configs {
+    known: RwLock<BTreeMap<String, Arc<Config>>>,
+}
+
+impl Configs {
+    /// The configuration of the workspace that an agent belongs to.
+    fn of(&self, disk: &Disk, found: &Found) -> Arc<Config> {
+        let root = disk.workspace(&found.dir);
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned();
+        known.unwrap_or_else(|| {
+            let config = Arc::new(Config::read(disk, &found.dir));
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.entry(root).or_insert(config).clone()
+        })
+    }
+
+    fn all(&self) -> Vec<Arc<Config>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use agentry_compile::convertible;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
-use agentry_compile::model::{Format, Loss, LossKind};
+use agentry_compile::model::{Agent, Format, Loss, LossKind};
 use agentry_compile::policy::Place;
+use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
+use agentry_compile::{Compiled, convertible};
 use serde_json::{Value, json};
 
 use crate::args::{Convert, ResultFormat};
@@ -19,36 +20,8 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
-    if compiled.agent.inheritance.base.is_some() && args.to != Format::Manifest {
-        let message = format!("`{}` has a base, and only a manifest can say so", found.path);
-        return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
-    }
     let target = target(args, compiled.dir.clone());
-    let mut converted = convert(&convertible(&compiled, args.to), args.to, &target);
-    if args.to == Format::Manifest
-        && compiled.found.format != Format::Manifest
-        && compiled.agent.policy.is_empty()
-    {
-        converted.losses.push(says_nothing());
-    }
-    if let Some(widened) = &converted.widened {
-        let message = format!(
-            "`{}` cannot be written as {} without widening it: {widened}",
-            found.path, args.to
-        );
-        return Err(Failure::new(message)
-            .hint("choose a format that can say it, such as agent-toml")
-            .finding());
-    }
-    if let Some(defect) = converted
-        .findings
-        .iter()
-        .find(|found| found.severity == agentry_compile::text::Severity::Error)
-    {
-        let message =
-            format!("`{}` cannot be written as {}: {}", found.path, args.to, defect.message);
-        return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
-    }
+    let converted = converted(args, &compiled, &target)?;
     let refused = args.strict && !converted.losses.is_empty();
     if !refused && !args.dry_run {
         write(args, &target, &converted)?;
@@ -66,10 +39,62 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     Ok(if refused { Exit::Findings } else { Exit::Done })
 }
 
-/// A manifest that says nothing about trust means less than every other format that says nothing.
-fn says_nothing() -> Loss {
-    let detail = "what was asked about is denied: a manifest without `trust` has none".to_owned();
-    Loss { field: "permissions".to_owned(), kind: LossKind::Narrowed, detail }
+/// The agent in the other format, unless it would be wider or broken there.
+fn converted(args: &Convert, compiled: &Compiled, target: &Target) -> Result<Converted, Failure> {
+    let (path, to) = (&compiled.found.path, args.to);
+    if compiled.agent.inheritance.base.is_some() && to != Format::Manifest {
+        let message = format!("`{path}` has a base, and only a manifest can say so");
+        return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
+    }
+    let mut agent = convertible(compiled, to);
+    let moved =
+        to == Format::Manifest && is_moved(args, compiled) && leave_scope_behind(&mut agent);
+    let mut converted = convert(&agent, to, target);
+    let nothing = compiled.agent.policy.is_empty() && compiled.found.format != Format::Manifest;
+    if to == Format::Manifest && nothing {
+        let detail = "what was asked about is denied: a manifest without `trust` has none";
+        converted.losses.push(narrowed("permissions", detail));
+    }
+    if moved {
+        let detail = "paths relative to the old place would mean others in the new one";
+        converted.losses.push(narrowed("trust.scope", detail));
+    }
+    if let Some(widened) = &converted.widened {
+        let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
+        let hint = "choose a format that can say it, such as agent-toml";
+        return Err(Failure::new(message).hint(hint).finding());
+    }
+    let error = converted.findings.iter().find(|found| found.severity == Severity::Error);
+    if let Some(defect) = error {
+        let message = format!("`{path}` cannot be written as {to}: {}", defect.message);
+        return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
+    }
+    Ok(converted)
+}
+
+fn narrowed(field: &str, detail: &str) -> Loss {
+    Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail: detail.to_owned() }
+}
+
+/// Whether the result lies in another directory than its source.
+fn is_moved(args: &Convert, compiled: &Compiled) -> bool {
+    let output = Path::new(&args.output);
+    let directory = output.extension().is_none_or(|end| end != "agent");
+    let dir = if directory { Some(output) } else { output.parent() };
+    let absolute = |path: &Path| {
+        std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok()
+    };
+    dir.and_then(absolute) != absolute(Path::new(&compiled.found.dir))
+}
+
+/// Takes the relative paths out of the scope, and says whether there were any.
+fn leave_scope_behind(agent: &mut Agent) -> bool {
+    let Some(scope) = agent.policy.trust.as_mut().and_then(|trust| trust.scope.as_mut()) else {
+        return false;
+    };
+    let before = scope.len();
+    scope.retain(|path| path.starts_with('/') || path.starts_with("~/"));
+    scope.len() < before
 }
 
 fn target(args: &Convert, dir: String) -> Target {

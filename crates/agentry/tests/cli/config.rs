@@ -149,3 +149,20 @@ fn the_configuration_of_the_workspace_counts() {
         assert_eq!(ran.stdout, "checked 1 agent: all good\n", "{ran}");
     }
 }
+
+/// Each agent is weighed by the `agentry.toml` of its own workspace.
+#[test]
+fn every_workspace_has_its_own_configuration() {
+    let test = Test::new()
+        .file("one/agentry.toml", "[check]\n")
+        .file("one/a.agent", crate::test::WARNED)
+        .file("two/agentry.toml", "[check]\nseverity = { unknown-field = \"error\" }\n")
+        .file("two/b.agent", crate::test::WARNED)
+        .file("three/agentry.toml", "[check]\nexclude = [\"*.agent\"]\n")
+        .file("three/c.agent", crate::test::WARNED);
+    for args in ["check . --format json", "check one two three --format json"] {
+        let summary = test.run(args).exits(1).json()["summary"].clone();
+        let counts = ["agents", "errors", "warnings"].map(|key| summary[key].as_u64());
+        assert_eq!(counts, [Some(2), Some(1), Some(1)], "{args}");
+    }
+}

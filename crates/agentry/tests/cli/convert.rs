@@ -342,3 +342,14 @@ fn nothing_is_written_through_a_link_in_the_target() {
     assert!(ran.stderr.contains("is a link"), "{ran}");
     assert!(!test.has("victim.md"));
 }
+
+/// A relative scope means another folder in another place, so it does not move along.
+#[test]
+fn a_relative_scope_stays_behind() {
+    let scoped = format!("{HELPER}trust: {{filesystem: scoped, scope: [., /srv/x]}}\n");
+    let test = Test::new().file("agents/x/s.agent", scoped);
+    let ran = test.run("convert agents/x/s.agent --to manifest -o moved.agent").exits(0);
+    assert!(ran.stdout.contains("trust.scope") && ran.stdout.contains("narrowed"), "{ran}");
+    assert!(!test.read("moved.agent").contains("- ."), "{}", test.read("moved.agent"));
+    assert!(test.read("moved.agent").contains("/srv/x"));
+}
