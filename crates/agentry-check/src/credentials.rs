@@ -74,7 +74,7 @@ const STARTS: [bool; 128] = {
 };
 
 /// Every key or token in `text`: what it is, and where.
-pub(crate) fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
+pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
     let mut end = 0;
     let mut in_word = false;

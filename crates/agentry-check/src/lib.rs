@@ -6,7 +6,7 @@ use agentry_model::{Agent, Format};
 use agentry_text::{Findings, Rule};
 
 mod commands;
-mod credentials;
+pub mod credentials;
 mod examples;
 mod packages;
 mod places;

@@ -92,12 +92,31 @@ fn is_agent_toml(source: &Source) -> bool {
         || (has_any(map, &["name"]) && has_any(map, &["description"]))
 }
 
-/// A manifest has a name and is no Kubernetes object.
+/// Keys of other things that are called `agent.yaml`: cluster objects, agents of other frameworks.
+const OTHER_MANIFESTS: &[&str] = &[
+    "kind",
+    "metadata",
+    "spec",
+    "spec_version",
+    "agent_class",
+    "instruction",
+    "instructions",
+    "prompt",
+    "system_prompt",
+    "goal",
+    "backstory",
+    "root_agent",
+    "sub_agents",
+    "image",
+];
+
+/// A manifest has a name, and nothing that only others have.
 fn is_manifest(source: &Source) -> bool {
     let node = yaml::parse(source, 0..source.text.len(), Version::V1_1, &mut Findings::default());
-    let Some(map) = node.as_map() else { return true };
-    let kubernetes = has_any(map, &["kind"]) && has_any(map, &["metadata", "spec"]);
-    !kubernetes
+    let Some(map) = node.as_map() else { return !source.text.contains("{{") };
+    let template = source.text.trim_start().starts_with("{{");
+    !template
+        && !has_any(map, OTHER_MANIFESTS)
         && (map.is_empty() || has_any(map, &["name", "apiVersion", "trust", "behavior", "base"]))
 }
 
@@ -120,8 +139,13 @@ fn is_agentfs(source: &Source, persona: bool) -> bool {
         "default_enabled",
         "requiredClientVersion",
     ];
+    const OTHERS: &[&str] = &["model", "instructions", "instruction", "prompt", "system_prompt"];
+    const SURE: &[&str] = &["risk_level", "access_control", "llm", "tool_permissions", "heartbeat"];
     let node = json::parse(source, &mut Findings::default());
     let Some(map) = node.as_map() else { return persona };
+    if has_any(map, OTHERS) && !has_any(map, SURE) && !persona {
+        return false;
+    }
     let listing = has_any(map, &["i18n"]) && has_any(map, &["changelog", "category"]);
     !listing && (persona || (has_any(map, &["name"]) && has_any(map, OWN)))
 }

@@ -2,10 +2,11 @@
 
 use agentry_formats::{Package, info, manifest};
 use agentry_model::{Format, digest as full_digest, tree};
-use agentry_text::Findings;
+use agentry_text::{Data, Findings};
 
 use crate::files::AgentFiles;
 use crate::pipeline::Compiled;
+use crate::prompt::files;
 use crate::show::resolved;
 use crate::world::World;
 
@@ -19,16 +20,60 @@ pub struct Digest {
 }
 
 /// The full digest of an agent: equal for agents that mean the same.
-pub fn digest(compiled: &Compiled) -> String {
+pub fn digest(world: &dyn World, compiled: &Compiled) -> String {
     let resolved = resolved(compiled);
-    full_digest::full(&tree::tree(&resolved).to_data())
+    let mut data = tree::tree(&resolved).to_data();
+    // Files that the agent names are a part of what it is told.
+    let mut parts = Vec::new();
+    files(world, compiled, &mut parts);
+    if let Data::Map(entries) = &mut data
+        && !parts.is_empty()
+    {
+        let texts = parts.iter().map(|part| part.text.as_str());
+        entries.push(("file_texts".to_owned(), Data::strings(texts)));
+    }
+    full_digest::full(&meaning(data, ""))
+}
+
+/// The same agent without what makes no difference: empty lists and blocks, line ends, the order of
+/// abilities, and answers that are given anyway.
+fn meaning(data: Data, field: &str) -> Data {
+    match data {
+        Data::Str(text) => Data::Str(text.replace("\r\n", "\n")),
+        Data::List(items) => {
+            let mut items: Vec<_> = items.into_iter().map(|item| meaning(item, "")).collect();
+            if field.starts_with("abilities.") {
+                items.sort_by_key(|item| item.as_str().map(str::to_owned));
+                items.dedup();
+            }
+            Data::List(items)
+        }
+        Data::Map(entries) => {
+            let based = entries.iter().any(|(key, _)| key == "base");
+            let entry = |(key, value): (String, Data)| {
+                let path = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
+                let value = meaning(value, &path);
+                let says_nothing = (!based && (value.is_empty() || path == "merge"))
+                    || is_given_anyway(&path, &value);
+                (!says_nothing).then_some((key, value))
+            };
+            Data::Map(entries.into_iter().filter_map(entry).collect())
+        }
+        other => other,
+    }
+}
+
+/// A section that only asks says what its absence says, except for reading.
+fn is_given_anyway(path: &str, value: &Data) -> bool {
+    let asks = Data::Map(vec![("intent".to_owned(), Data::str("ask"))]);
+    path.starts_with("permissions.") && path != "permissions.read" && *value == asks
 }
 
 /// Both digests of an agent.
 pub fn hash(world: &dyn World, compiled: &Compiled) -> Digest {
     let short =
         (compiled.found.format == Format::Manifest).then(|| short(world, compiled)).flatten();
-    Digest { short, full: digest(compiled) }
+    Digest { short, full: digest(world, compiled) }
 }
 
 fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {

@@ -26,6 +26,19 @@ impl<'w> AgentFiles<'w> {
         Self { world, dir: dir.to_owned(), workspace, count: 0, sources }
     }
 
+    /// Counts one more file or directory, and says whether that is still allowed.
+    fn counts(&mut self, path: &str, findings: &mut Findings) -> bool {
+        self.count += 1;
+        if self.count == limits::FILES + 1 {
+            let source = self.sources.add(path, "");
+            let message = format!("more than {} files take part in this agent", limits::FILES);
+            findings
+                .add(&TOO_MANY_FILES, Span::start_of(source.id), message)
+                .hint("move what does not belong to it elsewhere");
+        }
+        self.count <= limits::FILES
+    }
+
     /// Reports a file that could not be read, at its own (empty) text.
     fn refuse(&mut self, path: &str, error: &ReadError, findings: &mut Findings) {
         let source = self.sources.add(path, "");
@@ -80,16 +93,8 @@ impl<'w> AgentFiles<'w> {
 
 impl Files for AgentFiles<'_> {
     fn read(&mut self, path: &str, findings: &mut Findings) -> Option<Source> {
-        self.count += 1;
         let full = join(&self.dir, path);
-        if self.count > limits::FILES {
-            if self.count == limits::FILES + 1 {
-                let source = self.sources.add(&full, "");
-                let message = format!("more than {} files take part in this agent", limits::FILES);
-                findings
-                    .add(&TOO_MANY_FILES, Span::start_of(source.id), message)
-                    .hint("move what does not belong to it elsewhere");
-            }
+        if !self.counts(&full, findings) {
             return None;
         }
         match self.world.read(&self.dir, &full, limits::FILE_BYTES) {
@@ -104,6 +109,10 @@ impl Files for AgentFiles<'_> {
 
     fn list(&mut self, path: &str, findings: &mut Findings) -> Vec<Listed> {
         let full = join(&self.dir, path);
+        // Directories count as files do, so that links which lead around in circles come to an end.
+        if !self.counts(&full, findings) {
+            return Vec::new();
+        }
         match self.world.list(&self.dir, &full) {
             Ok(entries) => entries
                 .into_iter()

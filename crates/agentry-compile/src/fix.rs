@@ -126,6 +126,10 @@ impl World for Overlay<'_> {
         self.below.inside(root, path)
     }
 
+    fn has_env(&self, name: &str) -> bool {
+        self.below.has_env(name)
+    }
+
     fn absolute(&self, path: &str) -> String {
         self.below.absolute(path)
     }

@@ -25,6 +25,7 @@ mod registry;
 mod rules;
 mod schema;
 mod show;
+mod shown;
 mod suppress;
 mod world;
 

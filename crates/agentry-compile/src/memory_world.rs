@@ -102,6 +102,11 @@ impl World for MemoryWorld {
         normal(path).is_some()
     }
 
+    /// Every variable is set, but for those that are called otherwise.
+    fn has_env(&self, name: &str) -> bool {
+        !name.starts_with("UNSET_")
+    }
+
     fn absolute(&self, path: &str) -> String {
         format!("/{}", normal(path).unwrap_or_default())
     }

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use agentry_check::Subject;
 use agentry_formats::Package;
 use agentry_model::{Agent, Format};
-use agentry_text::{Diagnostic, FileId, Findings, Severity, Sources, Span};
+use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
 use crate::files::{AgentFiles, join, split};
-use crate::rules::{NAME_TAKEN, UNREADABLE};
+use crate::rules::{NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
+use crate::shown;
 use crate::suppress::suppress;
-use crate::world::World;
+use crate::world::{EntryKind, World};
 
 /// An agent that was read, with everything found on the way.
 #[derive(Debug)]
@@ -41,8 +42,8 @@ impl Compiled {
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
     let (mut compiled, findings) = read_raw(world, found);
-    findings.secrets().for_each(|span| compiled.sources.hide(span));
-    Compiled { diagnostics: findings.into_sorted(), ..compiled }
+    let diagnostics = shown::ready(&mut compiled.sources, findings);
+    Compiled { diagnostics, ..compiled }
 }
 
 /// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
@@ -50,9 +51,10 @@ pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
     let (mut compiled, mut findings) = read_raw(world, found);
     let subject = Subject { agent: &compiled.agent, format: found.format };
     agentry_check::run(&subject, &mut findings);
-    findings.secrets().for_each(|span| compiled.sources.hide(span));
-    let diagnostics = suppress(&compiled.sources, findings.into_sorted());
-    let diagnostics = config.weigh(diagnostics);
+    unset_variables(world, &compiled.agent, &mut findings);
+    let diagnostics = shown::ready(&mut compiled.sources, findings);
+    let diagnostics = suppress(&compiled.sources, diagnostics);
+    let diagnostics = config.weigh(shown::capped(diagnostics));
     Compiled { diagnostics, ..compiled }
 }
 
@@ -69,12 +71,14 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     };
     let agent = agentry_formats::read(found.format, &mut package, &mut findings);
     let mut sources = std::mem::take(&mut files.sources);
-    if sources.iter().next().is_none() && findings.is_empty() {
-        let source = sources.add(&found.path, "");
-        let message = "there is nothing to read: a link that leads nowhere?";
+    let main = join(&found.dir, &found.main);
+    if !findings.has_errors() && world.kind(&main) == EntryKind::Missing {
+        let source = sources.add(&main, "");
+        let message = format!("there is no `{}` to read", found.main);
         findings.add(&UNREADABLE, Span::start_of(source.id), message);
     }
     placed(&mut sources, found, &mut findings);
+    shown::hidden_text(&agent, &sources, &mut findings);
     let compiled =
         Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
     (compiled, findings)
@@ -85,6 +89,30 @@ fn placed(sources: &mut Sources, found: &Found, findings: &mut Findings) {
     if findings.iter().any(|finding| finding.span.file == FileId::BUILT_IN) {
         let source = sources.add(&join(&found.dir, &found.main), "");
         findings.place(FileId::BUILT_IN, Span::start_of(source.id));
+    }
+}
+
+/// Variables that the definition names and the environment lacks.
+fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
+    for (_, block) in &agent.settings {
+        let mut names = Vec::new();
+        variables(&block.value, &mut names);
+        for name in names.into_iter().filter(|name| !world.has_env(name)) {
+            findings
+                .add(&UNSET_VARIABLE, block.span, format!("the variable `{name}` is not set"))
+                .hint("set it before the agent runs");
+        }
+    }
+}
+
+fn variables<'d>(data: &'d Data, names: &mut Vec<&'d str>) {
+    match data {
+        Data::Call(function, arguments) if function == "env" => {
+            names.extend(arguments.first().and_then(Data::as_str));
+        }
+        Data::List(items) => items.iter().for_each(|item| variables(item, names)),
+        Data::Map(entries) => entries.iter().for_each(|(_, value)| variables(value, names)),
+        _ => {}
     }
 }
 

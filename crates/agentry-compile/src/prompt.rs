@@ -91,10 +91,10 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 }
 
 /// The context and rule files that the definition names.
-fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
+pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
     let instructions = &compiled.agent.instructions;
     let context = instructions.context.iter().flatten();
-    let context = context.map(|path| ("context", join(&compiled.found.dir, path)));
+    let context = context.map(|path| ("context", climbed(&compiled.found.dir, path)));
     let rules = instructions.rule_files.iter().flatten();
     let rules = rules
         .map(|name| ("rule file", join(&compiled.workspace, &format!("rules/{}.md", name.value))));
@@ -109,6 +109,23 @@ fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         parts.push(Part { name, origin: format!("{path}:1"), text });
     }
+}
+
+/// `path` as seen from `dir`, with every `..` that can be taken off taken off.
+fn climbed(dir: &str, path: &str) -> String {
+    let mut dir = dir.trim_end_matches('/');
+    let mut path = path;
+    while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix("../")) {
+        if path.starts_with("../") {
+            let (above, name) = crate::files::split(dir);
+            if name.is_empty() || matches!(name, "." | "..") {
+                break;
+            }
+            dir = above;
+        }
+        path = rest;
+    }
+    join(dir, path)
 }
 
 fn part(compiled: &Compiled, name: &'static str, span: Span, text: String) -> Part {

@@ -13,6 +13,7 @@ pub(crate) const RULES: &[&Rule] = &[
     &BAD_SUPPRESSION,
     &UNUSED_SUPPRESSION,
     &NAME_TAKEN,
+    &UNSET_VARIABLE,
 ];
 
 const GOOD: Example = Example::File(
@@ -139,6 +140,22 @@ pub(crate) static UNUSED_SUPPRESSION: Rule = Rule {
         "# agentry: allow(unknown-field) read by our own tooling\nname: helper\ndescription: Answers questions\nsoul: You answer questions.\n",
     ),
     good: GOOD,
+};
+
+pub(crate) static UNSET_VARIABLE: Rule = Rule {
+    code: "AG0010",
+    name: "unset-variable",
+    severity: Severity::Warning,
+    why: "`env(\"NAME\")` takes the value of a variable when the agent runs. Where it is not set the \
+          field has no value, and running the agent is an error.",
+    bad: Example::Files(&[
+        ("helper/instructions.md", "You answer questions.\n"),
+        ("helper/agent.acl", "sessions_dir = env(\"UNSET_SESSIONS\")\n"),
+    ]),
+    good: Example::Files(&[
+        ("helper/instructions.md", "You answer questions.\n"),
+        ("helper/agent.acl", "sessions_dir = \"sessions\"\n"),
+    ]),
 };
 
 pub(crate) static NAME_TAKEN: Rule = Rule {

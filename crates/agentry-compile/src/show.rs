@@ -2,7 +2,8 @@
 
 use agentry_formats::info;
 use agentry_model::{Agent, Format, tree};
-use agentry_text::{Data, FileId, Node, Sources, Span, Value};
+use agentry_policy::{Action, Permissions, Section, SectionRules};
+use agentry_text::{Data, FileId, Node, Sources, Span, Spanned, Value};
 
 use crate::pipeline::Compiled;
 
@@ -33,8 +34,30 @@ pub fn convertible(compiled: &Compiled, to: Format) -> Agent {
         if compiled.found.format == Format::Manifest {
             agent.policy.trust.get_or_insert_default();
         }
+        if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
+            agent.policy.permissions = Some(ask_before_edit());
+        }
     }
     agent
+}
+
+/// Whether a trait of the agent turns writing into asking.
+fn asks_before_writing(agent: &Agent) -> bool {
+    agent.instructions.traits.iter().flatten().any(|name| name.value == "ask-before-writing")
+}
+
+/// The layer that the trait `ask-before-writing` stands for; every other answer is left to the rest.
+fn ask_before_edit() -> Permissions {
+    let nowhere = Span::start_of(FileId::BUILT_IN);
+    let rules = |section: &Section| SectionRules {
+        section: Spanned::new(*section, nowhere),
+        intent: Some(Spanned::new(
+            if *section == Section::Edit { Action::Ask } else { Action::Allow },
+            nowhere,
+        )),
+        rules: Vec::new(),
+    };
+    Permissions { sections: Section::ALL.iter().map(rules).collect() }
 }
 
 /// The agent as plain data: with `defaults`, its canonical form.

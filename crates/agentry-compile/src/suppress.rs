@@ -4,6 +4,8 @@
 //! line, on the next line that is neither blank nor a comment. `allow-file(…)` hides them in the
 //! whole file. It must name rules that exist and give a reason.
 
+use std::collections::HashMap;
+
 use agentry_text::{Diagnostic, FileId, Source, Sources, Span};
 
 use crate::registry::rule;
@@ -20,11 +22,18 @@ pub(crate) fn suppress(sources: &Sources, diagnostics: Vec<Diagnostic>) -> Vec<D
     if found.is_empty() {
         return diagnostics;
     }
+    let mut by_line: HashMap<(FileId, Option<usize>), Vec<usize>> = HashMap::new();
+    for (at, suppression) in found.iter().enumerate() {
+        by_line.entry((suppression.file, suppression.line)).or_default().push(at);
+    }
     let mut kept = Vec::with_capacity(diagnostics.len());
     for diagnostic in diagnostics {
+        let file = diagnostic.span.file;
         let line = sources.start(diagnostic.span).line;
-        let hides = |s: &&mut Suppression| s.hides(&diagnostic, line);
-        match found.iter_mut().find(hides) {
+        let near = [Some(line), None].into_iter().filter_map(|line| by_line.get(&(file, line)));
+        let at =
+            near.flatten().copied().find(|at| found.get(*at).is_some_and(|s| s.names(&diagnostic)));
+        match at.and_then(|at| found.get_mut(at)) {
             Some(suppression) => suppression.used = true,
             None => kept.push(diagnostic),
         }
@@ -46,11 +55,9 @@ struct Suppression {
 }
 
 impl Suppression {
-    fn hides(&self, diagnostic: &Diagnostic, line: usize) -> bool {
+    fn names(&self, diagnostic: &Diagnostic) -> bool {
         let named = |name: &String| name == diagnostic.rule.name || name == diagnostic.rule.code;
-        self.file == diagnostic.span.file
-            && self.line.is_none_or(|at| at == line)
-            && self.rules.iter().any(named)
+        self.rules.iter().any(named)
     }
 
     fn complaint(&self) -> Option<Diagnostic> {
@@ -77,21 +84,30 @@ impl Suppression {
 
 fn suppressions(source: &Source) -> Vec<Suppression> {
     let lines: Vec<(usize, &str)> = lines(&source.text).collect();
+    // From the last line up, so that the next line of text after each is known at once.
+    let mut next: Vec<usize> = SIGNS.iter().map(|_| lines.len()).collect();
     let mut out = Vec::new();
-    for (index, (start, line)) in lines.iter().enumerate() {
-        let Some(written) = Written::parse(line) else { continue };
-        let below = lines.iter().skip(index + 1);
-        let next = below.clone().position(|(_, line)| !skipped(line, written.sign)).unwrap_or(0);
-        let about = if written.alone { index + 2 + next } else { index + 1 };
-        out.push(Suppression {
-            file: source.id,
-            span: Span::new(source.id, start + written.at, start + line.trim_end().len()),
-            line: (!written.whole_file).then_some(about),
-            rules: written.rules,
-            has_reason: written.has_reason,
-            used: false,
-        });
+    for (index, (start, line)) in lines.iter().enumerate().rev() {
+        if let Some(written) = Written::parse(line) {
+            let sign = SIGNS.iter().position(|sign| *sign == written.sign).unwrap_or(0);
+            let below = next.get(sign).copied().unwrap_or(lines.len());
+            let about = if written.alone { below } else { index };
+            out.push(Suppression {
+                file: source.id,
+                span: Span::new(source.id, start + written.at, start + line.trim_end().len()),
+                line: (!written.whole_file).then_some(about + 1),
+                rules: written.rules,
+                has_reason: written.has_reason,
+                used: false,
+            });
+        }
+        for (sign, next) in SIGNS.iter().zip(&mut next) {
+            if !skipped(line, sign) {
+                *next = index;
+            }
+        }
     }
+    out.reverse();
     out
 }
 

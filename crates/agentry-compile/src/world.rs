@@ -23,6 +23,9 @@ pub trait World: Sync {
     /// Whether `path`, links and `..` resolved, lies inside `root`.
     fn inside(&self, root: &str, path: &str) -> bool;
 
+    /// Whether the environment has a variable of this name with a value.
+    fn has_env(&self, name: &str) -> bool;
+
     /// `path` from the root of the file system, as text; links are not followed.
     fn absolute(&self, path: &str) -> String;
 }

@@ -59,9 +59,17 @@ fn compare(path: &str, before: &Data, after: &Data, out: &mut Vec<Loss>) {
 }
 
 fn member(path: &str, before: &Data, after: Option<&Data>, out: &mut Vec<Loss>) {
-    match after {
-        Some(after) => compare(path, before, after, out),
-        None => out.push(Loss {
+    // A block or a list of named things that is gone is told part by part, near the top of the tree.
+    let depth = path.matches('.').count();
+    match (after, before) {
+        (Some(after), _) => compare(path, before, after, out),
+        (None, Data::Map(entries)) if depth == 0 && !entries.is_empty() => {
+            compare(path, before, &Data::Map(Vec::new()), out);
+        }
+        (None, Data::List(items)) if depth <= 1 && !items.is_empty() && named(items) => {
+            compare(path, before, &Data::List(Vec::new()), out);
+        }
+        (None, _) => out.push(Loss {
             field: path.to_owned(),
             kind: LossKind::Dropped,
             detail: format!("{} has no place in the result", short(before)),

@@ -31,13 +31,20 @@ pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
     layers.into_iter().flatten().reduce(|a, b| meet(&a, &b))
 }
 
-/// The sections in which `result` can give a milder answer than `source` ever does, with the rules
-/// of the source.
+/// The sections in which `result` may give a milder answer than `source`, with the rules of the
+/// source; a section that the source does not name asks. Without looking at single patterns this is
+/// sure only where both say the same, or where the result is milder in neither of its extremes.
 pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
-    let wider = |rules: &&SectionRules| {
-        result.mildest(rules.section.value) < source.mildest(rules.section.value)
+    let wider = |name: &&Section| {
+        let milder = result.mildest(**name) < source.mildest(**name)
+            || result.strictest(**name) < source.strictest(**name);
+        milder && !says_the_same(source.get(**name), result.get(**name))
     };
-    Permissions { sections: source.sections.iter().filter(wider).cloned().collect() }
+    let rules = |name: &Section| {
+        let asks = || section(*name, nowhere(), source.mildest(*name), Vec::new());
+        source.get(*name).cloned().unwrap_or_else(asks)
+    };
+    Permissions { sections: Section::ALL.iter().filter(wider).map(rules).collect() }
 }
 
 /// The trust that grants nothing which the rules do not allow outright.
@@ -96,10 +103,18 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
         list.extend(tools_of(*section).map(|tool| Spanned::new(tool.to_owned(), span)));
     }
     if let Some(tools) = rules.get(Section::Tool) {
-        for rule in tools.rules.iter().filter(|rule| !rule.pattern.contains('*')) {
-            let list = if rule.action == Action::Allow { &mut allowed } else { &mut denied };
-            if rule.action != Action::Ask {
-                list.push(Spanned::new(rule.pattern.clone(), rule.span));
+        for (at, rule) in tools.rules.iter().enumerate() {
+            // An earlier wildcard or the same name may decide first: only what is sure is granted.
+            let earlier = tools.rules.iter().take(at);
+            let first = earlier
+                .clone()
+                .all(|other| !other.pattern.contains('*') && other.pattern != rule.pattern);
+            let literal = !rule.pattern.contains('*');
+            let tool = Spanned::new(rule.pattern.clone(), rule.span);
+            match rule.action {
+                Action::Allow if literal && first => allowed.push(tool),
+                Action::Deny if literal => denied.push(tool),
+                Action::Allow | Action::Ask | Action::Deny => {}
             }
         }
     }
@@ -152,12 +167,12 @@ fn of_trust(trust: &Trust, place: &Place) -> Permissions {
     Permissions { sections }
 }
 
-/// `./data` of a file in `agents/x` is `agents/x/data/**`. A path that leaves the workspace is left out.
+/// `./data` of a file in `agents/x` is `agents/x/data/**`. A path that leaves the workspace, or that
+/// would mean something else as a pattern, is left out.
 fn scope_rule(path: &Spanned<String>, place: &Place) -> Option<Spanned<PatternRule>> {
-    if path.starts_with('/') || path.starts_with("~/") {
-        return Some(allow(format!("{}/**", path.trim_end_matches('/')), path.span));
-    }
-    let mut parts: Vec<&str> = place.dir.split('/').filter(|part| !part.is_empty()).collect();
+    let absolute = path.starts_with('/') || path.starts_with("~/");
+    let start = if absolute { "" } else { place.dir.as_str() };
+    let mut parts: Vec<&str> = start.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
             "" | "." => {}
@@ -167,8 +182,9 @@ fn scope_rule(path: &Spanned<String>, place: &Place) -> Option<Spanned<PatternRu
     }
     parts.push("**");
     let pattern = parts.join("/");
-    // A wildcard or a colon in the name would change what the rule means.
-    let literal = !path.contains('*');
+    let pattern = if path.starts_with('/') { format!("/{pattern}") } else { pattern };
+    let home = !absolute && pattern.starts_with('~');
+    let literal = !pattern.trim_end_matches("**").contains('*') && !home;
     literal.then(|| allow(pattern, path.span))
 }
 
@@ -208,28 +224,66 @@ fn commands(
     [rules(deny_list, Action::Deny), rules(allow_list, Action::Allow)].concat()
 }
 
+/// Whether two sections have the same intent and the same rules in the same order.
+fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
+    let plain = |rules: &SectionRules| {
+        let intent = rules.intent.map(|intent| intent.value);
+        (intent, rules.rules.iter().map(|rule| rule.value.clone()).collect::<Vec<_>>())
+    };
+    a.map(plain) == b.map(plain)
+}
+
 fn of_tools(tools: &ToolPermissions) -> Permissions {
     let mut sections: Vec<SectionRules> = Vec::new();
-    let lists = [(&tools.denied, Action::Deny), (&tools.allowed, Action::Allow)];
-    for (list, action) in lists {
-        for tool in list.as_deref().unwrap_or_default() {
-            let of = section_of(tool);
-            let target = of.unwrap_or(Section::Tool);
-            let at = sections.iter().position(|rules| rules.section.value == target);
-            let at = at.unwrap_or_else(|| {
-                let intent = if of.is_some() { action } else { Action::Ask };
-                sections.push(section(target, tool.span, intent, Vec::new()));
-                sections.len() - 1
-            });
-            if of.is_none()
-                && let Some(rules) = sections.get_mut(at)
-            {
-                let rule = PatternRule { pattern: tool.value.clone(), action };
-                rules.rules.push(Spanned::new(rule, tool.span));
-            }
+    for tool in tools.denied.as_deref().unwrap_or_default() {
+        for of in denied_sections(tool) {
+            put(&mut sections, *of, tool.span, Action::Deny);
+        }
+        if denied_sections(tool).is_empty() {
+            name_tool(&mut sections, tool, Action::Deny);
+        }
+    }
+    for tool in tools.allowed.as_deref().unwrap_or_default() {
+        match section_of(tool) {
+            Some(of) => put(&mut sections, of, tool.span, Action::Allow),
+            // A pattern grants nothing: what it covers is not known.
+            None if tool.contains(['*', '(']) => {}
+            None => name_tool(&mut sections, tool, Action::Allow),
         }
     }
     Permissions { sections }
+}
+
+/// The whole sections that a denied name closes: a pattern closes everything that it might mean.
+fn denied_sections(tool: &str) -> &'static [Section] {
+    let name = tool.split('(').next().unwrap_or(tool).trim();
+    match section_of(name) {
+        Some(of) => Section::ALL
+            .iter()
+            .position(|section| *section == of)
+            .map_or(&[], |at| Section::ALL.get(at..=at).unwrap_or_default()),
+        None if name.starts_with("mcp__") && name.contains('*') => &[Section::Mcp],
+        None if name.contains('*') => Section::ALL,
+        None => &[],
+    }
+}
+
+/// Sets the answer of a whole section, unless a stricter one is there.
+fn put(sections: &mut Vec<SectionRules>, of: Section, span: Span, action: Action) {
+    match sections.iter_mut().find(|rules| rules.section.value == of) {
+        Some(rules) => *rules = at_least(rules, action),
+        None => sections.push(section(of, span, action, Vec::new())),
+    }
+}
+
+/// Adds a rule for one tool by its name.
+fn name_tool(sections: &mut Vec<SectionRules>, tool: &Spanned<String>, action: Action) {
+    if !sections.iter().any(|rules| rules.section.value == Section::Tool) {
+        sections.push(section(Section::Tool, tool.span, Action::Ask, Vec::new()));
+    }
+    let rule = PatternRule { pattern: tool.value.clone(), action };
+    let tools = sections.iter_mut().filter(|rules| rules.section.value == Section::Tool);
+    tools.for_each(|rules| rules.rules.push(Spanned::new(rule.clone(), tool.span)));
 }
 
 /// Rules at least as strict as both. Where both have rules of their own, the strictest answer of
@@ -279,4 +333,80 @@ fn allow(pattern: String, span: Span) -> Spanned<PatternRule> {
 /// The place of what nobody wrote.
 fn nowhere() -> Span {
     Span::start_of(agentry_text::FileId::BUILT_IN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(section: Section, intent: Action, rules: &[&str]) -> Permissions {
+        let span = nowhere();
+        let rules =
+            rules.iter().map(|text| Spanned::new(text.parse().expect("a rule"), span)).collect();
+        Permissions { sections: vec![super::section(section, span, intent, rules)] }
+    }
+
+    #[test]
+    fn a_tool_is_granted_only_where_its_first_rule_allows_it() {
+        let cases: &[(&[&str], &[&str])] = &[
+            (&["foo:allow"], &["foo"]),
+            (&["f*:deny", "foo:allow"], &[]),
+            (&["foo:ask", "foo:allow"], &[]),
+            (&["bar:deny", "foo:allow"], &["foo"]),
+            (&["*:allow"], &[]),
+        ];
+        for (written, expected) in cases {
+            let lists = to_tool_permissions(&rules(Section::Tool, Action::Ask, written));
+            let allowed: Vec<_> =
+                lists.allowed.iter().flatten().map(|tool| tool.value.as_str()).collect();
+            let allowed: Vec<_> = allowed.into_iter().filter(|tool| *tool != "Read").collect();
+            assert_eq!(allowed, *expected, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn a_scope_never_means_more_as_a_pattern() {
+        let cases = [
+            ("agents/x", "./data", Some("agents/x/data/**")),
+            ("agents/x", "..", Some("agents/**")),
+            ("agents/x", "../../..", None),
+            ("", "data", Some("data/**")),
+            ("", "/srv/x/", Some("/srv/x/**")),
+            ("", "/srv/../etc", Some("/etc/**")),
+            ("", "/srv/*", None),
+            ("a*b", "d", None),
+            ("", "~", None),
+            ("", "~/notes", Some("~/notes/**")),
+        ];
+        for (dir, path, expected) in cases {
+            let place = Place { dir: dir.to_owned() };
+            let rule = scope_rule(&Spanned::new(path.to_owned(), nowhere()), &place);
+            let pattern = rule.map(|rule| rule.value.pattern);
+            assert_eq!(pattern.as_deref(), expected, "{path} in {dir}");
+        }
+    }
+
+    #[test]
+    fn a_milder_result_is_noticed_even_where_the_source_is_silent() {
+        let deny = rules(Section::Env, Action::Deny, &[]);
+        let allow = rules(Section::Bash, Action::Allow, &[]);
+        let sections = |found: Permissions| -> Vec<Section> {
+            found.sections.iter().map(|rules| rules.section.value).collect()
+        };
+        assert_eq!(sections(widened(&deny, &Permissions::default())), [Section::Env]);
+        assert_eq!(sections(widened(&Permissions::default(), &allow)), [Section::Bash]);
+        assert_eq!(sections(widened(&allow, &Permissions::default())), []);
+    }
+
+    #[test]
+    fn only_what_is_allowed_without_exception_becomes_trust() {
+        let cases = [
+            (rules(Section::Bash, Action::Allow, &[]), Exec::Sandboxed),
+            (rules(Section::Bash, Action::Allow, &["rm *:ask"]), Exec::None),
+            (rules(Section::Bash, Action::Ask, &["git log *:allow"]), Exec::None),
+        ];
+        for (rules, expected) in cases {
+            assert_eq!(to_trust(&rules, false).exec.map(|exec| exec.value), Some(expected));
+        }
+    }
 }

@@ -121,8 +121,8 @@ pub fn check(source: &Source, findings: &mut Findings) {
 /// times faster than to stop at the first other byte.
 pub(crate) fn is_plain(text: &str) -> bool {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
-    let chunks = text.as_bytes().chunks(256);
-    chunks.map(|chunk| chunk.iter().fold(true, |all, byte| all & plain(byte))).all(|plain| plain)
+    let mut chunks = text.as_bytes().chunks(256);
+    chunks.all(|chunk| chunk.iter().fold(true, |all, byte| all & plain(byte)))
 }
 
 /// The rule that a character breaks.

@@ -4,8 +4,10 @@
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_lowercase();
     let allowed = (written.chars().count() / 3).clamp(1, 3);
+    let length = written.chars().count();
     known
         .into_iter()
+        .filter(|word| word.chars().count().abs_diff(length) <= allowed)
         .map(|word| (strsim::damerau_levenshtein(&written, &word.to_lowercase()), word))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)

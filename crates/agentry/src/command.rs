@@ -15,7 +15,7 @@ use std::io::{self, Write as _};
 use agentry_compile::model::Format;
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::human;
-use agentry_compile::{Compiled, Config, Discovery, Found, check as check_agent, discover};
+use agentry_compile::{Compiled, Discovery, Found, discover, read as read_agent};
 
 use crate::disk::Disk;
 use crate::output::{Failure, style};
@@ -68,8 +68,8 @@ fn failures(found: &Discovery) -> Vec<Failure> {
 
 /// Checks one agent; its errors are shown and end the command.
 fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
-    let config = Config::read(disk, &found.dir);
-    let compiled = check_agent(disk, found, &config);
+    // What a reader could not understand stays an error here, whatever a suppression says of it.
+    let compiled = read_agent(disk, found);
     if !compiled.has_errors() {
         return Ok(compiled);
     }

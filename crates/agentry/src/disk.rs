@@ -51,6 +51,8 @@ impl World for Disk {
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => EntryKind::Directory,
                 Ok(kind) if kind.is_file() => EntryKind::File,
+                // A link to a directory is not looked into: it may lead around in a circle.
+                Ok(kind) if kind.is_symlink() && entry.path().is_dir() => EntryKind::Other,
                 _ => kind_of(&entry.path()),
             };
             out.push(Entry { name, kind });
@@ -86,6 +88,10 @@ impl World for Disk {
             (Ok(root), Ok(path)) => path.starts_with(root),
             _ => false,
         }
+    }
+
+    fn has_env(&self, name: &str) -> bool {
+        std::env::var_os(name).is_some_and(|value| !value.is_empty())
     }
 
     fn absolute(&self, path: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use crate::output::{Failure, said};
 
@@ -38,6 +38,9 @@ pub(crate) fn create(
     files: &[(String, String)],
     replace_mode: Replace,
 ) -> Result<(), Failure> {
+    for (path, _) in files.iter().filter(|_| !dir.is_empty()) {
+        stays_below(dir, path)?;
+    }
     let full = |path: &String| if dir.is_empty() { path.clone() } else { format!("{dir}/{path}") };
     let taken = files.iter().map(|(path, _)| full(path)).find(|path| Path::new(path).exists());
     if let Some(path) = taken.filter(|_| replace_mode != Replace::Force) {
@@ -61,6 +64,22 @@ pub(crate) fn create(
         write().map_err(|error| {
             Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
         })?;
+    }
+    Ok(())
+}
+
+/// Refuses a path that would leave `dir`, by its parts or through a link that stands there.
+fn stays_below(dir: &str, path: &str) -> Result<(), Failure> {
+    let mut at = Path::new(dir).to_path_buf();
+    for part in Path::new(path).components() {
+        let Component::Normal(name) = part else {
+            return Err(Failure::new(format!("`{path}` would be written outside `{dir}`")));
+        };
+        at.push(name);
+        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink()) {
+            let message = format!("`{}` is a link; nothing is written through it", at.display());
+            return Err(Failure::new(message).hint("remove it, or choose another path"));
+        }
     }
     Ok(())
 }

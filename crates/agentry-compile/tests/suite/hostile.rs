@@ -50,7 +50,7 @@ fn everything(bytes: &[u8]) {
             format: *format,
         };
         let compiled = check(&world, &found, &Config::default());
-        let _ = (digest(&compiled), rows(&compiled.agent, &compiled.sources));
+        let _ = (digest(&world, &compiled), rows(&compiled.agent, &compiled.sources));
         for diagnostic in &compiled.diagnostics {
             let _ = agentry_compile::text::report::human::render(
                 diagnostic,
@@ -198,4 +198,74 @@ fn secrets_are_never_shown() {
             }
         }
     }
+}
+
+/// Text that hides text counts as such when it is written as an escape, too.
+#[test]
+fn escaped_characters_hide_nothing() {
+    let cases = [
+        ("a.agent", "name: a\ndescription: \"b\\u202ec\"\nsoul: You help.\n", "AG0011"),
+        ("a.agent", "name: a\ndescription: \"b\\U000E0041c\"\nsoul: You help.\n", "AG0012"),
+        ("a.agent", "name: a\ndescription: b\nsoul: \"You\\u200b help.\"\n", "AG0013"),
+        ("a.agent", "name: a\ndescription: b\nsoul: \"You\\0 help.\"\n", "AG0014"),
+        ("a.agent", "name: a\ndescription: b\nsoul: \"You\\e[31m help.\"\n", "AG0015"),
+        (
+            "a/agent.json",
+            "{\"name\": \"A\", \"version\": \"1.0.0\", \"role\": \"b\\u202ec\"}",
+            "AG0011",
+        ),
+        ("a/agent.toml", "name = \"a\"\ndescription = \"b\\u202ec\"\n", "AG0011"),
+    ];
+    for (path, text, code) in cases {
+        let found = findings(&MemoryWorld::new(vec![(path.to_owned(), text.as_bytes().to_vec())]));
+        let times = found.iter().filter(|finding| finding.code == code).count();
+        assert_eq!(times, 1, "{text}: {found:#?}");
+    }
+}
+
+/// A file that breaks one rule a thousand times is told so a hundred times.
+#[test]
+fn findings_come_to_an_end() {
+    let text = (0..5_000)
+        .fold("name: a\ndescription: b\n".to_owned(), |text, at| format!("{text}q{at}: 1\n"));
+    let found = findings(&MemoryWorld::new(vec![("a.agent".to_owned(), text.into_bytes())]));
+    assert_eq!(found.len(), 100);
+    assert!(found[99].message.ends_with("and 4900 more like this"), "{}", found[99].message);
+}
+
+/// `hash --full` is equal for agents that mean the same, and only for those.
+#[test]
+fn the_digest_is_that_of_the_meaning() {
+    let digest_of = |files: &[(&str, &str)]| {
+        let world = crate::world::world(files);
+        let found = crate::world::agents(&world, None).remove(0);
+        digest(&world, &agentry_compile::read(&world, &found))
+    };
+    let manifest =
+        |more: &str| digest_of(&[("a.agent", &format!("name: a\ndescription: b\n{more}"))]);
+    let toml = |more: &str, prompt: &str| {
+        let text = format!("name = \"a\"\ndescription = \"b\"\n{more}");
+        digest_of(&[("a/agent.toml", &text), ("a/system-prompt.md", prompt), ("c.md", "one")])
+    };
+    let plain = manifest("");
+    for same in [
+        "tags: []\n",
+        "# comment\n",
+        "version: 0.1.0\n",
+        "skills: []\n",
+        "merge: {skills: append}\n",
+        "trust: {exec: none}\n",
+    ] {
+        assert_eq!(manifest(same), plain, "{same}");
+    }
+    for other in ["version: 0.2.0\n", "trust: {exec: full}\n", "x-y: 1\n", "tags: [x]\n"] {
+        assert_ne!(manifest(other), plain, "{other}");
+    }
+    assert_eq!(toml("", "You\r\nhelp.\r\n"), toml("", "You\nhelp.\n"));
+    assert_eq!(toml("[permissions.bash]\nintent = \"ask\"\n", "x"), toml("", "x"));
+    let context = |text: &str| {
+        let toml = "name = \"a\"\ndescription = \"b\"\ncontext = [\"../c.md\"]\n";
+        digest_of(&[("a/agent.toml", toml), ("a/system-prompt.md", "x"), ("c.md", text)])
+    };
+    assert_ne!(context("one"), context("two"));
 }

@@ -77,7 +77,8 @@ impl Reader<'_> {
         } else if let Some(near) = nearest(word, Action::WORDS.iter().copied()) {
             found.hint(format!("did you mean `{near}`?"));
         } else {
-            found.hint(format!("end the rule with an action, as in `{rule}:ask`"));
+            let start = rule.trim_end_matches(':');
+            found.hint(format!("end the rule with an action, as in `{start}:ask`"));
         }
     }
 

@@ -56,8 +56,7 @@ pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Li
     }
 }
 
-/// Denies what being in no list would open: reading is free unless it is listed, and a tool that is
-/// not listed is asked about.
+/// Denies what being in no list would open: reading is free unless it is listed.
 fn close(rules: &Permissions, tools: &mut ToolPermissions) {
     let mut deny = |tool: &str| {
         let tool = Spanned::new(tool.to_owned(), Span::start_of(FileId::BUILT_IN));
@@ -65,10 +64,6 @@ fn close(rules: &Permissions, tools: &mut ToolPermissions) {
     };
     if rules.strictest(Section::Read) == Action::Ask {
         deny("Read");
-    }
-    let others = rules.get(Section::Tool);
-    if others.is_some_and(|others| others.rules.is_empty() && others.strictest() == Action::Deny) {
-        deny("*");
     }
 }
 
@@ -112,7 +107,7 @@ mod tests {
             (vec![(Section::Edit, Allow)], vec!["Edit", "Write"], vec![], LossKind::Changed),
             // A tool that is not listed is asked about, but reading is free.
             (vec![(Section::Read, Ask)], vec![], vec!["Read"], LossKind::Narrowed),
-            (vec![(Section::Tool, Deny)], vec![], vec!["*"], LossKind::Changed),
+            (vec![(Section::Tool, Deny)], vec![], vec![], LossKind::Narrowed),
         ];
         for (sections, allowed, denied, kind) in cases {
             let mut notes = Vec::new();

@@ -206,6 +206,7 @@ fn tools(agent: &Agent, findings: &mut Findings) {
                         text.span,
                         format!("the value of `{key}` looks like a secret"),
                     )
+                    .secret()
                     .hint("name a variable instead: `env.NAME`");
             }
         }

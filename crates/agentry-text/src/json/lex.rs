@@ -124,7 +124,7 @@ impl<'s> Lexer<'s, '_> {
         self.cursor.next();
         if quote == '\'' {
             let span = self.since(start);
-            self.problem(span, "JSON strings have double quotes").fix(Fix::safe(
+            self.problem(span, "JSON strings have double quotes").fix(Fix::unsafe_(
                 "use double quotes",
                 span,
                 quoted(&text),
@@ -142,7 +142,7 @@ impl<'s> Lexer<'s, '_> {
             let escaped = if c == '\t' { "\\t".to_owned() } else { format!("\\u{:04x}", c as u32) };
             self.problem(span, "the string holds a raw control character")
                 .hint(format!("write `{escaped}`"))
-                .fix(Fix::safe("escape the character", span, escaped));
+                .fix(Fix::unsafe_("escape the character", span, escaped));
         }
     }
 
@@ -228,10 +228,10 @@ impl<'s> Lexer<'s, '_> {
             let found = self.problem(span, format!("{} is no number of JSON", short(written)));
             match &loose {
                 Some(Value::Int(value)) => {
-                    found.fix(Fix::safe("write it as JSON does", span, value.to_string()))
+                    found.fix(Fix::unsafe_("write it as JSON does", span, value.to_string()))
                 }
                 Some(Value::Float(value)) => {
-                    found.fix(Fix::safe("write it as JSON does", span, format!("{value:?}")))
+                    found.fix(Fix::unsafe_("write it as JSON does", span, format!("{value:?}")))
                 }
                 _ => found.hint("put text in double quotes"),
             };

@@ -136,7 +136,7 @@ impl<'s, 'p> Parser<'s, 'p> {
             Token::Word(_) | Token::Number(_) => {
                 let written = self.source.slice(*span);
                 self.problem(*span, format!("the key {} needs double quotes", short(written)))
-                    .fix(Fix::safe("put the key in quotes", *span, quoted(written)));
+                    .fix(Fix::unsafe_("put the key in quotes", *span, quoted(written)));
                 written.to_owned()
             }
             Token::Mark(_) => {
@@ -156,7 +156,7 @@ impl<'s, 'p> Parser<'s, 'p> {
         } else if self.starts_value() && !self.is_cut() {
             let span = self.before_next();
             self.problem(span, format!("no `:` after the key {}", short(&key.text)))
-                .fix(Fix::safe("add the colon", span, ":"));
+                .fix(Fix::unsafe_("add the colon", span, ":"));
         }
         if self.starts_value() {
             return self.value();
@@ -186,7 +186,8 @@ impl<'s, 'p> Parser<'s, 'p> {
             _ if self.is_cut() || self.problems.full() => {}
             _ => {
                 let span = self.before_next();
-                self.problem(span, "no comma between two values").fix(Fix::safe(
+                // The file may mean something else here: a quote that was not escaped, say.
+                self.problem(span, "no comma between two values").fix(Fix::unsafe_(
                     "add the comma",
                     span,
                     ",",

@@ -51,9 +51,11 @@ impl Walk<'_> {
         for field in table.fields {
             if field.need == Need::Required && !written.contains(&field.name) {
                 let message = format!("{} has no `{}`", table.title, field.name);
-                self.findings
-                    .add(&MISSING_FIELD, head(map, span), message)
-                    .hint(format!("add `{}`: {}", field.name, field.doc));
+                self.findings.add(&MISSING_FIELD, head(map, span), message).hint(format!(
+                    "add `{}`: {}",
+                    field.name,
+                    remark(field.doc)
+                ));
             }
         }
     }
@@ -278,6 +280,13 @@ impl Walk<'_> {
             self.value(&format!("{name}.{}", entry.key.text), value, &entry.value);
         }
     }
+}
+
+/// A sentence of documentation as a remark: lower case, no full stop.
+fn remark(doc: &str) -> String {
+    let mut chars = doc.trim_end_matches('.').chars();
+    let first = chars.next().map(|first| first.to_lowercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
 }
 
 /// Where to report that something is missing: the first key, else the place of the map.

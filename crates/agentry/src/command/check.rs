@@ -1,6 +1,7 @@
 //! `agentry check`: finds agents and says what is wrong with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Component, Path};
 
 use agentry_compile::model::Format;
 use agentry_compile::text::report::Summary;
@@ -48,7 +49,14 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(args: &'a Check, disk: &'a Disk, config: &'a Config) -> Result<Self, Failure> {
-        let configured = config.baseline.as_ref().map(|path| join(&config.root, path));
+        let configured = match &config.baseline {
+            Some(path) if !is_plain(path) => {
+                let message =
+                    format!("the baseline `{path}` of `agentry.toml` leaves the workspace");
+                return Err(Failure::new(message).hint("name a file below the workspace"));
+            }
+            path => path.as_ref().map(|path| join(&config.root, path)),
+        };
         let baseline_path = args.baseline.clone().or(configured);
         let known = match &baseline_path {
             Some(path) if !args.write_baseline => read_baseline(path)?,
@@ -66,12 +74,15 @@ impl<'a> Run<'a> {
             } else {
                 group.par_iter().map(|found| self.one(found)).collect()
             };
-            progress.add(group.len());
-            progress.clear();
             for (found, checked) in group.iter().zip(checked) {
+                if !checked.diagnostics.is_empty() {
+                    progress.clear();
+                }
                 self.take(found, checked);
             }
+            progress.add(group.len());
         }
+        progress.clear();
     }
 
     fn one(&self, found: &Found) -> Checked {
@@ -103,21 +114,24 @@ impl<'a> Run<'a> {
             complain(&Failure::new(message));
             self.report.broken += 1;
         }
-        for (path, bytes) in &checked.files {
-            match save::replace(path, bytes) {
-                Ok(()) => {}
-                Err(error) => {
-                    complain(&Failure::new(format!(
-                        "`{path}` cannot be written: {}",
-                        said(&error)
-                    )));
-                }
-            }
-        }
+        let checked = self.save(found, checked);
         self.fixed += checked.fixed;
         self.report.agent(found, &checked.name);
         self.report.diagnostics(&checked.diagnostics, &checked.sources);
         self.seen.push((checked.workspace, found.format, checked.name, found.clone()));
+    }
+
+    /// Writes what was mended. Where that fails, the agent is reported as it still is.
+    fn save(&mut self, found: &Found, checked: Checked) -> Checked {
+        for (path, bytes) in &checked.files {
+            if let Err(error) = save::replace(path, bytes) {
+                let message = format!("`{path}` cannot be written: {}", said(&error));
+                complain(&Failure::new(message));
+                self.report.broken += 1;
+                return Checked::new(check(self.disk, found, self.config), Vec::new(), 0);
+            }
+        }
+        checked
     }
 
     /// Names that two agents share; those agents are read once more to show the place.
@@ -208,11 +222,26 @@ fn exit(summary: &Summary, deny_warnings: bool, unreadable: bool) -> Exit {
     }
 }
 
+/// Whether a path stays where it starts from.
+fn is_plain(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.starts_with('~')
+        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// The most bytes of a baseline; a device or an endless pipe is never read.
+const BASELINE_BYTES: u64 = 64 * 1024 * 1024;
+
 fn read_baseline(path: &str) -> Result<Baseline, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::new(format!("the baseline `{path}` cannot be read: {}", said(&error)))
+    let refuse = |why: String| {
+        Failure::new(format!("the baseline `{path}` cannot be read: {why}"))
             .hint("make one with `--write-baseline`")
-    })?;
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| refuse(said(&error)))?;
+    if !metadata.is_file() || metadata.len() > BASELINE_BYTES {
+        return Err(refuse("it is no ordinary file".to_owned()));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
 }
 

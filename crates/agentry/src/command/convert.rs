@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentry_compile::convertible;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
-use agentry_compile::model::{Format, Loss};
+use agentry_compile::model::{Format, Loss, LossKind};
 use agentry_compile::policy::Place;
 use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
@@ -19,8 +19,18 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
+    if compiled.agent.inheritance.base.is_some() && args.to != Format::Manifest {
+        let message = format!("`{}` has a base, and only a manifest can say so", found.path);
+        return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
+    }
     let target = target(args, compiled.dir.clone());
-    let converted = convert(&convertible(&compiled, args.to), args.to, &target);
+    let mut converted = convert(&convertible(&compiled, args.to), args.to, &target);
+    if args.to == Format::Manifest
+        && compiled.found.format != Format::Manifest
+        && compiled.agent.policy.is_empty()
+    {
+        converted.losses.push(says_nothing());
+    }
     if let Some(widened) = &converted.widened {
         let message = format!(
             "`{}` cannot be written as {} without widening it: {widened}",
@@ -56,7 +66,12 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     Ok(if refused { Exit::Findings } else { Exit::Done })
 }
 
-#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "the format says `.agent`")]
+/// A manifest that says nothing about trust means less than every other format that says nothing.
+fn says_nothing() -> Loss {
+    let detail = "what was asked about is denied: a manifest without `trust` has none".to_owned();
+    Loss { field: "permissions".to_owned(), kind: LossKind::Narrowed, detail }
+}
+
 fn target(args: &Convert, dir: String) -> Target {
     let output = Path::new(&args.output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());

@@ -1,6 +1,6 @@
 //! `agentry new`: a starting point that passes every check.
 
-use agentry_compile::model::slug;
+use agentry_compile::model::{Format, slug};
 use agentry_compile::new_agent;
 use agentry_compile::text::report::visible;
 
@@ -10,6 +10,9 @@ use crate::save::{self, Replace};
 
 pub(crate) fn run(args: &New) -> Outcome {
     check_name(&args.name)?;
+    if args.format == Format::AgentFs && matches!(args.name.as_str(), "core" | "desirecore") {
+        return Err(Failure::new(format!("the name `{}` is reserved in agentfs", args.name)));
+    }
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };
     save::create(dir, &files, Replace::Never)?;

@@ -125,3 +125,14 @@ fn a_baseline_that_cannot_be_used() {
     --- exit 2
     "#);
 }
+
+#[test]
+fn a_configured_baseline_stays_in_the_workspace() {
+    for path in ["../victim.txt", "/tmp/victim.txt", "~/victim.txt"] {
+        let config = format!("[check]\nbaseline = \"{path}\"\n");
+        let test =
+            Test::new().file("agentry.toml", config).file("helper.agent", crate::test::HELPER);
+        let ran = test.run("check . --write-baseline").exits(2);
+        assert!(ran.stderr.contains("leaves the workspace"), "{ran}");
+    }
+}

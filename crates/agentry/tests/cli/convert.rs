@@ -36,19 +36,19 @@ fn every_format_to_every_other() {
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
-    manifest to agent-md: dropped budget, dropped max_turns, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, narrowed trust
-    manifest to agent-toml: dropped budget, dropped model, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
+    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
+    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
     manifest to manifest: nothing
-    manifest to agentfs: dropped budget, dropped max_turns, dropped model, dropped on_error, changed permissions.external_directory, changed permissions.mcp, dropped skills, dropped tags, narrowed trust
-    manifest to agent-dir: dropped budget, dropped description, dropped model, dropped on_error, dropped role, dropped skills, dropped tags, dropped traits, changed trust, dropped version
+    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, changed permissions.external_directory, changed permissions.mcp, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
+    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, changed trust, dropped version
     agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
-    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level
+    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level, narrowed permissions
     agentfs to agentfs: nothing
     agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
-    agent-dir to agent-md: dropped max_turns, dropped schedules
-    agent-dir to agent-toml: changed description, dropped schedules
-    agent-dir to manifest: dropped schedules
+    agent-dir to agent-md: dropped max_turns, dropped schedules.weekly-review
+    agent-dir to agent-toml: changed description, dropped schedules.weekly-review
+    agent-dir to manifest: dropped schedules.weekly-review, narrowed permissions
     agent-dir to agentfs: dropped max_turns
     agent-dir to agent-dir: nothing
     "#);
@@ -103,15 +103,18 @@ fn losses_are_listed() {
     wrote reviewer/agent.toml
     wrote reviewer/system-prompt.md
     lost in agent-toml:
-      budget    dropped  a block of 3 has no place in the result
-      model     dropped  a block of 2 has no place in the result
-      on_error  dropped  `"ask"` has no place in the result
-      role      dropped  `"careful-reviewer"` has no place in the result
-      rules     changed  moved to the end of the prompt, under `## Rules`
-      system    changed  was missing; a sentence was made up
-      traits    changed  moved to the end of the prompt, under `## Traits`
-      trust     changed  written as `permissions`
-      version   dropped  `"0.1.0"` has no place in the result
+      budget.cost_limit  dropped  `0.5` has no place in the result
+      budget.on_exceed   dropped  `"abort"` has no place in the result
+      budget.step_limit  dropped  `40` has no place in the result
+      model.capability   dropped  `"reasoning-high"` has no place in the result
+      model.fallback     dropped  `"reasoning-mid"` has no place in the result
+      on_error           dropped  `"ask"` has no place in the result
+      role               dropped  `"careful-reviewer"` has no place in the result
+      rules              changed  moved to the end of the prompt, under `## Rules`
+      system             changed  was missing; a sentence was made up
+      traits             changed  moved to the end of the prompt, under `## Traits`
+      trust              changed  written as `permissions`
+      version            dropped  `"0.1.0"` has no place in the result
     --- exit 0
     "#);
     insta::assert_snapshot!(test.read("reviewer/agent.toml"), @r#"
@@ -212,15 +215,19 @@ fn strict_writes_nothing_that_loses() {
     --- stdout
     would write x.agent.md
     lost in agent-md:
-      budget     dropped   a block of 3 has no place in the result
-      max_turns  dropped   `30` has no place in the result
-      model      dropped   a block of 2 has no place in the result
-      on_error   dropped   `"ask"` has no place in the result
-      role       dropped   `"careful-reviewer"` has no place in the result
-      skills     dropped   `[{"name":"file-read"},{"name":"git"}]` has no place in the result
-      tags       dropped   `["review"]` has no place in the result
-      traits     dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
-      trust      narrowed  abilities grant only what is allowed without exception
+      budget.cost_limit  dropped   `0.5` has no place in the result
+      budget.on_exceed   dropped   `"abort"` has no place in the result
+      budget.step_limit  dropped   `40` has no place in the result
+      max_turns          dropped   `30` has no place in the result
+      model.capability   dropped   `"reasoning-high"` has no place in the result
+      model.fallback     dropped   `"reasoning-mid"` has no place in the result
+      on_error           dropped   `"ask"` has no place in the result
+      role               dropped   `"careful-reviewer"` has no place in the result
+      skills.file-read   dropped   a block of 1 has no place in the result
+      skills.git         dropped   a block of 1 has no place in the result
+      tags               dropped   `["review"]` has no place in the result
+      traits             dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
+      trust              narrowed  abilities grant only what is allowed without exception
     --- stderr
     error: something would be lost; nothing was written (`--strict`)
     --- exit 1
@@ -326,4 +333,12 @@ fn an_agent_with_errors() {
     --- exit 1
     "#);
     assert!(!test.has("out"));
+}
+
+#[test]
+fn nothing_is_written_through_a_link_in_the_target() {
+    let test = Test::new().file("helper.agent", HELPER).link("out/persona.md", "../victim.md");
+    let ran = test.run("convert helper.agent --to agentfs -o out").exits(2);
+    assert!(ran.stderr.contains("is a link"), "{ran}");
+    assert!(!test.has("victim.md"));
 }

@@ -43,7 +43,7 @@ fn another_format() {
     insta::assert_snapshot!(test.run("hash helper"), @r#"
     $ agentry hash helper
     --- stdout
-    sha256:0a7125f07db3e31483972eb257d0794d3e194fbc7caabb4af95b93a9602c82dd
+    sha256:ea8f9a3f296115578a242bcd6fdb4d9dc4a8672a56e41ebe4a074c11f5436079
     --- exit 0
     "#);
     insta::assert_snapshot!(test.run("hash helper --format json"), @r#"
@@ -54,7 +54,7 @@ fn another_format() {
         "path": "helper",
         "format": "agent-toml",
         "ag1": null,
-        "sha256": "sha256:0a7125f07db3e31483972eb257d0794d3e194fbc7caabb4af95b93a9602c82dd"
+        "sha256": "sha256:ea8f9a3f296115578a242bcd6fdb4d9dc4a8672a56e41ebe4a074c11f5436079"
       }
     ]
     --- exit 0

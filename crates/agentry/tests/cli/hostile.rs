@@ -236,7 +236,7 @@ mod unix {
         error[AG0001]: the file cannot be read: too many levels of symbolic links
          --> b.agent:1:1
 
-        error[AG0001]: there is nothing to read: a link that leads nowhere?
+        error[AG0001]: there is no `gone.agent` to read
          --> gone.agent:1:1
 
         checked 4 agents: 3 errors
@@ -350,4 +350,23 @@ mod unix {
         "#);
         assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
     }
+}
+
+/// Two links that each lead back make ever more paths; only so many are followed.
+#[cfg(unix)]
+#[test]
+fn links_that_lead_around_in_circles() {
+    let test = Test::new()
+        .file(
+            "a/agent.json",
+            r#"{"name": "A", "version": "1.0.0", "role": "x", "description": "y"}"#,
+        )
+        .file("a/persona.md", "You help.\n")
+        .file("a/principles.md", "## Must Do\n- x\n\n## Never Do\n- y\n\n## Escalation Path\n- z\n")
+        .file("a/memory/x.md", "Something.\n")
+        .link("a/memory/b", ".")
+        .link("a/memory/c", ".")
+        .link("a/skills/b", ".")
+        .link("a/skills/c", ".");
+    test.run("check a").exits(0);
 }

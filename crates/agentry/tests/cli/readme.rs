@@ -17,8 +17,8 @@ fn workspace(page: &str) -> Test {
         let (name, after) = after.split_once(" -->").expect("a closed comment");
         let (_, block) = after.split_once("```").expect("a block after its name");
         let (block, after) = block.split_once("\n```").expect("a closed block");
-        let (_, text) = block.split_once('\n').expect("a block with lines");
-        test.write(name, format!("{text}\n"));
+        let (_, lines) = block.split_once('\n').expect("a block with lines");
+        test.write(name, format!("{lines}\n"));
         rest = after;
     }
     test

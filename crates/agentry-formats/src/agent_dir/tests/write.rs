@@ -131,6 +131,6 @@ fn what_has_no_words_is_lost_and_said() {
     agent.tools.mcp = Some(spanned(server).into_iter().collect());
     agent.settings = vec![("queue".to_owned(), spanned(Data::Int(5)).expect("some"))];
     let (converted, findings) = again(&agent);
-    assert_eq!(losses(&converted.losses), ["settings dropped", "tools dropped"]);
+    assert_eq!(losses(&converted.losses), ["settings.queue dropped", "tools.mcp.github dropped"]);
     assert_eq!(findings, [""; 0]);
 }

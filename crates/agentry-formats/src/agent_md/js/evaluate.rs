@@ -11,6 +11,9 @@ use oxc_span::GetSpan;
 
 use super::scope::Scope;
 
+/// The longest chain of names that stand for one another.
+const MOST_DEPTH: usize = 16;
+
 /// One property of an object literal.
 #[derive(Clone)]
 pub(super) struct Property<'a> {
@@ -59,7 +62,7 @@ impl<'a> Scope<'a> {
     fn collect(&self, object: &'a ObjectExpression<'a>, found: &mut Properties<'a>, depth: usize) {
         for property in &object.properties {
             let place = self.span(property.span());
-            if depth > limits::BASES || !self.spend() {
+            if depth > MOST_DEPTH || !self.spend() {
                 found.unknown.get_or_insert(place);
                 return;
             }

@@ -139,7 +139,7 @@ pub(crate) static SCHEME_NAME: Rule = Rule {
 /// Parameters that are no JSON Schema.
 pub(crate) static PARAMETERS: Rule = Rule {
     code: "AG1031",
-    name: "invalid-parameters",
+    name: "broken-parameters",
     severity: Error,
     why: "Arguments are checked against `parameters` before the tool is called, so it must be a \
           valid JSON Schema of an object.",
