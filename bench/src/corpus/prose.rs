@@ -1,5 +1,7 @@
 //! Text that looks written: sentences and lists of made-up instructions, drawn from a seed.
 
+use std::fmt::Write as _;
+
 const VERBS: &[&str] = &[
     "read",
     "compare",
@@ -91,14 +93,15 @@ impl Prose {
         let mut text = String::new();
         while text.len() < size.max(1) {
             let end = if self.below(5) == 0 { '\n' } else { ' ' };
-            text += &format!("{}.{end}", self.line());
+            let _ = write!(text, "{}.{end}", self.line());
         }
         text.trim_end().to_owned()
     }
 
     /// A list of `count` items.
     pub(super) fn list(&mut self, count: usize) -> String {
-        (0..count).map(|_| format!("- {}\n", self.line())).collect()
+        let lines: Vec<String> = (0..count).map(|_| format!("- {}\n", self.line())).collect();
+        lines.concat()
     }
 
     /// Sections below `## ` headings, about `size` bytes.
@@ -107,7 +110,7 @@ impl Prose {
         while text.len() < size {
             let (thing, length, count) = (self.one_of(THINGS), self.below(600), self.below(6));
             let (paragraph, list) = (self.paragraph(length), self.list(count + 1));
-            text += &format!("## About {thing}\n\n{paragraph}\n\n{list}\n");
+            let _ = write!(text, "## About {thing}\n\n{paragraph}\n\n{list}\n");
         }
         text
     }

@@ -77,8 +77,10 @@ const STARTS: [bool; 128] = {
 pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
     let mut end = 0;
+    let mut in_word = false;
     for (start, byte) in text.bytes().enumerate() {
-        let may_start = STARTS.get(usize::from(byte)).is_some_and(|starts| *starts);
+        let may_start = STARTS.get(usize::from(byte)).is_some_and(|starts| *starts) && !in_word;
+        in_word = byte.is_ascii_alphanumeric();
         if !may_start || start < end || !starts_word(text, start) {
             continue;
         }

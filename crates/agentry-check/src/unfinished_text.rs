@@ -66,7 +66,9 @@ fn is_mark(words: &str, mark: &str) -> bool {
 }
 
 fn filler(text: &str) -> Option<Range<usize>> {
-    let at = text.to_ascii_lowercase().find(FILLER)?;
+    let lower = text.to_ascii_lowercase();
+    // To ask whether it is there is much faster than to ask where.
+    let at = lower.contains(FILLER).then(|| lower.find(FILLER)).flatten()?;
     Some(at..at + FILLER.len())
 }
 

@@ -1,6 +1,6 @@
 //! One agent through the pipeline: read, check, weigh the findings.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use agentry_check::Subject;
 use agentry_formats::Package;
@@ -143,7 +143,7 @@ pub struct NameTaken {
 pub fn duplicate_names<'a>(
     agents: impl Iterator<Item = (&'a str, Format, &'a str)>,
 ) -> Vec<NameTaken> {
-    let mut seen: BTreeMap<(&str, Format, &str), usize> = BTreeMap::new();
+    let mut seen: HashMap<(&str, Format, &str), usize> = HashMap::new();
     let mut taken = Vec::new();
     for (second, agent) in agents.enumerate() {
         match seen.get(&agent) {

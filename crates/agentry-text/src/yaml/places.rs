@@ -14,27 +14,22 @@ pub(super) struct Places<'t> {
     file: FileId,
     /// Where the part starts in its file.
     base: usize,
-    /// The byte of each character; none if every character is one byte.
-    offsets: Option<Vec<u32>>,
+    /// For each character of several bytes: the number of the character after it, and by how much
+    /// the byte there exceeds that number.
+    wide: Vec<(usize, usize)>,
 }
 
 impl<'t> Places<'t> {
     pub(super) fn new(text: &'t str, file: FileId, base: usize) -> Self {
-        let offsets = (!text.is_ascii()).then(|| {
-            let mut table = Vec::with_capacity(text.len());
-            table.extend(text.char_indices().map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
-            table
-        });
-        Self { text, file, base, offsets }
+        let wide = if text.is_ascii() { Vec::new() } else { wide(text) };
+        Self { text, file, base, wide }
     }
 
     /// The byte at which the parser's mark stands.
     pub(super) fn byte(&self, mark: Marker) -> usize {
-        let at = match &self.offsets {
-            None => mark.index(),
-            Some(table) => table.get(mark.index()).map_or(usize::MAX, |at| *at as usize),
-        };
-        at.min(self.text.len())
+        let before = self.wide.partition_point(|(next, _)| *next <= mark.index());
+        let extra = before.checked_sub(1).and_then(|at| self.wide.get(at)).map_or(0, |wide| wide.1);
+        mark.index().saturating_add(extra).min(self.text.len())
     }
 
     /// The bytes `range` of the text as a span of the file.
@@ -151,6 +146,18 @@ impl<'t> Places<'t> {
         }
         None
     }
+}
+
+/// The characters of several bytes, as [`Places`] keeps them.
+fn wide(text: &str) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut extra = 0;
+    for (at, found) in text.char_indices().filter(|(_, found)| !found.is_ascii()) {
+        let next = at - extra + 1;
+        extra += found.len_utf8() - 1;
+        out.push((next, extra));
+    }
+    out
 }
 
 #[cfg(test)]

@@ -45,6 +45,11 @@ fn is_special(text: &str) -> bool {
     first.is_some_and(|byte| b"0123456789+-.~<=yYnNtTfFoO".contains(byte))
 }
 
+/// Numbers and dates start with something else.
+fn starts_with_letter(text: &str) -> bool {
+    text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+}
+
 /// The words that both versions read alike.
 fn common(text: &str) -> Option<Value> {
     Some(match text {
@@ -65,6 +70,9 @@ fn old(text: &str) -> Result<Option<Value>, String> {
     }
     if matches!(text, "=" | "<<") {
         return Err(format!("`{text}` has a meaning of its own and is no value"));
+    }
+    if starts_with_letter(text) {
+        return Ok(None);
     }
     if let Some(value) = old_float(text) {
         return Ok(Some(Value::Float(value)));
@@ -224,6 +232,9 @@ fn sign(text: &str) -> (bool, &str) {
 fn core(text: &str) -> Result<Option<Value>, String> {
     if let Some(value) = common(text) {
         return Ok(Some(value));
+    }
+    if starts_with_letter(text) {
+        return Ok(None);
     }
     let all = |part: &str, wanted: fn(&u8) -> bool| {
         !part.is_empty() && part.as_bytes().iter().all(wanted)

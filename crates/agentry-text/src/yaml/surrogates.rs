@@ -11,7 +11,8 @@ const SHIFT: u32 = 0xE800 - 0xD800;
 /// The text with every pair of halves disguised, if there is one and nothing in the text looks like
 /// the disguise already.
 pub(super) fn disguised(text: &str) -> Option<String> {
-    let pairs: Vec<usize> = pairs(text).collect();
+    // To ask whether there is any escape at all is much faster than to look for each.
+    let pairs: Vec<usize> = if text.contains("\\u") { pairs(text).collect() } else { Vec::new() };
     if pairs.is_empty() || is_taken(text) {
         return None;
     }
