@@ -263,6 +263,8 @@ fn check(server: &McpServer, place: Span, findings: &mut Findings) {
 fn address(server: &McpServer, place: Span, findings: &mut Findings) {
     let name = &server.name;
     match (&server.command, &server.url, &server.transport) {
+        // A server that is switched off is not spoken to.
+        (None, None, _) if server.enabled.is_some_and(|enabled| !enabled.value) => {}
         (None, None, transport) => {
             let (missing, hint) = match transport.as_ref().map(|transport| transport.value) {
                 Some(Transport::Stdio) => ("no `command`", "add `command`"),

@@ -80,7 +80,8 @@ impl Place<'_, '_> {
         if has("mapping values are not allowed") {
             return self.colon();
         }
-        if has("unexpected character") {
+        // `cron: * * * * *` is meant as text, not as the name of an anchor.
+        if has("unexpected character") || self.starts_with("* ") || self.starts_with("*/") {
             return self.reserved();
         }
         if has("unknown anchor") {

@@ -115,6 +115,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("a: @b\n", "AG0051 1:4 a value cannot start with `@` without quotes"),
     ("a: `b`\n", "AG0051 1:4 a value cannot start with a backtick without quotes"),
     ("a: %b\n", "AG0051 1:4 a value cannot start with `%` without quotes"),
+    ("a: * * *\n", "AG0051 1:4 a value cannot start with `*` without quotes"),
+    ("a: */5 *\n", "AG0051 1:4 a value cannot start with `*` without quotes"),
     ("%b\na: c\n", "AG0051 1:1 a line that starts with `%` is a directive of YAML"),
     ("a: b\n%c: d\n", "AG0051 2:1 a line that starts with `%` is a directive of YAML"),
     ("a:\n\tb: c\n", "AG0051 2:1 a tab cannot be used as indentation"),
