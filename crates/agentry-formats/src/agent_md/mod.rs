@@ -16,7 +16,7 @@
 //! | the `js` blocks under `## Tools` | `tools.source`, and what they return: `tools.functions` |
 //! | `x-…`, `extensions` | `extensions` |
 //!
-//! The tools are read without being run: [`js`] parses each block and looks at the object that its
+//! The tools are read without being run: `js` parses each block and looks at the object that its
 //! top-level `return` gives back.
 
 mod abilities;

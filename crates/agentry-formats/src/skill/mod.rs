@@ -1,7 +1,7 @@
 //! Skills: Markdown files with metadata, as AgentFS, agent directories and the Agent Skills standard
 //! write them. One reader for all, because real folders mix the three.
 //!
-//! | field of the file | field of [`SkillPack`] |
+//! | field of the file | field of `SkillPack` |
 //! | --- | --- |
 //! | `name` at the top level, or `metadata.id` | `name` |
 //! | `metadata.name` | `display_name` |

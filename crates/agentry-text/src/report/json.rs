@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Label};
 use crate::edit::{Applicability, Fix};
 use crate::source::Sources;
 
-/// One finding. Texts are as they are; [`text`] and [`line`] make them safe to show.
+/// One finding. Texts are as they are; [`text()`] and [`line()`] make them safe to show.
 pub fn diagnostic(diagnostic: &Diagnostic, sources: &Sources) -> Value {
     let Diagnostic { rule, severity, message, span, hint, related, fix, secret: _ } = diagnostic;
     let Place { path, start, end } = Place::of(*span, sources);

@@ -2,7 +2,7 @@
 //!
 //! Every writer takes one finding at a time and gives text or JSON back; none prints, and none keeps
 //! more than it must, so that a check of ten thousand agents can forget each as it goes. Text that
-//! people will see in a terminal passes through [`visible`] first: a hostile file can neither move
+//! people will see in a terminal passes through [`visible()`] first: a hostile file can neither move
 //! the cursor nor reorder what is read.
 
 mod excerpt;
