@@ -60,17 +60,29 @@ const SHAPES: &[Shape] = &[
 const KEY_OPENING: &str = "-----BEGIN ";
 const KEY_CLOSING: &str = "PRIVATE KEY-----";
 
-/// Whether a key or token may start with an ASCII character: most characters of a text are passed
-/// over at once.
-const STARTS: [bool; 128] = {
-    let mut starts = [false; 128];
-    starts[KEY_OPENING.as_bytes()[0] as usize] = true;
+/// What a byte may be: most of a text is passed over by looking up one byte after the other.
+#[derive(Clone, Copy)]
+struct Class {
+    /// Whether a key or token may start with it.
+    starts: bool,
+    /// Whether it is a letter or a digit of ASCII.
+    in_word: bool,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class { starts: false, in_word: false }; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize].in_word = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
     let mut at = 0;
     while at < SHAPES.len() {
-        starts[SHAPES[at].prefix.as_bytes()[0] as usize] = true;
+        classes[SHAPES[at].prefix.as_bytes()[0] as usize].starts = true;
         at += 1;
     }
-    starts
+    classes[KEY_OPENING.as_bytes()[0] as usize].starts = true;
+    classes
 };
 
 /// Every key or token in `text`: what it is, and where.
@@ -79,8 +91,9 @@ pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut end = 0;
     let mut in_word = false;
     for (start, byte) in text.bytes().enumerate() {
-        let may_start = STARTS.get(usize::from(byte)).is_some_and(|starts| *starts) && !in_word;
-        in_word = byte.is_ascii_alphanumeric();
+        let class = CLASSES[usize::from(byte)];
+        let may_start = class.starts && !in_word;
+        in_word = class.in_word;
         if !may_start || start < end || !starts_word(text, start) {
             continue;
         }

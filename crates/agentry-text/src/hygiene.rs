@@ -95,12 +95,9 @@ const MOST: usize = 20;
 /// Reports bidi controls, tag characters, zero-width characters outside emoji, and controls.
 pub fn check(source: &Source, findings: &mut Findings) {
     let text = &*source.text;
-    if is_plain(text) {
-        return;
-    }
     let mut runs = Runs::default();
     let mut flag_end = 0;
-    for (at, c) in text.char_indices().filter(|(_, c)| !matches!(c, ' '..='~')) {
+    for (at, c) in unusual(text) {
         let after = at + c.len_utf8();
         let rest = || text.get(after..).unwrap_or("");
         if c == BLACK_FLAG {
@@ -117,12 +114,19 @@ pub fn check(source: &Source, findings: &mut Findings) {
     runs.report(source, findings);
 }
 
-/// Whether a text has nothing but what every keyboard has. It looks at whole chunks, which is many
-/// times faster than to stop at the first other byte.
-pub(crate) fn is_plain(text: &str) -> bool {
-    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
-    let mut chunks = text.as_bytes().chunks(256);
-    chunks.all(|chunk| chunk.iter().fold(true, |all, byte| all & plain(byte)))
+/// The characters of a text that are neither printable ASCII nor white space, with their bytes.
+/// Most texts have few: it passes over chunks without any, which is many times faster than to look
+/// at every character.
+pub(crate) fn unusual(text: &str) -> impl Iterator<Item = (usize, char)> {
+    const CHUNK: usize = 64;
+    let usual = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    let chunks = text.as_bytes().chunks(CHUNK).enumerate();
+    let odd = chunks.filter(move |(_, chunk)| !chunk.iter().fold(true, |all, b| all & usual(*b)));
+    let bytes = odd.flat_map(move |(number, chunk)| {
+        let bytes = chunk.iter().enumerate().filter(move |(_, byte)| !usual(**byte));
+        bytes.map(move |(at, _)| number * CHUNK + at)
+    });
+    bytes.filter_map(|at| Some((at, text.get(at..)?.chars().next()?)))
 }
 
 /// The rule that a character breaks.

@@ -57,7 +57,7 @@ impl Scan<'_> {
     /// Takes the next sign or word; `false` at the end, or when it is deep enough to stop.
     fn step(&mut self) -> bool {
         let Some(next) = self.rest.chars().next() else { return false };
-        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '\\' | '#');
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
         match next {
             _ if next.is_whitespace() => self.skip(next.len_utf8()),
             _ if self.rest.starts_with("//") => self.skip(line_end(self.rest)),
@@ -65,6 +65,8 @@ impl Scan<'_> {
                 self.skip(self.rest.find("*/").map_or(self.rest.len(), |at| at + 2));
             }
             '/' => return self.slash(),
+            // What an escape outside of strings takes with it is up to the parser.
+            '\\' => return self.give_up(),
             '"' | '\'' => self.string(next),
             '`' => self.template(1),
             _ if is_word(next) => {
@@ -275,6 +277,8 @@ mod tests {
             (deep("(\"\\\r\n)\"+"), 300),
             (deep("/*)*/("), 300),
             (deep("(//)\n"), 300),
+            (deep("\\#for(;;)"), 300),
+            (deep("\\//\\#("), 300),
         ];
         for (code, least) in cases {
             assert!(bound(&code) >= least, "{:?} gives {}", code.get(..20), bound(&code));

@@ -22,10 +22,11 @@ fn table(table: &'static Table, node: &Node, path: &str, agent: &mut Agent) {
     }
     for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
-        let path = join(path, &key.text);
         match table.field(&key.text) {
-            Some(field) => kind(&field.kind, value, &path, agent),
+            Some(field) if !has_fields(&field.kind) => {}
+            Some(field) => kind(&field.kind, value, &join(path, &key.text), agent),
             None => {
+                let path = join(path, &key.text);
                 let data = Spanned::new(value.to_data(), value.span);
                 let known = agent.extensions.iter().any(|(name, _)| *name == path);
                 let extension = is_extension(&key.text) && !known;
@@ -33,6 +34,15 @@ fn table(table: &'static Table, node: &Node, path: &str, agent: &mut Agent) {
                 put(list, &path, data);
             }
         }
+    }
+}
+
+/// Whether there are fields somewhere inside; the depth is that of the field tables.
+fn has_fields(kind: &Kind) -> bool {
+    match kind {
+        Kind::Block(_) => true,
+        Kind::List(inner) | Kind::Map(inner) => has_fields(inner),
+        _ => false,
     }
 }
 

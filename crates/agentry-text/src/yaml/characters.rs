@@ -4,21 +4,18 @@
 use super::Version;
 use super::rules::YAML_SYNTAX;
 use crate::diagnostic::Findings;
-use crate::hygiene::is_plain;
+use crate::hygiene::unusual;
 use crate::source::{Source, Span};
 
 /// Where the first forbidden character stands.
 pub(super) fn first_forbidden(text: &str, version: Version) -> Option<usize> {
-    if is_plain(text) {
-        return None;
-    }
-    text.char_indices().find(|(_, found)| is_forbidden(*found, version)).map(|(at, _)| at)
+    unusual(text).find(|(_, found)| is_forbidden(*found, version)).map(|(at, _)| at)
 }
 
 /// Control characters; in YAML 1.1 also the line breaks that 1.2 reads as text.
 fn is_forbidden(found: char, version: Version) -> bool {
     match found {
-        ' '..='~' | '\t' | '\n' | '\r' => false,
+        '\t' | '\n' | '\r' => false,
         '\u{85}' | '\u{2028}' | '\u{2029}' => version == Version::V1_1,
         '\u{fffe}' | '\u{ffff}' => true,
         _ => found.is_control(),

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use saphyr_parser::Marker;
 
+use crate::hygiene::unusual;
 use crate::source::{FileId, Span};
 
 /// The text that is parsed, as a part of its file.
@@ -21,8 +22,7 @@ pub(super) struct Places<'t> {
 
 impl<'t> Places<'t> {
     pub(super) fn new(text: &'t str, file: FileId, base: usize) -> Self {
-        let wide = if text.is_ascii() { Vec::new() } else { wide(text) };
-        Self { text, file, base, wide }
+        Self { text, file, base, wide: wide(text) }
     }
 
     /// The byte at which the parser's mark stands.
@@ -152,7 +152,7 @@ impl<'t> Places<'t> {
 fn wide(text: &str) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut extra = 0;
-    for (at, found) in text.char_indices().filter(|(_, found)| !found.is_ascii()) {
+    for (at, found) in unusual(text).filter(|(_, found)| !found.is_ascii()) {
         let next = at - extra + 1;
         extra += found.len_utf8() - 1;
         out.push((next, extra));

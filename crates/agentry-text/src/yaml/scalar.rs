@@ -41,8 +41,14 @@ pub(super) fn plain(text: &str, version: Version) -> Result<Value, String> {
 
 /// Whether a scalar starts as one that is more than text; most do not.
 fn is_special(text: &str) -> bool {
-    let first = text.as_bytes().first();
-    first.is_some_and(|byte| b"0123456789+-.~<=yYnNtTfFoO".contains(byte))
+    match text.as_bytes().first() {
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'<' | b'=') => true,
+        // `false` is the longest word.
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => {
+            text.len() <= 5
+        }
+        _ => false,
+    }
 }
 
 /// Numbers and dates start with something else.
