@@ -228,7 +228,7 @@ fn one_line(text: &str) -> Option<String> {
 
 /// `text` without the full stop at its end, unless it is nothing else.
 fn without_stop(text: &str) -> &str {
-    let bare = text.trim_end_matches(['.', ' ']);
+    let bare = text.trim_end_matches(|c: char| c == '.' || c.is_whitespace());
     if bare.is_empty() { text } else { bare }
 }
 
