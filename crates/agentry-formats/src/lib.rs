@@ -15,6 +15,7 @@ pub mod agent_md;
 pub mod agent_toml;
 pub mod agentfs;
 mod convert;
+pub mod cron;
 mod files;
 pub mod front;
 mod javascript;

@@ -20,7 +20,6 @@
 
 mod acl;
 pub mod acl_fields;
-pub mod cron;
 pub mod fields;
 mod read;
 pub mod rules;

@@ -7,13 +7,13 @@ use agentry_text::near::did_you_mean;
 use agentry_text::table::is_extension;
 use agentry_text::{Findings, Fix, Record, Source, Span, Spanned};
 
-use super::cron::{self, Cron};
 use super::fields::SCHEDULE;
 use super::read::Reader;
 use super::rules::{
     BAD_CRON, BAD_JITTER, DUPLICATE_SCHEDULE, EITHER_DAY, EMPTY_PROMPT, NEVER_RUNS,
     NUMERIC_WEEKDAY, UNKNOWN_TIMEZONE, WITHOUT_METADATA,
 };
+use crate::cron::{self, Cron};
 use crate::front::Document;
 
 /// The longest delay, in seconds.

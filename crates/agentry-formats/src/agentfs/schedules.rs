@@ -14,11 +14,10 @@ use agentry_model::{Agent, Misfire, Overlap, Schedule, slug};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{Data, FileId, Findings, Node, Record, Source, Span, Spanned, json};
-use croner::parser::{CronParser, Seconds, Year};
 
 use super::fields::{ACTION, SCHEDULE, TIMES};
 use super::rules::{NO_CRON, NOT_A_CRON, SCHEDULE_NOT_RUN};
-use crate::{Listed, Package};
+use crate::{Listed, Package, cron};
 
 /// The setting under which whole schedules are carried that the model has no words for, by file.
 const CARRIED: &str = "schedules";
@@ -176,15 +175,18 @@ fn not_run(kind: &Spanned<String>, action: &Spanned<String>, findings: &mut Find
 }
 
 fn is_cron(text: &str) -> bool {
-    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-    parser.parse(text.trim()).is_ok()
+    cron::read(text).is_ok()
 }
 
-fn check_cron(cron: &Spanned<String>, findings: &mut Findings) {
-    if !is_cron(cron) {
+fn check_cron(text: &Spanned<String>, findings: &mut Findings) {
+    if let Err(problem) = cron::read(text) {
         findings
-            .add(&NOT_A_CRON, cron.span, format!("`{}` is no cron expression", cron.value))
-            .hint("write minute, hour, day, month and weekday: `0 9 * * 1-5`");
+            .add(
+                &NOT_A_CRON,
+                text.span,
+                format!("`{}` cannot be run: {}", text.value, problem.message),
+            )
+            .hint(problem.hint);
     }
 }
 

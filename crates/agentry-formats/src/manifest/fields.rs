@@ -280,8 +280,13 @@ pub static BEHAVIOR: Table = Table::new(
     &[
         Field::optional("persona", Kind::Str, "What it is, in a word or two."),
         Field::default("traits", LIST_OF_TEXTS, "[]", "Habits, by name or in words of your own."),
-        Field::default("temperature", Kind::Float(0.0, 2.0), "0.5", "How freely it writes."),
-        Field::default("max_steps", Kind::Int(1, i64::MAX), "20", "The most rounds of its loop."),
+        Field::default(
+            "temperature",
+            Kind::Float(0.0, f64::INFINITY),
+            "0.5",
+            "How freely it writes.",
+        ),
+        Field::default("max_steps", Kind::Int(0, i64::MAX), "20", "The most rounds of its loop."),
         Field::default(
             "on_error",
             Kind::Choice(OnError::WORDS),

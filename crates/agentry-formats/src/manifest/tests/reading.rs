@@ -40,7 +40,7 @@ fn findings_have_their_place() {
             "name: a\nmodel: {preferred: [gpt, /x, y/, a/b]}\n",
             &["2:21 AG3018", "2:26 AG3018", "2:30 AG3018"],
         ),
-        ("name: a\nbehavior: {temperature: -1, max_steps: 0}\n", &["2:25 AG0106", "2:40 AG0106"]),
+        ("name: a\nbehavior: {temperature: -1, max_steps: -1}\n", &["2:25 AG0106", "2:40 AG0106"]),
         ("name: a\nbehavior: {temperature: .nan}\n", &["2:25 AG0106"]),
         (
             "name: a\nobservability: {cost_limit: -1, step_limit: -5}\n",
