@@ -48,8 +48,8 @@ pub const fn files(format: Format) -> &'static [&'static str] {
 pub fn agent(format: Format, bytes: &[u8]) -> (MemoryWorld, Found) {
     let names = files(format);
     let parts = bytes.splitn(names.len(), |byte| *byte == BETWEEN);
-    let named = names.iter().map(|name| (*name).to_owned()).zip(parts);
-    let world = MemoryWorld::new(named.filter(|(_, part)| !part.is_empty()));
+    let all = names.iter().map(|name| (*name).to_owned()).zip(parts);
+    let world = MemoryWorld::new(all.filter(|(_, part)| !part.is_empty()));
     let (dir, main) = names[0].split_once('/').unwrap_or_default();
     let is_file = format == Format::AgentMd;
     let path = if is_file { names[0] } else { dir };
