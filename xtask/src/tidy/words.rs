@@ -1,6 +1,8 @@
 //! Words that have no place in what is handed over: left-overs, tests that do not run, and names of
 //! the machine it was written on.
 
+use std::path::Path;
+
 use crate::files::File;
 
 /// This file has to spell out what it looks for.
@@ -12,8 +14,10 @@ const IN_RUST: &[&str] = &["dbg!(", "todo!(", "unimplemented!(", "#[ignore", "sh
 const ANYWHERE: &[&str] = &["FIXME", "XXX"];
 /// Settings that name somebody's own package mirror.
 const MIRRORS: &[&str] = &["replace-with", "index-url", "extra-index-url"];
-/// Folders of a machine. An example may speak of somebody's home.
-const MACHINE_FOLDERS: &[&str] = &["/work/", "/root/"];
+/// The folder of this crate: it tells where this checkout lies.
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+/// The home of the administrator. An example may speak of somebody's home.
+const ROOT_HOME: &str = "/root/";
 /// Names that stand for anybody.
 const ANYBODY: &[&str] = &["alice", "bob", "me", "user", "you"];
 /// Where a dependency may come from.
@@ -59,13 +63,22 @@ fn machine_folder(file: &File, line: &str) -> Option<String> {
     if file.path.split('/').any(is_sample) {
         return None;
     }
-    let fixed = MACHINE_FOLDERS.iter().find(|folder| has_path(line, folder));
-    fixed.map(|folder| (*folder).to_owned()).or_else(|| {
+    let folders = checkout_folders(HERE).into_iter().chain([ROOT_HOME.to_owned()]);
+    folders.into_iter().find(|folder| has_path(line, folder)).or_else(|| {
         let (before, after) = line.split_once("/home/")?;
         let name = after.split(|c: char| !c.is_alphanumeric() && c != '-').next()?;
         let is_somebody = !name.is_empty() && !ANYBODY.contains(&name) && ends_before_path(before);
         is_somebody.then(|| format!("/home/{name}"))
     })
+}
+
+/// The folder of the checkout that `here` is a crate of, and the one around it unless everybody
+/// has that one.
+fn checkout_folders(here: &str) -> Vec<String> {
+    let above = Path::new(here).ancestors().skip(1).take(2);
+    let own =
+        above.filter(|folder| !matches!(folder.to_str(), None | Some("/" | "/tmp" | "/home")));
+    own.map(|folder| format!("{}/", folder.display())).collect()
 }
 
 /// Whether `folder` is an absolute path in `line`, not the middle of a longer one.
@@ -114,19 +127,34 @@ mod tests {
         let folder = |name: &str| Some(format!("`{name}` is a folder of one machine"));
         let mirror = Some("`replace-with` names a package mirror".to_owned());
         let elsewhere = Some("a dependency that does not come from crates.io".to_owned());
+        let checkout = checkout_folders(HERE).first().cloned().unwrap_or_default();
+        let (line, below) =
+            (format!("see {checkout}a"), format!("see docs{checkout}a and ~{checkout}a"));
         let cases = [
-            ("a.md", "see /work/a", folder("/work/")),
-            ("a.md", "see docs/work/a and ~/work/a", None),
+            ("a.md", line.as_str(), folder(&checkout)),
+            ("a.md", below.as_str(), None),
+            ("examples/a.md", line.as_str(), None),
             ("src/a.rs", "\"/root/.ssh\"", folder("/root/")),
             ("src/a.rs", "\"/home/carol/a\"", folder("/home/carol")),
             ("src/a.rs", "\"/home/me/a\"", None),
             ("src/a.rs", "\"/home/\"", None),
-            ("examples/a.md", "cd /work/a", None),
             (".cargo/config.toml", "replace-with = \"mine\"", mirror),
             ("Cargo.lock", CRATES_IO, None),
             ("Cargo.lock", "source = \"git+https://example.org/a\"", elsewhere),
         ];
         assert_cases(&cases);
+    }
+
+    #[test]
+    fn a_checkout_has_folders_of_its_own() {
+        let cases = [
+            ("/srv/projects/a/xtask", vec!["/srv/projects/a/", "/srv/projects/"]),
+            ("/tmp/a/xtask", vec!["/tmp/a/"]),
+            ("/a/xtask", vec!["/a/"]),
+        ];
+        for (here, expected) in cases {
+            assert_eq!(checkout_folders(here), expected, "{here}");
+        }
     }
 
     fn assert_cases(cases: &[(&str, &str, Option<String>)]) {
