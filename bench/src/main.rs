@@ -51,7 +51,7 @@ fn run() -> Result<bool, String> {
     let manifests = corpus("manifests", 1_000, Kind::Manifests)?;
     let mut table = Table::default();
     targets::checking(&program, &small, &large, &mut table)?;
-    targets::reference(&program, &manifests, folder.path(), &mut table)?;
+    targets::reference(&program, (&small, &manifests), folder.path(), &mut table)?;
     targets::starting(&program, &small, &mut table)?;
     print!("{table}");
     Ok(table.is_met())

@@ -44,10 +44,11 @@ pub(crate) fn checking(
     Ok(())
 }
 
-/// Checking manifests: against the format's reference implementation.
+/// Checking agents of all formats, and manifests alone: against the reference implementation of the
+/// manifest format on as many manifests.
 pub(crate) fn reference(
     program: &Path,
-    manifests: &Corpus,
+    (small, manifests): (&Corpus, &Corpus),
     folder: &Path,
     table: &mut Table,
 ) -> Result<(), String> {
@@ -56,13 +57,16 @@ pub(crate) fn reference(
     let reference = match Reference::install(folder) {
         Ok(reference) => reference,
         Err(why) => {
-            table.skip(format!("check {} manifests / reference", manifests.agents), why);
+            table.skip(format!("check {} agents, manifests / reference", small.agents), why);
             return Ok(());
         }
     };
     let theirs = reference.load(&manifests.dir)?;
     let check = quiet(program, ["check".as_ref(), manifests.dir.as_os_str()]);
-    let [ours] = medians(9, [check])?;
+    let mixed = quiet(program, ["check".as_ref(), small.dir.as_os_str()]);
+    let [ours, mixed] = medians(9, [check, mixed])?;
+    let what = format!("check {} agents / reference", small.agents);
+    table.add(ratio(what, mixed, theirs, "reference", 1.0 / 50.0));
     let what = format!("check {} manifests / reference", manifests.agents);
     table.add(ratio(what, ours, theirs, "reference", 1.0 / 50.0));
     Ok(())
