@@ -7,15 +7,23 @@
 
 mod ability;
 mod action;
+pub mod argv;
 mod narrow;
+pub mod pattern;
 mod permissions;
+mod places;
+mod rules;
+pub mod tables;
 mod tool_permissions;
 mod trust;
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
+pub use pattern::{Kind, Pattern};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
+pub use places::Places;
+pub use rules::{Rule, Rules};
 pub use tool_permissions::ToolPermissions;
 pub use trust::{Exec, Filesystem, Network, Trust};
 

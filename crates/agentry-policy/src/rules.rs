@@ -1,0 +1,37 @@
+//! The rules of one section of one layer, compiled: what a verdict is taken from.
+
+use agentry_text::Span;
+
+use crate::pattern::Pattern;
+use crate::{Action, Section};
+
+/// An ordered list of rules; the first that matches decides, else the last one, the intent.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// What they are about.
+    pub section: Section,
+    /// In order.
+    pub rules: Vec<Rule>,
+    /// The answer when no rule matches. Its pattern matches everything.
+    pub intent: Rule,
+}
+
+/// One compiled rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// What it matches.
+    pub pattern: Pattern,
+    /// Its answer.
+    pub action: Action,
+    /// As the author wrote it, to show: `git log*:allow`, `trust.exec: none`.
+    pub text: String,
+    /// Where it was written; nothing for what is built in.
+    pub span: Option<Span>,
+}
+
+impl Rules {
+    /// Every rule in order, the intent last.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Rule> {
+        self.rules.iter().chain(std::iter::once(&self.intent))
+    }
+}

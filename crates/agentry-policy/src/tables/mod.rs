@@ -1,0 +1,3 @@
+//! What is known about programs and files of the world outside: plain tables.
+
+pub mod hazards;
