@@ -8,22 +8,28 @@
 mod ability;
 mod action;
 pub mod argv;
+mod layer;
 mod narrow;
+pub mod path;
 pub mod pattern;
 mod permissions;
 mod places;
 mod rules;
+mod sources;
 pub mod tables;
 mod tool_permissions;
 mod trust;
+pub mod web;
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
-pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
+pub use layer::{Layer, Source, allowed_tools, default_rules, layer, layers};
+pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use pattern::{Kind, Pattern};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use places::Places;
 pub use rules::{Rule, Rules};
+pub use sources::{Place, Server};
 pub use tool_permissions::ToolPermissions;
 pub use trust::{Exec, Filesystem, Network, Trust};
 

@@ -4,20 +4,14 @@
 //! then grants only what the rules allow without exception. What is asked about in the source is
 //! granted nowhere.
 
-use agentry_text::{Span, Spanned};
+use agentry_text::Spanned;
 
-use crate::tool_permissions::{section_of, tools_of};
+use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
+use crate::tool_permissions::tools_of;
 use crate::{
-    Abilities, Ability, Action, Base, Exec, Field, Filesystem, Network, PatternRule, Permissions,
-    Policy, Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, Base, Exec, Filesystem, Network, Permissions, Place, Policy,
+    Section, SectionRules, ToolPermissions, Trust,
 };
-
-/// Where a definition lies, to turn its relative paths into patterns.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The directory of the declaring file, relative to the workspace; empty for the workspace itself.
-    pub dir: String,
-}
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
 pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
@@ -122,108 +116,6 @@ pub fn to_tool_permissions(rules: &Permissions) -> ToolPermissions {
     ToolPermissions { allowed: full(allowed), denied: full(denied) }
 }
 
-/// The sections that an ability opens. A browser is never granted: no section is about it alone.
-fn sections_of(base: Base) -> &'static [Section] {
-    match base {
-        Base::Fs => &[Section::Read, Section::Edit, Section::ExternalDirectory],
-        Base::Network => &[Section::Webfetch, Section::Websearch],
-        Base::Sh => &[Section::Bash],
-        Base::Tool => &[Section::Tool],
-        Base::Mcp => &[Section::Mcp],
-        Base::Env => &[Section::Env],
-        Base::Browser => &[],
-    }
-}
-
-fn of_trust(trust: &Trust, place: &Place) -> Permissions {
-    let Trust { filesystem, network, exec, scope, hosts } = trust;
-    let fs = filesystem.map_or(Spanned::new(Filesystem::None, nowhere()), |axis| axis);
-    let net = network.map_or(Spanned::new(Network::None, nowhere()), |axis| axis);
-    let run = exec.map_or(Spanned::new(Exec::None, nowhere()), |axis| axis);
-    let allow_if = |yes| if yes { Action::Allow } else { Action::Deny };
-    let paths = scope.as_deref().unwrap_or_default();
-    let scoped = paths.iter().filter_map(|path| scope_rule(path, place)).collect();
-    let hosts = hosts.as_deref().unwrap_or_default();
-    let named = hosts.iter().map(|host| allow(host.value.clone(), host.span)).collect();
-    let edit_rules = if fs.value == Filesystem::Scoped { scoped } else { Vec::new() };
-    let host_rules = if net.value == Network::Scoped { named } else { Vec::new() };
-    let open = net.value == Network::Allowed;
-    // A server may be a program or an address; without knowing which, both must be open.
-    let servers = open && run.value > Exec::None;
-    let sections = vec![
-        section(Section::Bash, run.span, allow_if(run.value > Exec::None), Vec::new()),
-        section(Section::Edit, fs.span, allow_if(fs.value == Filesystem::Full), edit_rules),
-        section(Section::Read, fs.span, allow_if(fs.value > Filesystem::None), Vec::new()),
-        section(Section::Webfetch, net.span, allow_if(open), host_rules),
-        section(Section::Websearch, net.span, allow_if(open), Vec::new()),
-        section(Section::Mcp, net.span, allow_if(servers), Vec::new()),
-        section(
-            Section::ExternalDirectory,
-            fs.span,
-            allow_if(fs.value == Filesystem::Full),
-            Vec::new(),
-        ),
-    ];
-    Permissions { sections }
-}
-
-/// `./data` of a file in `agents/x` is `agents/x/data/**`. A path that leaves the workspace, or that
-/// would mean something else as a pattern, is left out.
-fn scope_rule(path: &Spanned<String>, place: &Place) -> Option<Spanned<PatternRule>> {
-    let absolute = path.starts_with('/') || path.starts_with("~/");
-    let start = if absolute { "" } else { place.dir.as_str() };
-    let mut parts: Vec<&str> = start.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            other => parts.push(other),
-        }
-    }
-    parts.push("**");
-    let pattern = parts.join("/");
-    let pattern = if path.starts_with('/') { format!("/{pattern}") } else { pattern };
-    let home = !absolute && pattern.starts_with('~');
-    let literal = !pattern.trim_end_matches("**").contains('*') && !home;
-    literal.then(|| allow(pattern, path.span))
-}
-
-fn of_abilities(abilities: &Abilities) -> Permissions {
-    let allow_list = abilities.allow.as_deref().unwrap_or_default();
-    let deny_list = abilities.deny.as_deref().unwrap_or_default();
-    let span = allow_list.iter().chain(deny_list).next().map_or(nowhere(), |first| first.span);
-    let sections = Base::ALL.iter().flat_map(|base| {
-        let whole = Ability { base: *base, command: None };
-        let allowed = allow_list.iter().any(|ability| ability.value == whole);
-        let denied = deny_list.iter().any(|ability| ability.value == whole);
-        let intent = if allowed && !denied { Action::Allow } else { Action::Deny };
-        sections_of(*base).iter().map(move |of| {
-            let rules = if *of == Section::Bash && !denied {
-                commands(allow_list, deny_list)
-            } else {
-                Vec::new()
-            };
-            section(*of, span, intent, rules)
-        })
-    });
-    Permissions { sections: sections.collect() }
-}
-
-/// `sh:git` as rules: the denied commands first, so that they win.
-fn commands(
-    allow_list: &[Spanned<Ability>],
-    deny_list: &[Spanned<Ability>],
-) -> Vec<Spanned<PatternRule>> {
-    let rules = |list: &[Spanned<Ability>], action| -> Vec<_> {
-        let of = |ability: &Spanned<Ability>| {
-            let pattern = format!("{} *", ability.command.as_ref()?);
-            Some(Spanned::new(PatternRule { pattern, action }, ability.span))
-        };
-        list.iter().filter_map(of).collect()
-    };
-    [rules(deny_list, Action::Deny), rules(allow_list, Action::Allow)].concat()
-}
-
 /// Whether two sections have the same intent and the same rules in the same order.
 fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
     let plain = |rules: &SectionRules| {
@@ -233,106 +125,21 @@ fn says_the_same(a: Option<&SectionRules>, b: Option<&SectionRules>) -> bool {
     a.map(plain) == b.map(plain)
 }
 
-fn of_tools(tools: &ToolPermissions) -> Permissions {
-    let mut sections: Vec<SectionRules> = Vec::new();
-    for tool in tools.denied.as_deref().unwrap_or_default() {
-        for of in denied_sections(tool) {
-            put(&mut sections, *of, tool.span, Action::Deny);
-        }
-        if denied_sections(tool).is_empty() {
-            name_tool(&mut sections, tool, Action::Deny);
-        }
-    }
-    for tool in tools.allowed.as_deref().unwrap_or_default() {
-        match section_of(tool) {
-            Some(of) => put(&mut sections, of, tool.span, Action::Allow),
-            // A pattern grants nothing: what it covers is not known.
-            None if tool.contains(['*', '(']) => {}
-            None => name_tool(&mut sections, tool, Action::Allow),
-        }
-    }
-    Permissions { sections }
-}
-
-/// The whole sections that a denied name closes: a pattern closes everything that it might mean.
-fn denied_sections(tool: &str) -> &'static [Section] {
-    let name = tool.split('(').next().unwrap_or(tool).trim();
-    match section_of(name) {
-        Some(of) => Section::ALL
-            .iter()
-            .position(|section| *section == of)
-            .map_or(&[], |at| Section::ALL.get(at..=at).unwrap_or_default()),
-        None if name.starts_with("mcp__") && name.contains('*') => &[Section::Mcp],
-        None if name.contains('*') => Section::ALL,
-        None => &[],
-    }
-}
-
-/// Sets the answer of a whole section, unless a stricter one is there.
-fn put(sections: &mut Vec<SectionRules>, of: Section, span: Span, action: Action) {
-    match sections.iter_mut().find(|rules| rules.section.value == of) {
-        Some(rules) => *rules = at_least(rules, action),
-        None => sections.push(section(of, span, action, Vec::new())),
-    }
-}
-
-/// Adds a rule for one tool by its name.
-fn name_tool(sections: &mut Vec<SectionRules>, tool: &Spanned<String>, action: Action) {
-    if !sections.iter().any(|rules| rules.section.value == Section::Tool) {
-        sections.push(section(Section::Tool, tool.span, Action::Ask, Vec::new()));
-    }
-    let rule = PatternRule { pattern: tool.value.clone(), action };
-    let tools = sections.iter_mut().filter(|rules| rules.section.value == Section::Tool);
-    tools.for_each(|rules| rules.rules.push(Spanned::new(rule.clone(), tool.span)));
-}
-
 /// Rules at least as strict as both. Where both have rules of their own, the strictest answer of
 /// either holds for the whole section.
 fn meet(a: &Permissions, b: &Permissions) -> Permissions {
     let both = |section: Section| match (a.get(section), b.get(section)) {
         (None, None) => None,
-        (Some(x), None) => Some(at_least(x, b.strictest(section))),
-        (None, Some(y)) => Some(at_least(y, a.strictest(section))),
-        (Some(x), Some(y)) if y.rules.is_empty() => Some(at_least(x, y.strictest())),
-        (Some(x), Some(y)) if x.rules.is_empty() => Some(at_least(y, x.strictest())),
+        (Some(x), None) => Some(x.at_least(b.strictest(section))),
+        (None, Some(y)) => Some(y.at_least(a.strictest(section))),
+        (Some(x), Some(y)) if y.rules.is_empty() => Some(x.at_least(y.strictest())),
+        (Some(x), Some(y)) if x.rules.is_empty() => Some(y.at_least(x.strictest())),
         (Some(x), Some(y)) => {
             let strictest = x.strictest().strictest(y.strictest());
-            Some(crate::narrow::section(section, x.section.span, strictest, Vec::new()))
+            Some(crate::sources::section(section, x.section.span, strictest, Vec::new()))
         }
     };
     Permissions { sections: Section::ALL.iter().filter_map(|section| both(*section)).collect() }
-}
-
-/// The same rules, none milder than `least`.
-fn at_least(rules: &SectionRules, least: Action) -> SectionRules {
-    let mut rules = rules.clone();
-    let span = rules.section.span;
-    let intent = rules.intent.map_or(Action::Ask, |intent| intent.value);
-    rules.intent =
-        Some(Spanned::new(intent.strictest(least), rules.intent.map_or(span, |i| i.span)));
-    for rule in &mut rules.rules {
-        rule.value.action = rule.action.strictest(least);
-    }
-    rules
-}
-
-fn section(
-    section: Section,
-    span: Span,
-    intent: Action,
-    rules: Vec<Spanned<PatternRule>>,
-) -> SectionRules {
-    let intent: Field<Action> = Some(Spanned::new(intent, span));
-    SectionRules { section: Spanned::new(section, span), intent, rules }
-}
-
-fn allow(pattern: String, span: Span) -> Spanned<PatternRule> {
-    Spanned::new(PatternRule { pattern, action: Action::Allow }, span)
-}
-
-/// The place of what nobody wrote.
-fn nowhere() -> Span {
-    Span::start_of(agentry_text::FileId::BUILT_IN)
 }
 
 #[cfg(test)]
@@ -343,7 +150,7 @@ mod tests {
         let span = nowhere();
         let rules =
             rules.iter().map(|text| Spanned::new(text.parse().expect("a rule"), span)).collect();
-        Permissions { sections: vec![super::section(section, span, intent, rules)] }
+        Permissions { sections: vec![crate::sources::section(section, span, intent, rules)] }
     }
 
     #[test]
@@ -361,28 +168,6 @@ mod tests {
                 lists.allowed.iter().flatten().map(|tool| tool.value.as_str()).collect();
             let allowed: Vec<_> = allowed.into_iter().filter(|tool| *tool != "Read").collect();
             assert_eq!(allowed, *expected, "{written:?}");
-        }
-    }
-
-    #[test]
-    fn a_scope_never_means_more_as_a_pattern() {
-        let cases = [
-            ("agents/x", "./data", Some("agents/x/data/**")),
-            ("agents/x", "..", Some("agents/**")),
-            ("agents/x", "../../..", None),
-            ("", "data", Some("data/**")),
-            ("", "/srv/x/", Some("/srv/x/**")),
-            ("", "/srv/../etc", Some("/etc/**")),
-            ("", "/srv/*", None),
-            ("a*b", "d", None),
-            ("", "~", None),
-            ("", "~/notes", Some("~/notes/**")),
-        ];
-        for (dir, path, expected) in cases {
-            let place = Place { dir: dir.to_owned() };
-            let rule = scope_rule(&Spanned::new(path.to_owned(), nowhere()), &place);
-            let pattern = rule.map(|rule| rule.value.pattern);
-            assert_eq!(pattern.as_deref(), expected, "{path} in {dir}");
         }
     }
 

@@ -94,6 +94,19 @@ impl SectionRules {
         self.rules.iter().fold(intent, |mildest, rule| mildest.min(rule.action))
     }
 
+    /// The same rules, none milder than `least`.
+    #[must_use]
+    pub fn at_least(&self, least: Action) -> Self {
+        let mut rules = self.clone();
+        let place = rules.intent.map_or(rules.section.span, |intent| intent.span);
+        let intent = rules.intent.map_or(Action::Ask, |intent| intent.value);
+        rules.intent = Some(Spanned::new(intent.strictest(least), place));
+        for rule in &mut rules.rules {
+            rule.value.action = rule.action.strictest(least);
+        }
+        rules
+    }
+
     /// An answer at least as strict as the intent and every rule.
     pub fn strictest(&self) -> Action {
         let intent = self.intent.map_or(Action::Ask, |intent| intent.value);

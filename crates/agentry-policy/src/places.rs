@@ -7,11 +7,17 @@ pub struct Places {
     pub workspace: String,
     /// The absolute path of the home directory, without a trailing `/`, if it is known.
     pub home: Option<String>,
+    /// Whether the file system takes `A` and `a` for the same name.
+    pub ignores_case: bool,
 }
 
 impl Default for Places {
     /// Stand-ins for questions that concern no real directory, like the comparison of two policies.
     fn default() -> Self {
-        Self { workspace: "/workspace".to_owned(), home: Some("/home/user".to_owned()) }
+        Self {
+            workspace: "/workspace".to_owned(),
+            home: Some("/home/user".to_owned()),
+            ignores_case: false,
+        }
     }
 }

@@ -24,6 +24,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// Whether somebody wrote it, in some file.
+    pub fn is_written(self) -> bool {
+        self.file != FileId::BUILT_IN
+    }
+
     /// The range of bytes `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

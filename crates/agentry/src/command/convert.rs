@@ -107,7 +107,7 @@ fn target(args: &Convert, dir: String) -> Target {
             Shape::Directory
         }
     };
-    Target { name, shape, place: Place { dir } }
+    Target { name, shape, place: Place { dir, ..Place::default() } }
 }
 
 fn write(args: &Convert, target: &Target, converted: &Converted) -> Result<(), Failure> {

@@ -1,0 +1,209 @@
+//! One notation of one policy, compiled: a verdict is the strictest over all layers that speak.
+//!
+//! Layers are kept apart, so that a reason can say which of them decided.
+
+use agentry_text::Spanned;
+
+use crate::pattern::Kind;
+use crate::sources::{of_abilities, of_tools, of_trust, sections_of};
+use crate::tool_permissions::section_of;
+use crate::{
+    Abilities, Ability, Action, Pattern, Permissions, Place, Places, Policy, Rule, Rules, Section,
+    SectionRules, Trust,
+};
+
+crate::words! {
+    /// Where a layer comes from.
+    pub enum Source {
+        /// Ordered rules per tool.
+        Permissions = "permissions",
+        /// Coarse axes.
+        Trust = "trust",
+        /// Named abilities.
+        Abilities = "abilities",
+        /// Tools by name.
+        ToolPermissions = "tool_permissions",
+        /// The user's own default policy.
+        User = "user",
+        /// What a script or a skill may call.
+        AllowedTools = "allowed_tools",
+        /// What holds where nobody says anything.
+        Default = "default",
+        /// What holds whatever anybody says: secrets, private addresses, what is not understood.
+        BuiltIn = "built-in",
+    }
+}
+
+/// The compiled rules of one source, at most one list a section. It is silent about the rest.
+#[derive(Debug, Clone)]
+pub struct Layer {
+    /// Where it comes from.
+    pub source: Source,
+    /// The sections that it speaks about.
+    pub sections: Vec<Rules>,
+}
+
+impl Layer {
+    /// The rules of `section`, if the layer speaks about it.
+    pub fn rules(&self, section: Section) -> Option<&Rules> {
+        self.sections.iter().find(|rules| rules.section == section)
+    }
+}
+
+/// All layers of a definition, compiled.
+pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
+    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let compiled = [
+        permissions.as_ref().map(|rules| layer(Source::Permissions, rules, places)),
+        trust.as_ref().map(|trust| {
+            let words = |section, _| axis(trust, section);
+            said(Source::Trust, &of_trust(trust, place), &words, places)
+        }),
+        abilities.as_ref().map(|abilities| {
+            let words = |section, action| ability(abilities, section, action);
+            said(Source::Abilities, &of_abilities(abilities), &words, places)
+        }),
+        tool_permissions.as_ref().map(|tools| {
+            let words =
+                |section, action: Action| format!("{section} is in the {} list", list_of(action));
+            said(Source::ToolPermissions, &of_tools(tools), &words, places)
+        }),
+    ];
+    compiled.into_iter().flatten().collect()
+}
+
+/// The layer of ordered rules that a source says.
+pub fn layer(source: Source, permissions: &Permissions, places: &Places) -> Layer {
+    let words = |section, action| format!("{section} = {action}");
+    said(source, permissions, &words, places)
+}
+
+/// The answer of a whole section, in the words of the source.
+type Words<'a> = &'a dyn Fn(Section, Action) -> String;
+
+fn said(source: Source, permissions: &Permissions, words: Words<'_>, places: &Places) -> Layer {
+    let written = permissions.sections.iter();
+    let mut sections: Vec<Rules> =
+        written.map(|rules| compile(source, rules, words, places)).collect();
+    if matches!(source, Source::Permissions | Source::ToolPermissions) {
+        let silent = |section: &&Section| permissions.get(**section).is_none();
+        sections.extend(Section::ALL.iter().filter(silent).map(|of| default_rules(*of, places)));
+    }
+    Layer { source, sections }
+}
+
+/// The axes of trust that decide about a section.
+fn axis(trust: &Trust, section: Section) -> String {
+    let Trust { filesystem, network, exec, scope: _, hosts: _ } = trust;
+    let filesystem = || filesystem.map_or("none", |axis| axis.value.as_str());
+    let network = || network.map_or("none", |axis| axis.value.as_str());
+    let exec = || exec.map_or("none", |axis| axis.value.as_str());
+    match section {
+        Section::Bash => format!("exec: {}", exec()),
+        Section::Edit | Section::Read | Section::ExternalDirectory => {
+            format!("filesystem: {}", filesystem())
+        }
+        Section::Mcp => format!("network: {}, exec: {}", network(), exec()),
+        _ => format!("network: {}", network()),
+    }
+}
+
+/// The ability that decides about a section.
+fn ability(abilities: &Abilities, section: Section, action: Action) -> String {
+    let about = |ability: &&Spanned<Ability>| {
+        ability.command.is_none() && sections_of(ability.base).contains(&section)
+    };
+    let list = if action == Action::Allow { &abilities.allow } else { &abilities.deny };
+    match list.iter().flatten().find(about) {
+        Some(found) => format!("{action}: {}", found.value),
+        None => "not among the abilities".to_owned(),
+    }
+}
+
+fn list_of(action: Action) -> &'static str {
+    if action == Action::Allow { "allowed" } else { "denied" }
+}
+
+/// The layer for the calls inside a script or a skill: the named tools, nothing else.
+pub fn allowed_tools<'a>(names: impl Iterator<Item = &'a str>, places: &Places) -> Layer {
+    let names: Vec<&str> = names.collect();
+    let whole = |section: Section| names.iter().any(|name| section_of(name) == Some(section));
+    let sections = Section::ALL.iter().map(|section| {
+        let action = if whole(*section) { Action::Allow } else { Action::Deny };
+        let mut rules = every(*section, action, "allowed_tools", places);
+        if matches!(section, Section::Tool | Section::Mcp) {
+            let literal = names.iter().filter(|name| !name.contains('*'));
+            rules.rules = literal.map(|name| named(*section, name, places)).collect();
+        }
+        rules
+    });
+    Layer { source: Source::AllowedTools, sections: sections.collect() }
+}
+
+/// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
+pub fn default_rules(section: Section, places: &Places) -> Rules {
+    let mut rules = every(section, Action::Ask, "nothing is said: ask", places);
+    if section == Section::Read {
+        let inside = ["**/*", "."];
+        rules.rules = inside
+            .map(|text| Rule {
+                pattern: Pattern::new(Kind::Path, text, Action::Allow, places),
+                action: Action::Allow,
+                text: "nothing is said: reading in the workspace is free".to_owned(),
+                span: None,
+            })
+            .into();
+    }
+    rules
+}
+
+fn named(section: Section, name: &str, places: &Places) -> Rule {
+    let pattern = Pattern::new(section.kind(), name, Action::Allow, places);
+    Rule { pattern, action: Action::Allow, text: format!("allowed_tools: {name}"), span: None }
+}
+
+/// One answer for a whole section.
+fn every(section: Section, action: Action, text: &str, places: &Places) -> Rules {
+    let pattern = Pattern::new(section.kind(), "**", action, places);
+    let intent = Rule { pattern, action, text: text.to_owned(), span: None };
+    Rules { section, rules: Vec::new(), intent }
+}
+
+fn compile(source: Source, written: &SectionRules, words: Words<'_>, places: &Places) -> Rules {
+    let section = written.section.value;
+    let pattern = |text: &str, action| {
+        // On a file system that ignores case, so do the patterns; the subject is folded too.
+        let folded =
+            (places.ignores_case && section.kind() == Kind::Path).then(|| text.to_lowercase());
+        Pattern::new(section.kind(), folded.as_deref().unwrap_or(text), action, places)
+    };
+    let rules = written.rules.iter().map(|rule| Rule {
+        pattern: pattern(&rule.pattern, rule.action),
+        action: rule.action,
+        text: rule_text(source, section, &rule.value),
+        span: rule.span.is_written().then_some(rule.span),
+    });
+    let action = written.intent.map_or(Action::Ask, |intent| intent.value);
+    let place = written.intent.map_or(written.section.span, |intent| intent.span);
+    let intent = Rule {
+        pattern: pattern("**", action),
+        action,
+        text: words(section, action),
+        span: place.is_written().then_some(place),
+    };
+    Rules { section, rules: rules.collect(), intent }
+}
+
+/// A rule in the words of its source.
+fn rule_text(source: Source, section: Section, rule: &crate::PatternRule) -> String {
+    match source {
+        Source::Abilities => {
+            let command = rule.pattern.trim_end_matches(" *");
+            format!("{}: sh:{command}", rule.action)
+        }
+        Source::Trust if section == Section::Edit => format!("scope: {}", rule.pattern),
+        Source::Trust if section == Section::Webfetch => format!("hosts: {}", rule.pattern),
+        Source::ToolPermissions => format!("{}: {}", rule.action, rule.pattern),
+        _ => rule.to_string(),
+    }
+}

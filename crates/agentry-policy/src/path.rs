@@ -1,0 +1,130 @@
+//! Paths as rules see them: absolute, with every link, `.` and `..` gone.
+//!
+//! Looking at the disk is the work of a [`Resolver`]; this room does no IO.
+
+use crate::Places;
+
+/// Tells where a path really leads.
+pub trait Resolver {
+    /// The real path of an absolute one, with links followed before `..` is applied. A path that does
+    /// not exist yet is its resolved parent and the rest. Nothing if it cannot be told.
+    fn resolve(&self, path: &str) -> Option<String>;
+}
+
+/// A resolver for a file system without links.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoLinks;
+
+impl Resolver for NoLinks {
+    fn resolve(&self, path: &str) -> Option<String> {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                other => parts.push(other),
+            }
+        }
+        Some(format!("/{}", parts.join("/")))
+    }
+}
+
+/// The absolute form of `path`, seen from the directory `base`; nothing for another user's home or
+/// another process' view of the file system.
+pub fn absolute(path: &str, base: &str, places: &Places) -> Option<String> {
+    let joined = if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") };
+    through_proc(&joined, base, places)
+}
+
+/// `~` and `~/x` as a person writes them, with the home directory.
+pub fn with_home(path: &str, places: &Places) -> Option<String> {
+    match path.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            places.home.as_ref().map(|home| format!("{home}{rest}"))
+        }
+        // Another user's home.
+        Some(_) => None,
+        None => Some(path.to_owned()),
+    }
+}
+
+/// Whether `path` is the workspace root or below it.
+pub fn is_inside(path: &str, root: &str) -> bool {
+    path.strip_prefix(root.trim_end_matches('/'))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// `/proc/self/cwd` is the directory of the process that asks, `/proc/self/root` the root. Any other
+/// process sees what we cannot know.
+fn through_proc(path: &str, base: &str, places: &Places) -> Option<String> {
+    let plain: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    match plain.as_slice() {
+        ["proc", "self" | "thread-self", "cwd", rest @ ..] => {
+            Some(format!("{base}/{}", rest.join("/")))
+        }
+        ["proc", "self" | "thread-self", "root", rest @ ..] => {
+            let rest = format!("/{}", rest.join("/"));
+            if rest.starts_with("/proc/") { None } else { absolute(&rest, base, places) }
+        }
+        ["proc", process, "cwd" | "root" | "fd" | "task" | "map_files", ..]
+            if *process == "self"
+                || *process == "thread-self"
+                || process.chars().all(|c| c.is_ascii_digit()) =>
+        {
+            None
+        }
+        ["dev", "fd", ..] => None,
+        _ => Some(path.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_seen_from_their_directory() {
+        let places = Places::default();
+        let cases = [
+            ("a/b", Some("/workspace/x/a/b")),
+            ("../b", Some("/workspace/b")),
+            ("../../../b", Some("/b")),
+            ("/etc/passwd", Some("/etc/passwd")),
+            ("/proc/self/cwd/a", Some("/workspace/x/a")),
+            ("//proc/./self/cwd/../b", Some("/workspace/b")),
+            ("/proc/self/root/etc/passwd", Some("/etc/passwd")),
+            ("/proc/self/root/proc/self/cwd/a", None),
+            ("/proc/1/root/etc", None),
+            ("/proc/self/fd/3", None),
+            ("/proc/cpuinfo", Some("/proc/cpuinfo")),
+        ];
+        for (path, expected) in cases {
+            let found = absolute(path, "/workspace/x", &places);
+            let found = found.and_then(|path| NoLinks.resolve(&path));
+            assert_eq!(found.as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_home_is_a_tilde_alone() {
+        let places = Places::default();
+        let cases = [
+            ("~", Some("/home/user")),
+            ("~/x", Some("/home/user/x")),
+            ("~root/x", None),
+            ("a~", Some("a~")),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(with_home(path, &places).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_only_starts_like_the_root_is_outside() {
+        let cases = [("/w", true), ("/w/a", true), ("/wx", false), ("/", false)];
+        for (path, expected) in cases {
+            assert_eq!(is_inside(path, "/w"), expected, "{path}");
+        }
+    }
+}
