@@ -110,4 +110,20 @@ impl World for MemoryWorld {
     fn absolute(&self, path: &str) -> String {
         format!("/{}", normal(path).unwrap_or_default())
     }
+
+    fn real(&self, path: &str) -> Option<String> {
+        normal(path).map(|path| format!("/{path}"))
+    }
+
+    fn ignores_case(&self, _: &str) -> bool {
+        false
+    }
+
+    fn home(&self) -> Option<String> {
+        Some("/home/user".to_owned())
+    }
+
+    fn user_config(&self) -> Option<String> {
+        Some("home/user/.config/agentry/config.toml".to_owned())
+    }
 }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use agentry_check::Subject;
 use agentry_formats::Package;
 use agentry_model::{Agent, Format};
+use agentry_policy::PolicyTest;
 use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
 use crate::files::{AgentFiles, join, split};
-use crate::rules::{NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
+use crate::judge::tested;
+use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
 use crate::shown;
 use crate::suppress::suppress;
 use crate::world::{EntryKind, World};
@@ -52,6 +54,7 @@ pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
     let subject = Subject { agent: &compiled.agent, format: found.format };
     agentry_check::run(&subject, &mut findings);
     unset_variables(world, &compiled.agent, &mut findings);
+    failed_tests(world, &compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
     let diagnostics = suppress(&compiled.sources, diagnostics);
     let diagnostics = config.weigh(shown::capped(diagnostics));
@@ -101,6 +104,25 @@ fn unset_variables(world: &dyn World, agent: &Agent, findings: &mut Findings) {
             findings
                 .add(&UNSET_VARIABLE, block.span, format!("the variable `{name}` is not set"))
                 .hint("set it before the agent runs");
+        }
+    }
+}
+
+/// Examples beside the rules that do not come true.
+fn failed_tests(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+    for (test, verdict) in tested(world, compiled) {
+        if test.expected.holds(verdict.action) {
+            continue;
+        }
+        let PolicyTest { section, subject, expected } = &test.value;
+        let message = format!("{section} `{subject}` is {}, not {expected}", verdict.action);
+        let decided = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
+        let found = findings.add(&FAILED_POLICY_TEST, test.span, message);
+        if let Some(reason) = decided {
+            found.hint(format!("`{}` decides about `{}`", reason.rule, reason.segment));
+            if let Some(span) = reason.span {
+                found.related(span, "this decides");
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) const RULES: &[&Rule] = &[
     &UNUSED_SUPPRESSION,
     &NAME_TAKEN,
     &UNSET_VARIABLE,
+    &FAILED_POLICY_TEST,
 ];
 
 const GOOD: Example = Example::File(
@@ -176,5 +177,27 @@ pub(crate) static NAME_TAKEN: Rule = Rule {
     good: Example::Files(&[
         ("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Answers questions\"\n"),
         ("agents/helper/system-prompt.md", "You answer questions.\n"),
+    ]),
+};
+
+pub(crate) static FAILED_POLICY_TEST: Rule = Rule {
+    code: "AG0011",
+    name: "failed-policy-test",
+    severity: Severity::Error,
+    why: "An example beside the rules says what the author meant. Where the rules answer otherwise, \
+          one of the two is wrong.",
+    bad: Example::Files(&[
+        (
+            "helper/agent.toml",
+            "name = \"helper\"\ndescription = \"Answers questions\"\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n[policy-tests.bash]\nallow = [\"git push\"]\n",
+        ),
+        ("helper/system-prompt.md", "You answer questions.\n"),
+    ]),
+    good: Example::Files(&[
+        (
+            "helper/agent.toml",
+            "name = \"helper\"\ndescription = \"Answers questions\"\n[permissions.bash]\nintent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n[policy-tests.bash]\nask = [\"git push\"]\ndeny = [\"git push origin --force\"]\n",
+        ),
+        ("helper/system-prompt.md", "You answer questions.\n"),
     ]),
 };

@@ -42,7 +42,7 @@ pub fn convertible(compiled: &Compiled, to: Format) -> Agent {
 }
 
 /// Whether a trait of the agent turns writing into asking.
-fn asks_before_writing(agent: &Agent) -> bool {
+pub(crate) fn asks_before_writing(agent: &Agent) -> bool {
     agent.instructions.traits.iter().flatten().any(|name| name.value == "ask-before-writing")
 }
 

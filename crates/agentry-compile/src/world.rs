@@ -28,6 +28,19 @@ pub trait World: Sync {
 
     /// `path` from the root of the file system, as text; links are not followed.
     fn absolute(&self, path: &str) -> String;
+
+    /// Where an absolute path really leads: every link followed before `..` is applied. What does not
+    /// exist yet is its real parent and the rest. Nothing if it cannot be told.
+    fn real(&self, path: &str) -> Option<String>;
+
+    /// Whether the file system at `path` takes `A` and `a` for the same name.
+    fn ignores_case(&self, path: &str) -> bool;
+
+    /// The home directory of the user, from the root of the file system.
+    fn home(&self) -> Option<String>;
+
+    /// The user's own configuration file, whether it exists or not.
+    fn user_config(&self) -> Option<String>;
 }
 
 /// Something met on a walk.

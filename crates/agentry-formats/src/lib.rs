@@ -22,6 +22,7 @@ mod javascript;
 pub mod manifest;
 pub mod mcp;
 pub mod own;
+pub mod policy_tests;
 pub mod skill;
 mod written;
 

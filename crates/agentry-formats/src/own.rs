@@ -2,12 +2,14 @@
 //! conversion never widens what an agent may do.
 
 use agentry_model::Agent;
-use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
+use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, Keys, Unknown, validate};
 use agentry_text::{
     Data, Example, Field, Findings, Kind, Node, Record, Rule, Severity, Spanned, Table,
 };
+
+use crate::policy_tests;
 
 /// The key of the block, as the formats with extensions write it.
 pub const KEY: &str = "x-agentry";
@@ -88,6 +90,8 @@ pub static SECTION: Table = Table::new(
             Kind::List(&Kind::Str),
             "Rules in order, `pattern:action`; the first that matches counts.",
         ),
+        policy_tests::MATCH,
+        policy_tests::NOT_MATCH,
     ],
 )
 .unknown(Unknown::Error);
@@ -97,6 +101,18 @@ pub fn read(node: &Node, findings: &mut Findings) -> Option<Permissions> {
     validate(&X_AGENTRY, node, Coerce::Strict, findings);
     let record = Record::new(&X_AGENTRY, node, Coerce::Strict);
     let permissions = record.record("permissions", &PERMISSIONS)?;
+    Some(read_permissions(&permissions, findings))
+}
+
+/// The examples beside the permissions of the block `node`.
+pub(crate) fn tests(node: &Node) -> Vec<Spanned<PolicyTest>> {
+    let record = Record::new(&X_AGENTRY, node, Coerce::Strict);
+    let permissions = record.record("permissions", &PERMISSIONS);
+    permissions.map_or(Vec::new(), |all| policy_tests::beside_rules(&all, &SECTION))
+}
+
+/// The rules of a block with one field a section.
+pub fn read_permissions(permissions: &Record<'_>, findings: &mut Findings) -> Permissions {
     let mut sections: Vec<SectionRules> = Vec::new();
     for section in Section::ALL {
         let Some(entry) = permissions.entry(section.as_str()) else { continue };
@@ -104,7 +120,7 @@ pub fn read(node: &Node, findings: &mut Findings) -> Option<Permissions> {
         sections.push(read_section(Spanned::new(*section, entry.key.span), rules, findings));
     }
     sections.sort_by_key(|rules| rules.section.span);
-    Some(Permissions { sections })
+    Permissions { sections }
 }
 
 fn read_section(
@@ -147,5 +163,7 @@ pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
         return;
     }
     let (_, block) = agent.extensions.remove(at);
-    agent.policy.permissions = read(&Node::from_data(&block.value, block.span), findings);
+    let node = Node::from_data(&block.value, block.span);
+    agent.policy.permissions = read(&node, findings);
+    agent.policy.tests.extend(tests(&node));
 }

@@ -4,7 +4,10 @@
 //! tree, or this does not compile. What is not in the tree cannot be lost in silence, because the
 //! losses of a conversion are the difference of two trees.
 
-use agentry_policy::{Abilities, Permissions, Policy, SectionRules, ToolPermissions, Trust};
+use agentry_policy::{
+    Abilities, Expected, Permissions, Policy, PolicyTest, Section, SectionRules, ToolPermissions,
+    Trust,
+};
 use agentry_text::{Data, Entry, FileId, Key, Map, Node, Span, Spanned, Value};
 
 use crate::{
@@ -167,7 +170,7 @@ impl Builder {
     }
 
     fn policy(&mut self, policy: &Policy) {
-        let Policy { permissions, trust, abilities, tool_permissions } = policy;
+        let Policy { permissions, trust, abilities, tool_permissions, tests } = policy;
         if let Some(Permissions { sections }) = permissions {
             self.block("permissions", |out| sections.iter().for_each(|rules| out.section(rules)));
         }
@@ -190,6 +193,23 @@ impl Builder {
             self.block("tool_permissions", |out| {
                 out.list("allowed", allowed);
                 out.list("denied", denied);
+            });
+        }
+        self.block("policy_tests", |out| out.tests(tests));
+    }
+
+    /// The examples of a policy, by section and expectation.
+    fn tests(&mut self, tests: &[Spanned<PolicyTest>]) {
+        for section in Section::ALL {
+            self.block(section.as_str(), |out| {
+                for expected in Expected::ALL {
+                    let texts: Vec<_> = tests
+                        .iter()
+                        .filter(|test| test.section == *section && test.expected == *expected)
+                        .map(|test| Spanned::new(test.subject.clone(), test.span))
+                        .collect();
+                    out.list(expected.as_str(), &(!texts.is_empty()).then_some(texts));
+                }
             });
         }
     }

@@ -52,7 +52,7 @@ impl Layer {
 
 /// All layers of a definition, compiled.
 pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
-    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
     let compiled = [
         permissions.as_ref().map(|rules| layer(Source::Permissions, rules, places)),
         trust.as_ref().map(|trust| {

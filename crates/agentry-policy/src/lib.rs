@@ -14,6 +14,7 @@ pub mod path;
 pub mod pattern;
 mod permissions;
 mod places;
+mod policy_test;
 mod rules;
 mod sources;
 pub mod tables;
@@ -28,6 +29,7 @@ pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, wi
 pub use pattern::{Kind, Pattern};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use places::Places;
+pub use policy_test::{Expected, PolicyTest};
 pub use rules::{Rule, Rules};
 pub use sources::{Place, Server};
 pub use tool_permissions::ToolPermissions;
@@ -47,12 +49,14 @@ pub struct Policy {
     pub abilities: Option<Abilities>,
     /// Tools by name.
     pub tool_permissions: Option<ToolPermissions>,
+    /// What the author expects of all this together; decides nothing.
+    pub tests: Vec<Spanned<PolicyTest>>,
 }
 
 impl Policy {
     /// Whether the definition says nothing, so that the user's default policy alone decides.
     pub fn is_empty(&self) -> bool {
-        let Self { permissions, trust, abilities, tool_permissions } = self;
+        let Self { permissions, trust, abilities, tool_permissions, tests: _ } = self;
         permissions.is_none()
             && trust.is_none()
             && abilities.is_none()

@@ -15,7 +15,7 @@ use crate::{
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
 pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
-    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
     let layers = [
         permissions.clone(),
         trust.as_ref().map(|trust| of_trust(trust, place)),

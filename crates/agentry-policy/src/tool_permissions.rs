@@ -22,6 +22,13 @@ const SECTION_TOOLS: &[(&str, Section)] = &[
     ("AskUserQuestion", Section::Question),
 ];
 
+impl Section {
+    /// The section that a word names: its own name, or a tool that stands for it.
+    pub fn of_tool(word: &str) -> Option<Self> {
+        word.to_ascii_lowercase().parse().ok().or_else(|| section_of(word))
+    }
+}
+
 /// The section that a tool stands for, without regard to case.
 pub(crate) fn section_of(tool: &str) -> Option<Section> {
     let named = |(name, _): &&(&str, Section)| name.eq_ignore_ascii_case(tool);

@@ -3,6 +3,7 @@
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
+use agentry_compile::policy::Section;
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Hash(Hash),
     /// Write an agent in another format and list what is lost
     Convert(Convert),
+    /// Ask what an agent may do: which rule decides, what a change allows
+    Policy(Policy),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors
@@ -153,6 +156,71 @@ pub(crate) struct Convert {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Policy {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what becomes of a call, and which rule decides about each of its parts
+    Why(PolicyWhy),
+    /// List what a new version of an agent may do more and less than the old one
+    Diff(PolicyDiff),
+    /// Run the examples that authors write beside their rules
+    Test(PolicyTest),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyWhy {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// The tool: bash, edit, read, webfetch, websearch, question, external_directory, mcp, tool,
+    /// skill, delegate or env
+    #[arg(value_parser = section)]
+    pub(crate) tool: Section,
+    /// The command line, the path, the address or the name
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) subject: String,
+    /// The directory that the call starts in, instead of the root of the workspace
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub(crate) directory: Option<String>,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyDiff {
+    /// The agent as it was
+    pub(crate) old: String,
+    /// The agent as it is
+    pub(crate) new: String,
+    /// Read both as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyTest {
+    /// The agents: files or directories
+    #[arg(required = true)]
+    pub(crate) agents: Vec<String>,
+    /// Read them as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct New {
     /// The format
     #[arg(value_parser = format)]
@@ -193,6 +261,15 @@ pub(crate) struct Man {
     /// The directory to write the pages to
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: String,
+}
+
+/// A section by its name, or by the name of a tool that belongs to it.
+fn section(text: &str) -> Result<Section, String> {
+    if let Some(section) = Section::of_tool(text) {
+        return Ok(section);
+    }
+    let near = agentry_compile::text::near::did_you_mean(text, Section::WORDS.iter().copied());
+    Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
 /// A format by its name.

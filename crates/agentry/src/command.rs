@@ -5,6 +5,7 @@ mod check_report;
 pub(crate) mod convert;
 pub(crate) mod hash;
 pub(crate) mod new;
+pub(crate) mod policy;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod shell;
@@ -13,7 +14,7 @@ pub(crate) mod show;
 use std::io::{self, Write as _};
 
 use agentry_compile::model::Format;
-use agentry_compile::text::Severity;
+use agentry_compile::text::{Diagnostic, Severity, Sources};
 use agentry_compile::text::report::human;
 use agentry_compile::{Compiled, Discovery, Found, discover, read as read_agent};
 
@@ -81,10 +82,19 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
 
 /// Prints the errors of an agent to standard error.
 fn show_errors(compiled: &Compiled) {
+    show(&compiled.diagnostics, &compiled.sources);
+}
+
+/// Prints the errors among `findings`; what failed because of them is the command.
+fn reported(findings: &[Diagnostic], sources: &Sources, failure: &str) -> Failure {
+    show(findings, sources);
+    Failure::new(failure)
+}
+
+fn show(findings: &[Diagnostic], sources: &Sources) {
     let mut stderr = io::stderr();
-    for diagnostic in compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error)
-    {
-        let text = human::render(diagnostic, &compiled.sources, style(&stderr));
+    for diagnostic in findings.iter().filter(|found| found.severity == Severity::Error) {
+        let text = human::render(diagnostic, sources, style(&stderr));
         let _ = writeln!(stderr, "{text}");
     }
 }

@@ -10,6 +10,7 @@ use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
 use ignore::WalkState;
 
 use crate::output::said;
+use crate::real;
 use crate::workspaces::Workspaces;
 
 /// The files of this machine, seen from the current directory.
@@ -99,6 +100,26 @@ impl World for Disk {
         let full = current.join(here(path));
         let absolute = std::path::absolute(&full).unwrap_or(full);
         absolute.to_string_lossy().into_owned()
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        real::path(Path::new(path))?.into_os_string().into_string().ok()
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        real::ignores_case(here(path))
+    }
+
+    fn home(&self) -> Option<String> {
+        let home = std::env::home_dir().filter(|home| home.is_absolute())?;
+        home.into_os_string().into_string().ok()
+    }
+
+    fn user_config(&self) -> Option<String> {
+        let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let base = given.filter(|path| path.is_absolute());
+        let base = base.or_else(|| Some(std::env::home_dir()?.join(".config")))?;
+        base.join("agentry/config.toml").into_os_string().into_string().ok()
     }
 }
 

@@ -5,6 +5,7 @@ mod command;
 mod disk;
 mod output;
 mod progress;
+mod real;
 mod save;
 mod workspaces;
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         Command::Show(args) => command::show::run(&args),
         Command::Hash(args) => command::hash::run(&args),
         Command::Convert(args) => command::convert::run(&args),
+        Command::Policy(args) => command::policy::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

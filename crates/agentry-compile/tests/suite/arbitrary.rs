@@ -8,8 +8,8 @@ use agentry_compile::model::{
     SkillRef, Stage, Status, Tools, Transport, Working,
 };
 use agentry_compile::policy::{
-    Abilities, Ability, Action, Exec, Filesystem, Network, PatternRule, Permissions, Policy,
-    Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, Exec, Expected, Filesystem, Network, PatternRule, Permissions, Policy,
+    PolicyTest, Section, SectionRules, ToolPermissions, Trust,
 };
 use agentry_compile::text::{Data, FileId, Span, Spanned};
 
@@ -300,6 +300,12 @@ impl<'a> Gen<'a> {
             }
             _ => {}
         }
+        policy.tests = self.many(|g| {
+            let subject = format!("{} 'a: b' \"c\"", g.name());
+            let (section, expected) = (g.pick(Section::ALL), g.pick(Expected::ALL));
+            at(PolicyTest { section, subject, expected })
+        });
+        policy.tests.sort_by_key(|test| (test.section, test.expected));
         policy
     }
 

@@ -10,6 +10,7 @@ use super::read::Reader;
 use super::rules::{
     LITERAL_API_KEY, MISSING_LABEL, PROVIDER_CONNECTION, UNKNOWN_DEFAULT_MODEL, UNKNOWN_FUNCTION,
 };
+use crate::policy_tests;
 use crate::{Base, Presence, mcp, own};
 
 /// The file.
@@ -17,7 +18,7 @@ pub(super) const FILE: &str = "agent.acl";
 /// The block that only Agentry reads.
 pub(super) const OWN_BLOCK: &str = "x_agentry";
 /// The fields that the model has fields of its own for.
-const MAPPED: &[&str] = &["default_model", "max_tool_rounds", "mcp_servers"];
+const MAPPED: &[&str] = &["default_model", "max_tool_rounds", "mcp_servers", "policy_tests"];
 /// How a provider is reached; ignored when run.
 const CONNECTION: &[&str] = &["api_key", "base_url", "headers", "session_id_header"];
 
@@ -49,6 +50,7 @@ fn document(record: Record<'_>, agent: &mut Agent, findings: &mut Findings) {
     }
     agent.model.preferred = model.map(|model| vec![model]);
     agent.behaviour.max_turns = record.int("max_tool_rounds").filter(|rounds| rounds.value >= 1);
+    agent.policy.tests = policy_tests::read(&record, "policy_tests");
     let Some(servers) = record.map("mcp_servers") else { return };
     let list = agent.tools.mcp.get_or_insert_default();
     for entry in &servers.entries {
@@ -253,6 +255,7 @@ fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Fin
 fn own_block(node: &Node, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
     agent.policy.permissions = own::read(&plain, findings);
+    agent.policy.tests.extend(own::tests(&plain));
     for entry in Record::new(&own::X_AGENTRY, &plain, Coerce::Strict).unknown() {
         let data = Spanned::new(entry.value.to_data(), entry.value.span);
         set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);

@@ -4,6 +4,7 @@ use agentry_text::table::{ANY_FLOAT, Keys};
 use agentry_text::{Field, Kind, Table};
 
 use crate::mcp;
+use crate::policy_tests;
 
 /// A count that may be nothing.
 const COUNT: Kind = Kind::Int(0, i64::MAX);
@@ -24,6 +25,7 @@ pub static ACL: Table = Table::new(
     "`agent.acl`",
     &[
         Field::optional("default_model", Kind::Line, "The model to use: `provider/model`."),
+        policy_tests::field("policy_tests"),
         Field::optional(
             "providers",
             Kind::Map(&Kind::Block(&PROVIDER)),

@@ -13,6 +13,7 @@ use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
 use super::read::{INSTRUCTIONS, plain_path};
 use super::tools::path_problem;
+use crate::policy_tests;
 use crate::skill::{self, Dialect};
 use crate::{Target, Written, mcp, own};
 
@@ -54,6 +55,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         "max_tool_rounds",
         behaviour.max_turns.as_ref().map(|turns| Data::Int(turns.value)),
     );
+    head.set_opt("policy_tests", policy_tests::to_data(&policy.tests));
     if tools.mcp.as_ref().is_some_and(Vec::is_empty) {
         head.set("mcp_servers", Data::Map(Vec::new()));
     }
@@ -115,7 +117,7 @@ impl Writer<'_> {
 
     /// The format has no permissions: they go into a block of our own, never wider.
     fn policy(&mut self, policy: &Policy, target: &Target) -> Option<Permissions> {
-        let Policy { permissions, trust, abilities, tool_permissions } = policy;
+        let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
         let layers = [
             ("permissions", permissions.is_some()),
             ("trust", trust.is_some()),

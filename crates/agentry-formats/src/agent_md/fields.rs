@@ -4,6 +4,8 @@ use agentry_model::Status;
 use agentry_text::table::Keys;
 use agentry_text::{Field, Kind, Table};
 
+use crate::policy_tests;
+
 /// The metadata of an agent file.
 pub(super) static METADATA: Table = Table::new(
     "the metadata",
@@ -60,6 +62,7 @@ pub(super) static METADATA: Table = Table::new(
             Kind::Line,
             "The address of a picture; the first image under `# Avatar` when left out.",
         ),
+        policy_tests::field(policy_tests::KEY),
         Field::optional(
             "extensions",
             Kind::Map(&Kind::Any),

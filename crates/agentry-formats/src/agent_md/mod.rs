@@ -60,6 +60,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "abilities",
         "tools.source",
         "extensions",
+        "policy_tests",
     ],
     read: read::read,
     write: write::write,

@@ -13,6 +13,7 @@ use super::tools::{self, Section};
 use super::{abilities, metadata, name};
 use crate::Package;
 use crate::front::Document;
+use crate::policy_tests;
 
 /// Reads an agent file. Never fails: what cannot be read is reported and left out.
 pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
@@ -24,6 +25,7 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     metadata::fill(&mut agent, &record, &document.source, findings);
     texts(&mut agent, &document, &body, findings);
     agent.policy.abilities = abilities::read(&record, &document.source, findings);
+    agent.policy.tests = policy_tests::read(&record, policy_tests::KEY);
     let section = body.tools.map(|place| Section::read(&document.source, place, findings));
     if let Some(section) = &section {
         agent.tools = section.to_tools();

@@ -5,6 +5,8 @@ use agentry_policy::Action;
 use agentry_text::table::Unknown;
 use agentry_text::{Field, Kind, Table};
 
+use crate::policy_tests;
+
 const NAMES: Kind = Kind::List(&Kind::Str);
 
 /// `agent.toml`.
@@ -53,6 +55,7 @@ pub(super) static AGENT: Table = Table::new(
             Kind::Block(&PERMISSIONS),
             "What each tool may do; a tool without a section of its own asks.",
         ),
+        policy_tests::field(policy_tests::KEY),
         Field::optional(
             "extensions",
             Kind::Map(&Kind::Any),
@@ -109,6 +112,8 @@ pub(super) static SECTION: Table = Table::new(
             "[]",
             "Exceptions in order, `pattern:action`; the first that matches decides.",
         ),
+        policy_tests::MATCH,
+        policy_tests::NOT_MATCH,
     ],
 );
 

@@ -60,6 +60,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "permissions",
         "skill_packs",
         "extensions",
+        "policy_tests",
     ],
     read: read::read,
     write: write::write,

@@ -1,6 +1,7 @@
 //! Reads `agent.toml` and the prompt beside it.
 
 use agentry_model::{Agent, Field, Identity, SkillPack, SkillRef, slug};
+use agentry_policy::PolicyTest;
 use agentry_text::table::{Coerce, is_extension, validate};
 use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml};
 
@@ -12,7 +13,7 @@ use super::rules::{
 use super::{PROMPT, SKILLS, permissions, references};
 use crate::front::trimmed;
 use crate::skill::{self, Dialect};
-use crate::{Base, Package, Presence};
+use crate::{Base, Package, Presence, policy_tests};
 
 /// Reads an agent. What cannot be read is reported and left out.
 pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
@@ -25,11 +26,19 @@ pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent 
     agent.behaviour.max_turns = record.int("max_turns").filter(|turns| turns.value >= 1);
     agent.policy.permissions =
         record.map("permissions").map(|map| permissions::read(map, &source, findings));
+    agent.policy.tests = tests(&record);
     references(&record, &mut agent, package, findings);
     agent.skill_packs = skill_packs(package, findings);
     agent.instructions.system = prompt(source.whole(), package, findings);
     leftovers(&record, &mut agent);
     agent
+}
+
+/// The examples beside the rules, and those in a block of their own.
+fn tests(record: &Record<'_>) -> Vec<Spanned<PolicyTest>> {
+    let permissions = record.record("permissions", &PERMISSIONS);
+    let beside = permissions.map(|all| policy_tests::beside_rules(&all, &SECTION));
+    [beside.unwrap_or_default(), policy_tests::read(record, policy_tests::KEY)].concat()
 }
 
 fn identity(

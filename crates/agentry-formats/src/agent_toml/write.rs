@@ -8,6 +8,7 @@ use agentry_text::{Data, Spanned, toml};
 
 use super::read::is_kebab_case;
 use super::{MAIN, PROMPT, SKILLS, write_policy};
+use crate::policy_tests;
 use crate::skill::{self, Dialect};
 use crate::{Target, Written};
 
@@ -59,11 +60,14 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let (simple, tables) = out_extensions(extensions);
     let traits = instructions.traits.as_deref().unwrap_or_default();
     let permissions = write_policy::sections(policy, traits, &target.place, &mut out.notes);
+    let mut tests = MapBuilder::new();
+    tests.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
     let blocks = [
         toml::emit(&names.build()),
         toml::emit(&references.build()),
         toml::emit(&simple),
         permissions,
+        toml::emit(&tests.build()),
         toml::emit(&tables),
     ];
     let text: Vec<_> = blocks.into_iter().filter(|block| !block.is_empty()).collect();

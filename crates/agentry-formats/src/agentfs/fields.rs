@@ -3,6 +3,7 @@
 use agentry_text::{Field, Kind, Table};
 
 use crate::mcp;
+use crate::policy_tests;
 
 const RISK: &[&str] = &["low", "medium", "high", "critical"];
 const ANY_COUNT: Kind = Kind::Int(0, i64::MAX);
@@ -23,6 +24,7 @@ macro_rules! fields {
             Field::optional("access_control", Kind::Block(&ACCESS_CONTROL),
                 "Who owns the definition and who may see it; no automatic write changes it."),
             $($more,)*
+            policy_tests::field(policy_tests::KEY),
             Field::optional("extensions", Kind::Map(&Kind::Any), "What other programs keep here."),
         ]
     };

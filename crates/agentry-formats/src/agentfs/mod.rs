@@ -81,6 +81,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "skill_packs",
         "memories",
         "extensions",
+        "policy_tests",
     ],
     read: read::read,
     write: write::write,

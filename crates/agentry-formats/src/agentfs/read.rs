@@ -13,6 +13,7 @@ use super::rules::{
     TOOL_ALLOWED_AND_DENIED,
 };
 use super::{memory, receipt, schedules, texts};
+use crate::policy_tests;
 use crate::skill::{self, Dialect};
 use crate::{Package, mcp};
 
@@ -33,6 +34,7 @@ pub(super) const OLD_FIELDS: &[&str] = &[
     "greeting",
     "access_control",
     "extensions",
+    policy_tests::KEY,
 ];
 
 /// Reads the agent of `package`.
@@ -76,6 +78,7 @@ fn definition(source: &Source, agent: &mut Agent, findings: &mut Findings) {
     model(record, agent, findings);
     avatar(record, agent);
     permissions(record, agent, findings);
+    agent.policy.tests = policy_tests::read(&record, policy_tests::KEY);
     agent.tools.mcp = record.map("mcp_servers").map(|map| servers(map, findings));
     for name in SETTINGS {
         agent.settings.extend(record.data(name).map(|data| ((*name).to_owned(), data)));

@@ -10,6 +10,7 @@ use super::fields::{NEWER, SETTINGS};
 use super::permissions::{self, Lists};
 use super::read::{OLD_FIELDS, is_slug, is_uuid};
 use super::{memory, schedules};
+use crate::policy_tests;
 use crate::skill::{self, Dialect};
 use crate::{Target, Written, mcp};
 
@@ -107,6 +108,7 @@ fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> String {
     out.set_opt("tool_permissions", lists.tools.as_ref().map(tool_lists));
     out.set_opt("mcp_servers", servers(&agent.tools, &lists, notes));
     settings(agent, &lists, &mut out);
+    out.set_opt(policy_tests::KEY, policy_tests::to_data(&agent.policy.tests));
     extensions(agent, &mut out);
     let Data::Map(mut entries) = out.build() else { return String::new() };
     older_or_newer(agent, &mut entries);

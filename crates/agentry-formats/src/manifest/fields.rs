@@ -8,6 +8,8 @@ use agentry_policy::{Exec, Filesystem, Network};
 use agentry_text::table::Unknown;
 use agentry_text::{Field, Kind, Table};
 
+use crate::policy_tests;
+
 const LIST_OF_TEXTS: Kind = Kind::List(&Kind::Str);
 const TEXT_OR_MAP: Kind = Kind::Either(&[Kind::Str, Kind::Block(&SKILL)]);
 const SERVER: Kind = Kind::Either(&[Kind::Str, Kind::Block(&MCP_SERVER)]);
@@ -71,6 +73,7 @@ pub static MANIFEST: Table = Table::new(
             "[]",
             "The calls it is made of, in order.",
         ),
+        policy_tests::field(policy_tests::KEY),
         Field::default(
             "extensions",
             Kind::Map(&Kind::Any),

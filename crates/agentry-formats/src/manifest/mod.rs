@@ -98,6 +98,7 @@ pub const INFO: FormatInfo = FormatInfo {
         "agents",
         "pipeline",
         "extensions",
+        "policy_tests",
     ],
     read: read::read,
     write: write::write,

@@ -14,6 +14,7 @@ use agentry_text::{Findings, Map, Record, Spanned, Table};
 use super::load::{Loaded, load};
 use super::{ambiguous, check, fields, keys, packs, texts, tools, unknown};
 use crate::Package;
+use crate::policy_tests;
 
 /// Reads the manifest of `package`.
 pub(super) fn read(package: &mut Package<'_>, findings: &mut Findings) -> Agent {
@@ -51,6 +52,7 @@ fn agent(loaded: &Loaded, findings: &mut Findings) -> Agent {
         ..Agent::default()
     };
     agent.policy.trust = block(&root, "trust", &fields::TRUST).map(|trust| self::trust(&trust));
+    agent.policy.tests = policy_tests::read(&root, policy_tests::KEY);
     if let Some(version) = root.str("apiVersion").filter(|version| **version != super::API_VERSION)
     {
         let version = version.map(agentry_text::Data::Str);

@@ -10,6 +10,7 @@ use agentry_text::{Data, Spanned, yaml};
 
 use super::hash::is_manifest_name;
 use super::{API_VERSION, write_parts as parts};
+use crate::policy_tests;
 use crate::{Shape, Target, Written};
 
 /// Writes `agent`.
@@ -54,6 +55,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         block("behavior", behavior(identity, instructions, behaviour)),
         one("expose", parts::expose(expose)),
         trust.map(|trust| block("trust", self::trust_fields(&trust))).unwrap_or_default(),
+        one(policy_tests::KEY, policy_tests::to_data(&policy.tests)),
         block("observability", observability(budget)),
         parts::others(agents, pipeline),
         one("extensions", parts::extensions(extensions)),
@@ -115,7 +117,7 @@ fn file_name(target: &Target, name: &str) -> String {
 
 /// The trust that grants nothing which the policy does not.
 fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>) -> Option<Trust> {
-    let Policy { permissions, trust, abilities, tool_permissions } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
     let layers = [
         ("permissions", permissions.is_some()),
         ("abilities", abilities.is_some()),

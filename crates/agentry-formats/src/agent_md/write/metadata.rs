@@ -11,6 +11,7 @@ use agentry_text::{Data, Spanned, yaml};
 use super::body::Texts;
 use crate::agent_md::fields::{ABILITIES, METADATA, RECOMMENDED, REQUIRED};
 use crate::agent_md::metadata::{is_one_emoji, is_variable};
+use crate::policy_tests;
 
 /// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
 pub(super) fn block(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> String {
@@ -37,7 +38,7 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
         auth: _,
         behaviour: _,
         budget: _,
-        policy: _,
+        policy,
         access_control: _,
         skills: _,
         skill_packs: _,
@@ -55,6 +56,7 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     out.set_full("recommended", recommended(model));
     out.set_full("required", required(requirements));
     out.set_opt("abilities", abilities.map(self::abilities));
+    out.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
     let Texts { system, rules, avatar, title: _, description: _, notes: _, tools: _ } = texts;
     out.str_opt("system", system.as_ref());
     out.str_opt("rules", rules.as_ref());

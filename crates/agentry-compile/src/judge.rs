@@ -1,0 +1,136 @@
+//! What an agent may do, ready to decide: its own layers and the user's default policy.
+
+use agentry_formats::own;
+use agentry_model::{Agent, Transport};
+use agentry_policy::path::Resolver;
+use agentry_policy::{
+    Call, Judge, Permissions, Place, Places, PolicyTest, Server, Source, Verdict, layer, layers,
+};
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{
+    Diagnostic, Field, Findings, Kind, Record, Sources, Span, Spanned, Table, limits, toml,
+};
+
+use crate::pipeline::Compiled;
+use crate::rules::UNREADABLE;
+use crate::show::{asks_before_writing, resolved};
+use crate::world::{ReadError, World};
+
+/// The user's own file, as far as it is about what agents may do.
+static USER: Table = Table::new(
+    "the user's `config.toml`",
+    &[Field::optional(
+        "policy",
+        Kind::Block(&own::PERMISSIONS),
+        "What every agent may do at most, section by section.",
+    )],
+);
+
+/// A world that follows links.
+pub struct Links<'a>(pub &'a dyn World);
+
+impl Resolver for Links<'_> {
+    fn resolve(&self, path: &str) -> Option<String> {
+        self.0.real(path)
+    }
+}
+
+/// The judge of an agent's calls. What is wrong with the user's own policy is given back instead: a
+/// limit that cannot be read must not be passed over.
+pub fn judge(world: &dyn World, compiled: &mut Compiled) -> Result<Judge, Vec<Diagnostic>> {
+    let places = places(world, &compiled.workspace);
+    let mut layers = own_layers(compiled, &places);
+    let mut findings = Findings::default();
+    if let Some(permissions) = user_policy(world, &mut compiled.sources, &mut findings) {
+        layers.push(layer(Source::User, &permissions, &places));
+    }
+    if findings.has_errors() {
+        return Err(findings.into_sorted());
+    }
+    Ok(Judge::new(layers, places))
+}
+
+/// The layers that the agent's own files say.
+pub fn own_layers(compiled: &Compiled, places: &Places) -> Vec<agentry_policy::Layer> {
+    let agent = resolved(compiled);
+    layers(&agent.policy, &place(&agent, &compiled.dir), places)
+}
+
+/// What becomes of each example that the author wrote, under the agent's own layers alone: the same
+/// for everybody.
+pub fn tested<'a>(
+    world: &'a dyn World,
+    compiled: &'a Compiled,
+) -> impl Iterator<Item = (&'a Spanned<PolicyTest>, Verdict)> {
+    let tests = &compiled.agent.policy.tests;
+    let judge = (!tests.is_empty()).then(|| {
+        let places = places(world, &compiled.workspace);
+        Judge::new(own_layers(compiled, &places), places)
+    });
+    judge.into_iter().flat_map(move |judge| {
+        tests.iter().map(move |test| {
+            let directory = &judge.places().workspace;
+            let call = Call { section: test.section, subject: &test.subject, directory };
+            (test, judge.judge(call, &Links(world)))
+        })
+    })
+}
+
+/// What the definition says elsewhere that its policy depends on.
+pub(crate) fn place(agent: &Agent, dir: &str) -> Place {
+    let server = |server: &agentry_model::McpServer| {
+        let program = server.command.is_some()
+            || server.transport.is_some_and(|how| how.value == Transport::Stdio);
+        let host = server.url.as_ref().filter(|_| !program).and_then(|url| host(&url.value));
+        Server { name: server.name.clone(), host }
+    };
+    Place {
+        dir: dir.to_owned(),
+        servers: agent.tools.mcp.iter().flatten().map(|spanned| server(spanned)).collect(),
+        asks_before_writing: asks_before_writing(agent),
+    }
+}
+
+/// The host of a web address, with its port unless that is the usual one.
+fn host(url: &str) -> Option<String> {
+    let address = agentry_policy::web::address(url).ok()?;
+    let (_, rest) = address.text.split_once("://")?;
+    let host = rest.split('/').next()?;
+    Some(host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host).to_owned())
+}
+
+/// The directories that the patterns of a workspace are anchored at.
+pub fn places(world: &dyn World, workspace: &str) -> Places {
+    let root = world.absolute(workspace);
+    let real = |path: String| world.real(&path).unwrap_or(path);
+    Places {
+        ignores_case: world.ignores_case(workspace),
+        workspace: real(root).trim_end_matches('/').to_owned(),
+        home: world.home().map(|home| real(home).trim_end_matches('/').to_owned()),
+    }
+}
+
+fn user_policy(
+    world: &dyn World,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<Permissions> {
+    let path = world.user_config()?;
+    let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let bytes = match world.read(dir, &path, limits::FILE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(ReadError::Missing) => return None,
+        Err(error) => {
+            let source = sources.add(&path, "");
+            let message = format!("the user's configuration cannot be read: {error}");
+            findings.add(&UNREADABLE, Span::start_of(source.id), message);
+            return None;
+        }
+    };
+    let source = sources.add(&path, &String::from_utf8_lossy(&bytes));
+    let node = toml::parse(&source, findings);
+    validate(&USER, &node, Coerce::Strict, findings);
+    let record = Record::new(&USER, &node, Coerce::Strict);
+    let policy = record.record("policy", &own::PERMISSIONS)?;
+    Some(own::read_permissions(&policy, findings))
+}

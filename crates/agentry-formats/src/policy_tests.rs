@@ -1,0 +1,115 @@
+//! `policy-tests`: examples that an author writes beside the rules. All formats have the block; in
+//! `agent.acl` it is called `policy_tests`.
+
+use agentry_policy::{Expected, PolicyTest, Section};
+use agentry_text::data::MapBuilder;
+use agentry_text::table::Unknown;
+use agentry_text::{Data, Field, Kind, Record, Spanned, Table};
+
+/// The name of the block.
+pub const KEY: &str = "policy-tests";
+
+/// The field of a format's table.
+pub const fn field(name: &'static str) -> Field {
+    Field::optional(
+        name,
+        Kind::Block(&TESTS),
+        "Examples of calls and what should become of them, run by `agentry policy test` and `check`.",
+    )
+}
+
+/// Calls that a section must allow, written beside its rules.
+pub const MATCH: Field = Field::optional("match", CALLS, "Examples of calls that must be allowed.");
+/// Calls that a section must not allow, written beside its rules.
+pub const NOT_MATCH: Field =
+    Field::optional("not_match", CALLS, "Examples of calls that must not be allowed.");
+
+const EXAMPLES: Kind = Kind::Block(&SECTION);
+const CALLS: Kind = Kind::List(&Kind::Str);
+
+/// The block: one field a section.
+pub static TESTS: Table = Table::new(
+    "`policy-tests`",
+    &[
+        Field::optional(Section::Bash.as_str(), EXAMPLES, "Command lines."),
+        Field::optional(Section::Edit.as_str(), EXAMPLES, "Paths that are written."),
+        Field::optional(Section::Read.as_str(), EXAMPLES, "Paths that are read."),
+        Field::optional(Section::Webfetch.as_str(), EXAMPLES, "Web addresses."),
+        Field::optional(Section::Websearch.as_str(), EXAMPLES, "Searches."),
+        Field::optional(Section::Question.as_str(), EXAMPLES, "Questions to the person."),
+        Field::optional(
+            Section::ExternalDirectory.as_str(),
+            EXAMPLES,
+            "Paths outside the workspace.",
+        ),
+        Field::optional(Section::Mcp.as_str(), EXAMPLES, "Tools of MCP servers, as `server/tool`."),
+        Field::optional(Section::Tool.as_str(), EXAMPLES, "Other tools."),
+        Field::optional(Section::Skill.as_str(), EXAMPLES, "Skills."),
+        Field::optional(Section::Delegate.as_str(), EXAMPLES, "Agents that work is handed to."),
+        Field::optional(Section::Env.as_str(), EXAMPLES, "Environment variables."),
+    ],
+)
+.unknown(Unknown::Error);
+
+/// The examples of one section.
+static SECTION: Table = Table::new(
+    "the section",
+    &[
+        Field::optional(Expected::Allow.as_str(), CALLS, "Calls that must be allowed."),
+        Field::optional(Expected::Ask.as_str(), CALLS, "Calls that must be asked about."),
+        Field::optional(Expected::Deny.as_str(), CALLS, "Calls that must be denied."),
+        Field::optional(Expected::NotAllow.as_str(), CALLS, "Calls that must not be allowed."),
+    ],
+)
+.unknown(Unknown::Error);
+
+/// The examples of the block that `record` calls `name`, in source order.
+pub fn read(record: &Record<'_>, name: &str) -> Vec<Spanned<PolicyTest>> {
+    let Some(block) = record.record(name, &TESTS) else { return Vec::new() };
+    let mut tests = Vec::new();
+    for section in Section::ALL {
+        let Some(examples) = block.record(section.as_str(), &SECTION) else { continue };
+        for expected in Expected::ALL {
+            let calls = examples.strings(expected.as_str()).unwrap_or_default();
+            tests.extend(calls.into_iter().map(|call| of(*section, *expected, call)));
+        }
+    }
+    tests.sort_by_key(|test| test.span);
+    tests
+}
+
+/// The examples `match` and `not_match` beside the rules of a block with one field a section.
+pub fn beside_rules(permissions: &Record<'_>, table: &'static Table) -> Vec<Spanned<PolicyTest>> {
+    let lists = [(MATCH.name, Expected::Allow), (NOT_MATCH.name, Expected::NotAllow)];
+    let mut tests = Vec::new();
+    for section in Section::ALL {
+        let Some(rules) = permissions.record(section.as_str(), table) else { continue };
+        for (name, expected) in lists {
+            let calls = rules.strings(name).unwrap_or_default();
+            tests.extend(calls.into_iter().map(|call| of(*section, expected, call)));
+        }
+    }
+    tests
+}
+
+/// One example.
+fn of(section: Section, expected: Expected, call: Spanned<String>) -> Spanned<PolicyTest> {
+    call.map(|subject| PolicyTest { section, subject, expected })
+}
+
+/// The block, unless there is no example.
+pub fn to_data(tests: &[Spanned<PolicyTest>]) -> Option<Data> {
+    let mut block = MapBuilder::new();
+    for section in Section::ALL {
+        let mut examples = MapBuilder::new();
+        for expected in Expected::ALL {
+            let calls = tests
+                .iter()
+                .filter(|test| test.section == *section && test.expected == *expected)
+                .map(|test| test.subject.clone());
+            examples.set_full(expected.as_str(), Data::strings(calls));
+        }
+        block.set_full(section.as_str(), examples.build());
+    }
+    (!block.is_empty()).then(|| block.build())
+}

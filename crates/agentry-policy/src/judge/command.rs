@@ -1,0 +1,68 @@
+//! One simple command under the rules of all layers.
+
+use crate::argv::{self, Arg};
+use crate::pattern::{Deciders, deciders};
+use crate::shell::{Command, Part, What};
+use crate::verdict::Decision;
+use crate::{Action, Rule, Rules, Section, Source};
+
+use super::Judge;
+
+impl Judge {
+    /// The decision about a command; `parts` are those of its line, for the wrapper it may be behind.
+    pub(super) fn command(&self, command: &Command, parts: &[Part]) -> Decision {
+        let outer = command.behind.and_then(|at| parts.get(at)).and_then(|part| match &part.what {
+            What::Command(outer) => Some(outer),
+            _ => None,
+        });
+        self.strictest(Section::Bash, |source, rules| {
+            let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
+            match spelled_out {
+                Some(rule) => explicit(command, rules, source)
+                    .unwrap_or_else(|| Decision::by(rule, source)),
+                None if command.free => explicit(command, rules, source)
+                    .unwrap_or_else(|| Decision::built_in(Action::Allow, "it has no effect")),
+                None => decide(&command.argv, rules, source),
+            }
+        })
+    }
+}
+
+/// The strictest decision of one layer over everything that the command may become.
+fn decide(argv: &[Arg], rules: &Rules, source: Source) -> Decision {
+    match deciders(rules, argv) {
+        Deciders::Known(found) => found
+            .into_iter()
+            .map(|decider| {
+                let varies = argv::literal(argv).is_none() && decider.rule.action > Action::Allow;
+                let example = decider.example.filter(|_| varies);
+                Decision { example, ..Decision::by(decider.rule, source) }
+            })
+            .reduce(Decision::strictest)
+            .unwrap_or_else(|| Decision::by(&rules.intent, source)),
+        Deciders::Unknown => Decision::built_in(Action::Ask, "not understood: it may become too much")
+            .strictest(Decision::by(&rules.intent, source)),
+    }
+}
+
+/// The strictest rule that the author wrote against the command; the intent does not count.
+fn explicit(command: &Command, rules: &Rules, source: Source) -> Option<Decision> {
+    let Deciders::Known(found) = deciders(rules, &command.argv) else {
+        return Some(decide(&command.argv, rules, source));
+    };
+    let against = |rule: &Rule| rule.action > Action::Allow && !std::ptr::eq(rule, &rules.intent);
+    let rules = found.into_iter().map(|decider| decider.rule).filter(|rule| against(rule));
+    rules.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
+}
+
+/// The allow rule that names both the wrapper and the command inside, if only such a one decides.
+fn spelling_out<'r>(outer: &Command, rules: &'r Rules) -> Option<&'r Rule> {
+    let inner_at = outer.inner_at?;
+    let Deciders::Known(found) = deciders(rules, &outer.argv) else { return None };
+    let names_both =
+        |rule: &Rule| rule.action == Action::Allow && rule.pattern.spells_out(inner_at);
+    match found.as_slice() {
+        [only] if names_both(only.rule) => Some(only.rule),
+        _ => None,
+    }
+}

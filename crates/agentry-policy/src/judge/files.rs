@@ -1,0 +1,59 @@
+//! Reading and writing files.
+
+use crate::path::{Resolver, absolute, is_inside, with_home};
+use crate::tables::secrets::is_secret;
+use crate::verdict::Decision;
+use crate::{Action, Section};
+
+use super::{Call, Judge};
+
+impl Judge {
+    /// The decision about a path as a person or a tool names it.
+    pub(super) fn file(&self, call: Call<'_>, resolver: &dyn Resolver) -> Decision {
+        match with_home(call.subject, &self.places) {
+            Some(path) => self.path(Call { subject: &path, ..call }, resolver),
+            None => self.unknown_path(call.section, "another user's home"),
+        }
+    }
+
+    /// The decision about a path, relative to the directory of the call.
+    pub(super) fn path(&self, call: Call<'_>, resolver: &dyn Resolver) -> Decision {
+        let Call { section, subject, directory } = call;
+        let real = absolute(subject, directory, &self.places).and_then(|path| resolver.resolve(&path));
+        let Some(real) = real else {
+            return self.unknown_path(section, "where it leads cannot be told");
+        };
+        let folded = if self.places.ignores_case { real.to_lowercase() } else { real };
+        let decision = self.text(section, &folded);
+        let decision = match section {
+            Section::ExternalDirectory => decision,
+            _ if self.is_inside(&folded) => decision,
+            _ => decision.strictest(self.text(Section::ExternalDirectory, &folded)),
+        };
+        match is_secret(&folded, self.places.home.as_deref()) {
+            Some(what) if section != Section::ExternalDirectory => {
+                decision.strictest(Decision::built_in(Action::Ask, format!("a secret: {what}")))
+            }
+            _ => decision,
+        }
+    }
+
+    /// The decision about a path that may be any.
+    pub(super) fn any_path(&self, section: Section) -> Decision {
+        self.worst(section).strictest(self.worst(Section::ExternalDirectory))
+    }
+
+    /// Whether a resolved path lies in the workspace.
+    pub(super) fn is_inside(&self, path: &str) -> bool {
+        let root = &self.places.workspace;
+        if self.places.ignores_case {
+            is_inside(path, &root.to_lowercase())
+        } else {
+            is_inside(path, root)
+        }
+    }
+
+    fn unknown_path(&self, section: Section, why: &str) -> Decision {
+        self.any_path(section).strictest(Decision::built_in(Action::Ask, format!("not understood: {why}")))
+    }
+}

@@ -1,0 +1,127 @@
+//! A command line: the strictest over all that it runs, reads, writes and sets.
+
+use crate::argv::Word;
+use crate::path::Resolver;
+use crate::shell::{self, Bases, Context, Part, Scope, What};
+use crate::tables::environment::{Setting, setting};
+use crate::verdict::{Decision, Verdict};
+use crate::{Action, Section};
+
+use super::{Call, Judge};
+
+impl Judge {
+    /// The verdict about a command line.
+    pub(super) fn line(&self, call: Call<'_>, resolver: &dyn Resolver) -> Verdict {
+        let context = Context { home: self.places.home.clone(), directory: call.directory.to_owned() };
+        let parts = shell::analyse(call.subject, &context);
+        let judge = |part: &Part| self.part(part, &parts, call, resolver).about(&*part.text);
+        let mut reasons: Vec<_> = parts.iter().map(judge).collect();
+        if reasons.is_empty() {
+            reasons.push(self.unclear("there is nothing to run").about(call.subject));
+        }
+        Verdict::of(reasons)
+    }
+
+    fn part(
+        &self,
+        part: &Part,
+        parts: &[Part],
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Decision {
+        let touch = |section, word: &Word| {
+            let call = Call { section, ..call };
+            self.touched(word, &part.bases, call, resolver)
+        };
+        match &part.what {
+            What::Command(command) => self.command(command, parts),
+            What::Read(word) => touch(Section::Read, word),
+            What::Write(word) => touch(Section::Edit, word),
+            What::Enter(word) => self.entered(word, &part.bases, call, resolver),
+            What::Set { name, scope, .. } => self.set(name, *scope),
+            What::Unclear { why } => self.unclear(why),
+        }
+    }
+
+    /// A redirection: the strictest over the directories that it may be in.
+    fn touched(
+        &self,
+        word: &Word,
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Decision {
+        let (Some(path), Bases::Known(directories)) = (word.literal(), bases) else {
+            return match word.literal() {
+                Some(path) if path.starts_with('/') => {
+                    self.path(Call { subject: path, ..call }, resolver)
+                }
+                _ => self.any_path(call.section),
+            };
+        };
+        let decide = |directory: &String| {
+            self.path(Call { subject: path, directory, ..call }, resolver)
+        };
+        let decisions = directories.iter().map(decide);
+        decisions.reduce(Decision::strictest).unwrap_or_else(|| self.any_path(call.section))
+    }
+
+    /// `cd`: free inside the workspace.
+    fn entered(
+        &self,
+        word: &Word,
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Decision {
+        let call = Call { section: Section::ExternalDirectory, ..call };
+        let (Some(path), Bases::Known(directories)) = (word.literal(), bases) else {
+            return self.worst(Section::ExternalDirectory);
+        };
+        let decide = |directory: &String| {
+            let call = Call { subject: path, directory, ..call };
+            let real = crate::path::absolute(path, directory, &self.places)
+                .and_then(|path| resolver.resolve(&path));
+            match real {
+                Some(real) if self.is_inside(&real) => {
+                    Decision::built_in(Action::Allow, "inside the workspace")
+                }
+                _ => self.path(call, resolver),
+            }
+        };
+        let decisions = directories.iter().map(decide);
+        decisions.reduce(Decision::strictest).unwrap_or_else(|| self.worst(call.section))
+    }
+
+    /// A variable that is set for a command, or for the rest of the line.
+    fn set(&self, name: &str, scope: Scope) -> Decision {
+        match (setting(name), scope) {
+            (Setting::Harmless, _) | (Setting::Other, Scope::Shell) => {
+                Decision::built_in(Action::Allow, "a variable that changes nothing else")
+            }
+            (Setting::Dangerous, _) if self.is_open(Section::Bash) => self.worst(Section::Bash),
+            (Setting::Dangerous, _) => {
+                let why = format!("`{name}` changes what runs");
+                self.intent().strictest(Decision::built_in(Action::Ask, why))
+            }
+            (Setting::Other, Scope::Command) if self.is_open(Section::Bash) => {
+                self.worst(Section::Bash)
+            }
+            (Setting::Other, Scope::Command) => self.text(Section::Env, name),
+        }
+    }
+
+    /// What is not understood: never let through, unless everything may be run and written anyway.
+    fn unclear(&self, why: &str) -> Decision {
+        if self.is_open(Section::Bash) && self.is_open(Section::Edit) {
+            return self.worst(Section::Bash);
+        }
+        let unclear = Decision::built_in(Action::Ask, format!("not understood: {why}"));
+        unclear.strictest(self.intent())
+    }
+
+    /// The strictest intent of the layers about commands.
+    fn intent(&self) -> Decision {
+        self.strictest(Section::Bash, |source, rules| Decision::by(&rules.intent, source))
+    }
+}

@@ -1,0 +1,40 @@
+//! Web addresses.
+
+use crate::pattern::Subject;
+use crate::verdict::Decision;
+use crate::web::{Address, address};
+use crate::{Action, Section};
+
+use super::Judge;
+
+impl Judge {
+    /// The decision about a web address.
+    pub(super) fn address(&self, text: &str) -> Decision {
+        let Address { text, private, doubt } = match address(text) {
+            Ok(address) => address,
+            Err(why) => {
+                let unclear = Decision::built_in(Action::Ask, format!("not understood: {why}"));
+                return self.worst(Section::Webfetch).strictest(unclear);
+            }
+        };
+        let decision = self.text(Section::Webfetch, &text);
+        let decision = match doubt {
+            Some(why) => decision.strictest(Decision::built_in(Action::Ask, why)),
+            None => decision,
+        };
+        if private && !self.names_host(&text) {
+            let inside = "an address of this machine or a private network, which no rule names";
+            return decision.strictest(Decision::built_in(Action::Deny, inside));
+        }
+        decision
+    }
+
+    /// Whether an allow rule that decides about the address names its host without a wildcard.
+    fn names_host(&self, address: &str) -> bool {
+        let subject = Subject::Text(address);
+        self.rules(Section::Webfetch).any(|(_, rules)| {
+            let rule = rules.first(&subject);
+            rule.action == Action::Allow && rule.pattern.names_host()
+        })
+    }
+}

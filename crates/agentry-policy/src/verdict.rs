@@ -1,0 +1,78 @@
+//! The answer to a call, and why.
+
+use agentry_text::Span;
+
+use crate::{Action, Rule, Source};
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The strictest answer of all parts.
+    pub action: Action,
+    /// One entry a part of the call, in source order.
+    pub reasons: Vec<Reason>,
+}
+
+/// Why one part of a call got its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// The part, as written: one command of a line, one redirection.
+    pub segment: String,
+    /// Its answer.
+    pub action: Action,
+    /// The rule that decided, or what is built in.
+    pub rule: String,
+    /// Where the rule was written.
+    pub span: Option<Span>,
+    /// The layer that decided.
+    pub layer: Source,
+    /// What makes the answer stricter than it may look: a member of the set that a word stands for.
+    pub example: Option<String>,
+}
+
+/// The answer of one layer to one part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) action: Action,
+    pub(crate) rule: String,
+    pub(crate) span: Option<Span>,
+    pub(crate) layer: Source,
+    pub(crate) example: Option<String>,
+}
+
+impl Verdict {
+    /// The verdict of a call with these parts; one without any part does nothing.
+    pub(crate) fn of(reasons: Vec<Reason>) -> Self {
+        let action = reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow);
+        Self { action, reasons }
+    }
+}
+
+impl Decision {
+    /// The decision of a rule.
+    pub(crate) fn by(rule: &Rule, layer: Source) -> Self {
+        Self {
+            action: rule.action,
+            rule: rule.text.clone(),
+            span: rule.span,
+            layer,
+            example: None,
+        }
+    }
+
+    /// What holds whatever the rules say.
+    pub(crate) fn built_in(action: Action, why: impl Into<String>) -> Self {
+        Self { action, rule: why.into(), span: None, layer: Source::BuiltIn, example: None }
+    }
+
+    /// The stricter of two decisions; the first where both say the same.
+    pub(crate) fn strictest(self, other: Self) -> Self {
+        if other.action > self.action { other } else { self }
+    }
+
+    /// The decision about the part that was written as `segment`.
+    pub(crate) fn about(self, segment: impl Into<String>) -> Reason {
+        let Self { action, rule, span, layer, example } = self;
+        Reason { segment: segment.into(), action, rule, span, layer, example }
+    }
+}

@@ -1,0 +1,16 @@
+//! `agentry policy`: which rule decides, what a change allows, whether the examples hold.
+
+pub(crate) mod diff;
+pub(crate) mod test;
+pub(crate) mod why;
+
+use crate::args::{Policy, PolicyCommand};
+use crate::output::Outcome;
+
+pub(crate) fn run(args: &Policy) -> Outcome {
+    match &args.command {
+        PolicyCommand::Why(args) => why::run(args),
+        PolicyCommand::Diff(args) => diff::run(args),
+        PolicyCommand::Test(args) => test::run(args),
+    }
+}

@@ -1,0 +1,80 @@
+//! `agentry policy diff`: what a new version of an agent may do more, and less.
+
+use agentry_compile::policy::{Change, Section, SectionDiff};
+use agentry_compile::policy_diff;
+use agentry_compile::text::report::visible;
+use serde_json::{Value, json};
+
+use crate::args::{PolicyDiff, ResultFormat};
+use crate::command::{find_one, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+pub(crate) fn run(args: &PolicyDiff) -> Outcome {
+    let disk = Disk::default();
+    let read = |path: &str| {
+        let found = find_one(&disk, path, args.format_override)?;
+        usable(&disk, &found)
+    };
+    let diffs = policy_diff(&read(&args.old)?, &read(&args.new)?);
+    match args.format {
+        ResultFormat::Json => print_json(&to_json(&diffs)),
+        ResultFormat::Human => print(&to_text(&diffs)),
+    }
+    // What could not be compared counts as gained.
+    let gained = diffs.iter().any(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
+    Ok(if gained { Exit::Findings } else { Exit::Done })
+}
+
+fn to_json(diffs: &[SectionDiff]) -> Value {
+    let change = |section: Section, change: &Change| {
+        json!({
+            "section": section.as_str(),
+            "pattern": change.pattern,
+            "from": change.from.as_str(),
+            "to": change.to.as_str(),
+            "example": change.example,
+        })
+    };
+    let all = |changes: fn(&SectionDiff) -> &[Change]| -> Vec<Value> {
+        let of = |diff: &SectionDiff| {
+            changes(diff).iter().map(|one| change(diff.section, one)).collect::<Vec<_>>()
+        };
+        diffs.iter().flat_map(of).collect()
+    };
+    let unknown = |diff: &SectionDiff| {
+        let why = diff.unknown.as_ref()?;
+        Some(json!({"section": diff.section.as_str(), "reason": why}))
+    };
+    json!({
+        "gained": all(|diff| &diff.gained),
+        "lost": all(|diff| &diff.lost),
+        "unknown": diffs.iter().filter_map(unknown).collect::<Vec<_>>(),
+    })
+}
+
+fn to_text(diffs: &[SectionDiff]) -> String {
+    let mut rows = Vec::new();
+    for diff in diffs {
+        for (word, changes) in [("gained", &diff.gained), ("lost", &diff.lost)] {
+            rows.extend(changes.iter().map(|change| row(word, diff.section, change)));
+        }
+    }
+    let mut text = columns(&rows);
+    for diff in diffs {
+        if let Some(why) = &diff.unknown {
+            text.push_str(&format!("unknown: {}: {why}; taken for gained\n", diff.section));
+        }
+    }
+    if text.is_empty() { "nothing gained, nothing lost\n".to_owned() } else { text }
+}
+
+fn row(word: &str, section: Section, change: &Change) -> Vec<String> {
+    vec![
+        format!("{word}:"),
+        section.to_string(),
+        format!("`{}`", visible(&change.pattern)),
+        format!("{} → {}", change.from, change.to),
+        format!("as in `{}`", visible(&change.example)),
+    ]
+}

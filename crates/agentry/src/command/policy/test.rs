@@ -1,0 +1,70 @@
+//! `agentry policy test`: whether the rules do what their author says.
+
+use agentry_compile::policy::{PolicyTest, Verdict};
+use agentry_compile::text::report::visible;
+use agentry_compile::text::{Sources, Spanned};
+use agentry_compile::tested;
+use serde_json::{Value, json};
+
+use crate::args::{PolicyTest as Args, ResultFormat};
+use crate::command::{find, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let disk = Disk::default();
+    let mut results = Vec::new();
+    let mut rows = Vec::new();
+    let (mut failed, mut count) = (0, 0);
+    for found in find(&disk, &args.agents, args.format_override)? {
+        let compiled = usable(&disk, &found)?;
+        for (test, verdict) in tested(&disk, &compiled) {
+            count += 1;
+            let holds = test.expected.holds(verdict.action);
+            failed += usize::from(!holds);
+            results.push(to_json(test, &verdict, &compiled.sources));
+            rows.push(row(test, &verdict, &compiled.sources));
+        }
+    }
+    match args.format {
+        ResultFormat::Json => print_json(&json!({"tests": results, "failed": failed})),
+        ResultFormat::Human => {
+            let summary = match (count, failed) {
+                (0, _) => "no examples: write some in a `policy-tests` block".to_owned(),
+                (_, 0) => format!("{count} examples hold"),
+                _ => format!("{failed} of {count} examples do not hold"),
+            };
+            print(&format!("{}{summary}\n", columns(&rows)));
+        }
+    }
+    Ok(if failed == 0 { Exit::Done } else { Exit::Findings })
+}
+
+fn to_json(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> Value {
+    let PolicyTest { section, subject, expected } = &test.value;
+    json!({
+        "section": section.as_str(),
+        "subject": subject,
+        "expected": expected.as_str(),
+        "verdict": verdict.action.as_str(),
+        "holds": expected.holds(verdict.action),
+        "path": sources.path(test.span),
+        "line": sources.start(test.span).line,
+    })
+}
+
+fn row(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> Vec<String> {
+    let PolicyTest { section, subject, expected } = &test.value;
+    let holds = if expected.holds(verdict.action) { "ok" } else { "FAILED" };
+    let answer = match holds {
+        "ok" => verdict.action.to_string(),
+        _ => {
+            let decided = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
+            let rule = decided.map_or(String::new(), |reason| format!(" by `{}`", reason.rule));
+            format!("{}, not {expected}{rule}", verdict.action)
+        }
+    };
+    let place = format!("{}:{}", sources.path(test.span), sources.start(test.span).line);
+    let cells = [holds, section.as_str(), subject.as_str(), answer.as_str(), place.as_str()];
+    cells.map(|cell| visible(cell).into_owned()).into()
+}

@@ -1,0 +1,76 @@
+//! `agentry policy why`: the answer to one call, and the rule behind each of its parts.
+
+use agentry_compile::policy::{Call, Reason, Verdict};
+use agentry_compile::text::Sources;
+use agentry_compile::text::report::visible;
+use agentry_compile::{Links, World as _, judge};
+use serde_json::{Value, json};
+
+use crate::args::{PolicyWhy, ResultFormat};
+use crate::command::{find_one, reported, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+pub(crate) fn run(args: &PolicyWhy) -> Outcome {
+    let disk = Disk::default();
+    let found = find_one(&disk, &args.agent, args.format_override)?;
+    let mut compiled = usable(&disk, &found)?;
+    let judge = judge(&disk, &mut compiled)
+        .map_err(|findings| reported(&findings, &compiled.sources, "the user's policy has errors"))?;
+    let directory = match &args.directory {
+        Some(directory) => disk.absolute(directory),
+        None => judge.places().workspace.clone(),
+    };
+    let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
+    let verdict = judge.judge(call, &Links(&disk));
+    match args.format {
+        ResultFormat::Json => print_json(&to_json(&verdict, &compiled.sources)),
+        ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
+    }
+    Ok(Exit::Done)
+}
+
+fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
+    let reason = |reason: &Reason| {
+        let place = reason.span.map(|span| (sources.path(span), sources.start(span).line));
+        json!({
+            "segment": reason.segment,
+            "verdict": reason.action.as_str(),
+            "rule": reason.rule,
+            "path": place.map(|(path, _)| path),
+            "line": place.map(|(_, line)| line),
+            "layer": reason.layer.as_str(),
+            "example": reason.example,
+        })
+    };
+    let reasons: Vec<_> = verdict.reasons.iter().map(reason).collect();
+    json!({"verdict": verdict.action.as_str(), "reasons": reasons})
+}
+
+fn to_text(verdict: &Verdict, sources: &Sources) -> String {
+    let row = |reason: &Reason| {
+        let place = reason.span.map_or_else(
+            || format!("({})", reason.layer),
+            |span| {
+                let start = sources.start(span);
+                let path = visible(sources.path(span));
+                format!("{path}:{}:{} ({})", start.line, start.column, reason.layer)
+            },
+        );
+        let rule = match &reason.example {
+            Some(example) => format!("{}, for instance `{}`", reason.rule, visible(example)),
+            None => reason.rule.clone(),
+        };
+        let segment = one_line(&visible(&reason.segment));
+        vec![format!("  {segment}"), reason.action.to_string(), visible(&rule).into_owned(), place]
+    };
+    let rows: Vec<_> = verdict.reasons.iter().map(row).collect();
+    format!("{}\n\n{}", verdict.action, columns(&rows))
+}
+
+/// A part of a command line in one line of at most 60 characters.
+fn one_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let cut: String = line.chars().take(60).collect();
+    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+}
