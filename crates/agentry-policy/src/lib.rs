@@ -8,6 +8,7 @@
 mod ability;
 mod action;
 pub mod argv;
+pub mod hazard;
 mod narrow;
 pub mod pattern;
 mod permissions;
@@ -20,7 +21,7 @@ mod trust;
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use narrow::{Place, to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
-pub use pattern::{Kind, Pattern};
+pub use pattern::{Kind, Pattern, Protections, Subject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use places::Places;
 pub use rules::{Rule, Rules};
