@@ -1,13 +1,19 @@
-//! What an agent may do: the rule types that the formats read into, and the conversions between
-//! them that never widen.
+//! What an agent may do: rules in all their notations, and the one procedure that decides.
 //!
-//! The engine that decides about a single call lives here too once it is written; until then this
-//! room holds the vocabulary and the coarse narrowing that `convert` needs.
+//! ```text
+//! permissions, trust, abilities, … ─▶ layers ─▶ Judge ◀─ a call: command line, path, address, name
+//!                                       │          └─▶ Verdict, with the rule behind each part
+//!                                       └─▶ compare: is A within B, dead rules, gained and lost
+//! ```
+//!
+//! A command line is taken apart by `shell`; what a pattern matches is decided by `pattern`, directly
+//! for one subject and by machines for all of them.
 #![warn(clippy::disallowed_methods)]
 
 mod ability;
 mod action;
 pub mod argv;
+pub mod hazard;
 mod layer;
 mod narrow;
 pub mod path;
@@ -26,7 +32,7 @@ pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use layer::{Layer, Source, allowed_tools, default_rules, layer, layers};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
-pub use pattern::{Kind, Pattern};
+pub use pattern::{Kind, Pattern, Protections, Subject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use places::Places;
 pub use policy_test::{Expected, PolicyTest};

@@ -2,7 +2,7 @@
 
 use agentry_text::Span;
 
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Subject};
 use crate::{Action, Section};
 
 /// An ordered list of rules; the first that matches decides, else the last one, the intent.
@@ -33,5 +33,10 @@ impl Rules {
     /// Every rule in order, the intent last.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = &Rule> {
         self.rules.iter().chain(std::iter::once(&self.intent))
+    }
+
+    /// The rule that decides about one subject: the first that matches.
+    pub fn first(&self, subject: Subject<'_>) -> &Rule {
+        self.rules.iter().find(|rule| rule.pattern.matches(subject)).unwrap_or(&self.intent)
     }
 }

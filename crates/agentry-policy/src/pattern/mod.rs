@@ -1,6 +1,24 @@
 //! The pattern language of all rules: `*`, `**`, everything else literal.
+//!
+//! What a pattern means depends on what it is about and on the action of its rule; the whole
+//! meaning is written down in `docs/reference/patterns.md`, whose tables are run as a test. Matching
+//! is done here directly; `automata` turns the same patterns into machines for questions about all
+//! subjects at once.
 
-use crate::{Action, Places, Section};
+pub(crate) mod command;
+pub(crate) mod glob;
+pub(crate) mod path;
+pub(crate) mod sequence;
+#[cfg(test)]
+mod tests;
+pub(crate) mod web;
+
+use command::CommandPattern;
+use glob::{Glob, Part};
+use path::PathPattern;
+use web::WebPattern;
+
+use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +31,26 @@ pub enum Kind {
     Web,
     /// A name, or two joined by `/`.
     Name,
+    /// Free text, in which `*` takes a `/` too.
+    Text,
+}
+
+/// What a tool call is about, as far as one pattern is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// An argument list, for [`Kind::Command`].
+    Command(&'a [&'a str]),
+    /// A text, for every other kind.
+    Text(&'a str),
+}
+
+/// Whether an allow stops at options that make a harmless command write, delete or run something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protections {
+    /// It does, unless its pattern names the option.
+    On,
+    /// It does not: only what the rules say counts.
+    Off,
 }
 
 /// One pattern of one rule, ready to match.
@@ -20,6 +58,22 @@ pub enum Kind {
 pub struct Pattern {
     /// As written.
     pub text: String,
+    pub(crate) kind: Kind,
+    pub(crate) action: Action,
+    pub(crate) shape: Shape,
+}
+
+/// What a pattern was read into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `*` or `**`.
+    Everything,
+    /// Why it cannot be understood, or can never match.
+    Wrong(String),
+    Command(CommandPattern),
+    Path(PathPattern),
+    Web(WebPattern),
+    Name(Glob),
 }
 
 impl Section {
@@ -29,13 +83,8 @@ impl Section {
             Self::Bash => Kind::Command,
             Self::Edit | Self::Read | Self::ExternalDirectory => Kind::Path,
             Self::Webfetch => Kind::Web,
-            Self::Websearch
-            | Self::Question
-            | Self::Mcp
-            | Self::Tool
-            | Self::Skill
-            | Self::Delegate
-            | Self::Env => Kind::Name,
+            Self::Websearch | Self::Question => Kind::Text,
+            Self::Mcp | Self::Tool | Self::Skill | Self::Delegate | Self::Env => Kind::Name,
         }
     }
 }
@@ -43,7 +92,99 @@ impl Section {
 impl Pattern {
     /// Reads a pattern. What it means depends on the action: a deny reaches further than an allow.
     pub fn new(kind: Kind, text: &str, action: Action, places: &Places) -> Self {
-        let _ = (kind, action, places);
-        Self { text: text.to_owned() }
+        let shape = Shape::read(kind, text.trim_matches(' '), action, places);
+        Self { text: text.to_owned(), kind, action, shape: shape.unwrap_or_else(Shape::Wrong) }
+    }
+
+    /// Whether the rule holds for `subject`.
+    pub fn matches(&self, subject: Subject<'_>) -> bool {
+        self.matches_under(subject, Protections::On)
+    }
+
+    /// Whether the rule holds for `subject`, with or without the built-in protections.
+    pub fn matches_under(&self, subject: Subject<'_>, protections: Protections) -> bool {
+        let stricter = self.action != Action::Allow;
+        match (&self.shape, subject) {
+            (Shape::Everything, _) => true,
+            (Shape::Command(pattern), Subject::Command(argv)) => {
+                pattern.matches(argv)
+                    && (stricter || protections == Protections::Off || hazard::permits(self, argv))
+            }
+            (Shape::Path(pattern), Subject::Text(path)) => pattern.matches(path),
+            (Shape::Web(pattern), Subject::Text(address)) => {
+                pattern.matches(address).unwrap_or(stricter)
+            }
+            (Shape::Name(glob), Subject::Text(name)) => glob.matches(name),
+            // What is not understood is never allowed.
+            _ => stricter,
+        }
+    }
+
+    /// What kind of subjects it is about.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Whether it is `*` or `**`, which stand for every subject.
+    pub fn is_everything(&self) -> bool {
+        self.shape == Shape::Everything
+    }
+
+    /// Why it cannot be understood, or can never match. Such an allow holds for nothing, such a
+    /// deny or ask for everything.
+    pub fn problem(&self) -> Option<&str> {
+        match &self.shape {
+            Shape::Wrong(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds a `*`.
+    pub fn has_wildcard(&self) -> bool {
+        self.text.contains('*')
+    }
+
+    /// What stands before its first `*`.
+    pub fn literal_prefix(&self) -> &str {
+        self.text.split('*').next().unwrap_or_default()
+    }
+
+    /// Its tokens, for a pattern about commands: what stands between spaces.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        command::tokens(&self.text)
+    }
+
+    /// Whether it spells out the words of a command up to the one at `index`, without a wildcard.
+    pub fn spells_out(&self, index: usize) -> bool {
+        let mut words = self.tokens().take(index + 1);
+        words.by_ref().count() == index + 1
+            && self.tokens().take(index + 1).all(|word| !word.trim_end_matches('*').is_empty())
+            && self.tokens().take(index).all(|word| !word.contains('*'))
+    }
+
+    /// Whether it is about web addresses and names the host without a wildcard.
+    pub fn names_host(&self) -> bool {
+        matches!(&self.shape, Shape::Web(pattern) if pattern.names_host())
+    }
+}
+
+impl Shape {
+    fn read(kind: Kind, text: &str, action: Action, places: &Places) -> Result<Self, String> {
+        if text == "*" || text == "**" {
+            return Ok(Self::Everything);
+        }
+        if text.is_empty() {
+            return Err("the pattern is empty".to_owned());
+        }
+        if text.contains('\0') {
+            return Err("the pattern holds a NUL character".to_owned());
+        }
+        Ok(match kind {
+            Kind::Command => Self::Command(CommandPattern::new(text, action, places)),
+            Kind::Path => Self::Path(PathPattern::new(text, places)?),
+            Kind::Web => Self::Web(WebPattern::new(text, action)?),
+            Kind::Name => Self::Name(Glob::new(text, &Part::Segment)),
+            Kind::Text => Self::Name(Glob::new(text, &Part::Any)),
+        })
     }
 }

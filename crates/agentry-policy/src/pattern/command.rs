@@ -1,0 +1,184 @@
+//! Patterns about commands: tokens against the words of an argument list.
+//!
+//! An allow holds for the command word as it is written. A deny or an ask also holds for the base
+//! name of the word, and with global options between the command and what follows it.
+
+use super::glob::{Glob, Part};
+use super::sequence::{self, Element};
+use crate::tables::global_options::{GlobalOption, Takes, global_options};
+use crate::{Action, Places};
+
+/// A pattern about commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandPattern {
+    /// The tokens, and what a trailing `*` takes.
+    pub(crate) elements: Vec<Element>,
+    /// Whether only the command as it is written counts.
+    pub(crate) as_written: bool,
+}
+
+impl CommandPattern {
+    /// Reads the tokens of `text`.
+    pub(crate) fn new(text: &str, action: Action, places: &Places) -> Self {
+        let allow = action == Action::Allow;
+        let tokens: Vec<&str> = tokens(text).collect();
+        let mut elements = Vec::new();
+        for (index, token) in tokens.iter().enumerate() {
+            let last = index + 1 == tokens.len();
+            let first = match elements.as_slice() {
+                [] => true,
+                // After a leading `**` an allow may stand at the command word, too.
+                before => allow && before.iter().all(|element| *element == Element::Many),
+            };
+            let stars = token.bytes().all(|byte| byte == b'*');
+            if stars && (last || token.len() > 1) {
+                elements.push(Element::Many);
+                continue;
+            }
+            let inside = allow && token.contains('/');
+            let star = if first || inside { Part::Segment } else { Part::Any };
+            elements.push(Element::One(spellings(token, &star, inside, allow, places)));
+            if last && token.ends_with('*') && !inside {
+                elements.push(Element::Many);
+            }
+        }
+        Self { elements, as_written: allow }
+    }
+
+    /// Whether `argv` matches.
+    pub(crate) fn matches(&self, argv: &[&str]) -> bool {
+        let Some((word, rest)) = argv.split_first() else {
+            return self.from("", &[], true);
+        };
+        if self.from(word, rest, false) {
+            return true;
+        }
+        if self.as_written {
+            return false;
+        }
+        let base = base_name(word);
+        let named = |name| self.elements.first().is_some_and(|first| first.takes(name));
+        if !named(word) && !named(base) {
+            return false;
+        }
+        let options = global_options(base);
+        if options.is_empty() {
+            return base != *word && self.from(base, rest, false);
+        }
+        let starts = starts(options, argv);
+        let mut rests = starts.iter().filter_map(|start| argv.get(*start..));
+        rests.any(|rest| self.from(word, rest, false) || self.from(base, rest, false))
+    }
+
+    fn from(&self, word: &str, rest: &[&str], empty: bool) -> bool {
+        let item = |at: usize| match at.checked_sub(1) {
+            None => word,
+            Some(at) => rest.get(at).copied().unwrap_or_default(),
+        };
+        sequence::matches(&self.elements, if empty { 0 } else { rest.len() + 1 }, item)
+    }
+}
+
+/// The tokens of a pattern: what stands between runs of spaces.
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').filter(|token| !token.is_empty())
+}
+
+/// What follows the last `/`.
+pub(crate) fn base_name(word: &str) -> &str {
+    word.rsplit_once('/').map_or(word, |(_, base)| base)
+}
+
+/// The token as written, and with the home directory for its `~`. When nobody knows the home
+/// directory, a deny or an ask takes any for it.
+fn spellings(token: &str, star: &Part, inside: bool, allow: bool, places: &Places) -> Vec<Glob> {
+    let guard = |glob: Glob| if inside { glob.guarded() } else { glob };
+    let mut globs = vec![guard(Glob::new(token, star))];
+    let below = token.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    if let Some(rest) = below {
+        let rest = Glob::new(rest, star);
+        match &places.home {
+            Some(home) => globs.push(guard(rest.after(home))),
+            None if allow => {}
+            None => {
+                let parts = std::iter::once(Part::Any).chain(rest.parts).collect();
+                globs.push(Glob { parts, segments: Vec::new() });
+            }
+        }
+    }
+    globs
+}
+
+/// How many words a word takes away when it stands where global options stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drops {
+    /// None: it is no option.
+    Nothing,
+    /// Itself.
+    One,
+    /// Itself and its value.
+    Two,
+    /// Nobody knows whether the next word is its value.
+    Either,
+}
+
+/// How many words `word` takes away among the global `options`.
+pub(crate) fn drops(options: &[GlobalOption], word: &str) -> Drops {
+    if let Some(option) = options.iter().find(|option| option.spelling == word) {
+        return match option.takes {
+            Takes::Nothing | Takes::Joined => Drops::One,
+            Takes::Next | Takes::Either => Drops::Two,
+        };
+    }
+    match word.strip_prefix('-') {
+        Some(rest) if rest.contains('=') => Drops::One,
+        Some(_) => Drops::Either,
+        None => Drops::Nothing,
+    }
+}
+
+/// The places at which the words after the command may start, when some of the global options at
+/// their front are dropped; in order.
+pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let (mut here, mut next) = (true, false);
+    for at in 1..=argv.len() {
+        if here {
+            found.push(at);
+        }
+        let drops = match argv.get(at) {
+            Some(word) if here => drops(options, word),
+            _ => Drops::Nothing,
+        };
+        let one = matches!(drops, Drops::One | Drops::Either);
+        let two = matches!(drops, Drops::Two | Drops::Either);
+        (here, next) = (next || one, two);
+        if !here && !next {
+            break;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn global_options_are_dropped_from_the_front() {
+        let cases: [(&str, &[usize]); 8] = [
+            ("git push", &[1]),
+            ("git", &[1]),
+            ("git -C x push", &[1, 3]),
+            ("git -p --git-dir=x push -f", &[1, 2, 3]),
+            ("git --git-dir x -p push", &[1, 3, 4]),
+            ("git --unknown push x", &[1, 2, 3]),
+            ("git -C", &[1]),
+            ("git -c a=b -c c=d", &[1, 3, 5]),
+        ];
+        for (line, expected) in cases {
+            let argv: Vec<_> = line.split(' ').collect();
+            assert_eq!(starts(global_options("git"), &argv), expected, "{line}");
+        }
+    }
+}

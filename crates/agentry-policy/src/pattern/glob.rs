@@ -1,0 +1,250 @@
+//! One stretch of text with wildcards: a word of a command, a segment of a path, a name.
+
+/// Text with wildcards in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Glob {
+    /// In order. Two texts never stand side by side.
+    pub(crate) parts: Vec<Part>,
+    /// For a guarded glob its stretches between the slashes that were written: what a wildcard of
+    /// one of them stands for never holds a `..` segment. Empty for a plain glob.
+    pub(crate) segments: Vec<Glob>,
+}
+
+/// A part of a [`Glob`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Exactly this text.
+    Text(String),
+    /// Any characters except `/`.
+    Segment,
+    /// Any characters.
+    Any,
+    /// Any number of whole segments, each with its `/`.
+    Folders,
+}
+
+impl Glob {
+    /// Reads `text`, in which a single `*` means `star`; two or more are any characters.
+    pub(crate) fn new(text: &str, star: &Part) -> Self {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let literal = rest.find('*').unwrap_or(rest.len());
+            let (before, after) = rest.split_at(literal);
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
+            }
+            rest = after.trim_start_matches('*');
+            match after.len() - rest.len() {
+                0 => {}
+                1 => parts.push(star.clone()),
+                _ => parts.push(Part::Any),
+            }
+        }
+        Self { parts, segments: Vec::new() }
+    }
+
+    /// The glob that is exactly `text`, stars too.
+    pub(crate) fn literal(text: &str) -> Self {
+        let parts = if text.is_empty() { vec![] } else { vec![Part::Text(text.to_owned())] };
+        Self { parts, segments: Vec::new() }
+    }
+
+    /// The glob that any text matches.
+    pub(crate) fn any() -> Self {
+        Self { parts: vec![Part::Any], segments: Vec::new() }
+    }
+
+    /// The same, with `text` in front.
+    pub(crate) fn after(mut self, text: &str) -> Self {
+        match self.parts.first_mut() {
+            _ if text.is_empty() => {}
+            Some(Part::Text(first)) => first.insert_str(0, text),
+            _ => self.parts.insert(0, Part::Text(text.to_owned())),
+        }
+        self
+    }
+
+    /// The same, guarded: no wildcard makes a `..` segment.
+    pub(crate) fn guarded(mut self) -> Self {
+        if self.as_literal().is_none() {
+            self.segments = split_at_slashes(&self.parts);
+        }
+        self
+    }
+
+    /// The only text that matches, if there is only one.
+    pub(crate) fn as_literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether the whole of `text` matches.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        if self.segments.is_empty() { self.plain(text) } else { self.guarded_match(text) }
+    }
+
+    fn plain(&self, text: &str) -> bool {
+        let (parts, text) = match self.parts.as_slice() {
+            [Part::Text(first), rest @ ..] => match text.strip_prefix(first.as_str()) {
+                Some(text) => (rest, text),
+                None => return false,
+            },
+            parts => (parts, text),
+        };
+        match parts {
+            [] => text.is_empty(),
+            [Part::Any] => true,
+            [Part::Segment] => !text.contains('/'),
+            parts => reaches_end(parts, text.as_bytes()),
+        }
+    }
+
+    /// Places each stretch between slashes in turn, keeping every offset where the next may start.
+    fn guarded_match(&self, text: &str) -> bool {
+        let mut starts = vec![0];
+        for (index, segment) in self.segments.iter().enumerate() {
+            let last = index + 1 == self.segments.len();
+            let mut next: Vec<usize> = Vec::new();
+            for start in starts {
+                for end in ends(text, start) {
+                    let part = text.get(start..end).unwrap_or_default();
+                    let climbs = segment.as_literal().is_none() && climbs(part);
+                    if (end == text.len()) == last && !climbs && segment.plain(part) {
+                        next.push(end + 1);
+                    }
+                }
+            }
+            next.sort_unstable();
+            next.dedup();
+            starts = next;
+        }
+        !starts.is_empty()
+    }
+}
+
+/// Whether some segment of `text` is `..`.
+fn climbs(text: &str) -> bool {
+    text.split('/').any(|segment| segment == "..")
+}
+
+/// Every offset from `start` on at which a segment ends.
+fn ends(text: &str, start: usize) -> impl Iterator<Item = usize> {
+    let rest = text.get(start..).unwrap_or_default();
+    let slashes = rest.match_indices('/').map(move |(at, _)| start + at);
+    slashes.chain(std::iter::once(text.len()))
+}
+
+fn split_at_slashes(parts: &[Part]) -> Vec<Glob> {
+    let mut segments = vec![Glob { parts: Vec::new(), segments: Vec::new() }];
+    for part in parts {
+        let Part::Text(text) = part else {
+            if let Some(last) = segments.last_mut() {
+                last.parts.push(part.clone());
+            }
+            continue;
+        };
+        for (index, piece) in text.split('/').enumerate() {
+            if index > 0 {
+                segments.push(Glob { parts: Vec::new(), segments: Vec::new() });
+            }
+            if let Some(last) = segments.last_mut().filter(|_| !piece.is_empty()) {
+                last.parts.push(Part::Text(piece.to_owned()));
+            }
+        }
+    }
+    segments
+}
+
+/// Follows all ways to place the parts at once, so that no pattern takes more than linear time in
+/// the text for each of its parts.
+fn reaches_end(parts: &[Part], text: &[u8]) -> bool {
+    let mut here = vec![false; text.len() + 1];
+    here[0] = true;
+    for part in parts {
+        here = step(part, &here, text);
+    }
+    here.last() == Some(&true)
+}
+
+/// The offsets that can be reached by one part from the offsets in `here`.
+fn step(part: &Part, here: &[bool], text: &[u8]) -> Vec<bool> {
+    let mut next = vec![false; here.len()];
+    let mut open = false;
+    for (at, reached) in here.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        match part {
+            Part::Text(literal) => {
+                let fits = *reached && text[at..].starts_with(literal.as_bytes());
+                if let Some(next) = next.get_mut(at + literal.len()).filter(|_| fits) {
+                    *next = true;
+                }
+            }
+            Part::Segment => {
+                open = *reached || (open && before != Some(&b'/'));
+                next[at] = open;
+            }
+            Part::Any => {
+                open |= *reached;
+                next[at] = open;
+            }
+            Part::Folders => {
+                next[at] = *reached || (open && before == Some(&b'/'));
+                open |= *reached;
+            }
+        }
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        let cases = [
+            ("", "", true),
+            ("", "x", false),
+            ("a*", "abc", true),
+            ("a*", "a/c", false),
+            ("a**", "a/c", true),
+            ("*c", "abc", true),
+            ("*b*b*", "abab", true),
+            ("*b*b*", "aba", false),
+            ("**/*.rs", "a/b/c.rs", true),
+            ("**/*.rs", "c.rs", false),
+            ("***x", "a/x", true),
+            ("é*", "é", true),
+        ];
+        for (pattern, text, expected) in cases {
+            let glob = Glob::new(pattern, &Part::Segment);
+            assert_eq!(glob.matches(text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_guarded_glob_climbs_only_where_it_is_written() {
+        let cases = [
+            ("src/*", "src/x", true),
+            ("src/*", "src/..", false),
+            ("src/.*", "src/..", false),
+            ("src/.*", "src/.git", true),
+            ("src/**", "src/a/b", true),
+            ("src/**", "src/a/../b", false),
+            ("src/**", "src/a..b/...", true),
+            ("../*", "../x", true),
+            ("../*", "../..", false),
+            ("**/../x", "a/../x", true),
+            ("**/../x", "a/../../x", false),
+            ("../x", "../x", true),
+        ];
+        for (pattern, text, expected) in cases {
+            let glob = Glob::new(pattern, &Part::Segment).guarded();
+            assert_eq!(glob.matches(text), expected, "{pattern} {text}");
+        }
+    }
+}

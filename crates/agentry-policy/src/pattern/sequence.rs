@@ -1,0 +1,115 @@
+//! Patterns over a row of items: the words of a command, the segments of a path, the labels of a
+//! host name.
+
+use super::glob::Glob;
+
+/// One place of such a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// One item that matches any of the globs.
+    One(Vec<Glob>),
+    /// Any number of items, none too.
+    Many,
+}
+
+impl Element {
+    /// One item of this glob.
+    pub(crate) fn one(glob: Glob) -> Self {
+        Self::One(vec![glob])
+    }
+
+    /// One item, whatever it is.
+    pub(crate) fn any() -> Self {
+        Self::one(Glob::any())
+    }
+
+    /// Whether one item may stand here.
+    pub(crate) fn takes(&self, item: &str) -> bool {
+        match self {
+            Self::One(globs) => globs.iter().any(|glob| glob.matches(item)),
+            Self::Many => true,
+        }
+    }
+
+    /// The only text of the only item that may stand here.
+    pub(crate) fn as_literal(&self) -> Option<&str> {
+        match self {
+            Self::One(globs) => match globs.as_slice() {
+                [glob] => glob.as_literal(),
+                _ => None,
+            },
+            Self::Many => None,
+        }
+    }
+}
+
+/// Whether `count` items, given by `item`, match the whole row of `elements`.
+///
+/// Of several [`Element::Many`] only the last one seen needs to give way, so this takes at most
+/// `elements × count` steps.
+pub(crate) fn matches<'a>(
+    elements: &[Element],
+    count: usize,
+    item: impl Fn(usize) -> &'a str,
+) -> bool {
+    let (mut element, mut at) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        match elements.get(element) {
+            Some(Element::Many) => {
+                retry = Some((element, at));
+                element += 1;
+                continue;
+            }
+            Some(one) if at < count && one.takes(item(at)) => {
+                element += 1;
+                at += 1;
+                continue;
+            }
+            None if at == count => return true,
+            _ => {}
+        }
+        match &mut retry {
+            Some((many, from)) if *from < count => {
+                *from += 1;
+                (element, at) = (*many + 1, *from);
+            }
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::glob::Part;
+    use super::*;
+
+    #[test]
+    fn rows() {
+        let cases = [
+            ("a", "a", true),
+            ("a", "a b", false),
+            ("a **", "a", true),
+            ("a ** b", "a b", true),
+            ("a ** b", "a x b y b", true),
+            ("a ** b", "a x b y", false),
+            ("** b **", "a b c", true),
+            ("** a ** b", "x a a", false),
+        ];
+        for (pattern, items, expected) in cases {
+            let elements: Vec<_> = pattern
+                .split(' ')
+                .map(|token| match token {
+                    "**" => Element::Many,
+                    token => Element::one(Glob::new(token, &Part::Any)),
+                })
+                .collect();
+            let items: Vec<_> = items.split(' ').collect();
+            assert_eq!(
+                matches(&elements, items.len(), |at| items[at]),
+                expected,
+                "{pattern} {items:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The tables of the reference, run; and what the tables cannot say.
+
+use super::*;
+use crate::PatternRule;
+
+const PAGE: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/patterns.md"));
+
+/// The rows of every table: the heading they stand under, rule, subject, and whether it matches.
+fn rows() -> Vec<(&'static str, &'static str, &'static str, bool)> {
+    let mut heading = "";
+    let mut rows = Vec::new();
+    for line in PAGE.lines() {
+        heading = line.strip_prefix("## ").unwrap_or(heading);
+        let cells: Vec<_> = line.split('|').map(str::trim).collect();
+        let ["", rule, subject, matches @ ("yes" | "no"), ""] = cells[..] else { continue };
+        rows.push((heading, rule.trim_matches('`'), subject.trim_matches('`'), matches == "yes"));
+    }
+    rows
+}
+
+fn kind(heading: &str) -> Kind {
+    match heading {
+        "Commands" => Kind::Command,
+        "Files" => Kind::Path,
+        "Web addresses" => Kind::Web,
+        "Names" => Kind::Name,
+        "Texts" => Kind::Text,
+        other => panic!("no kind for {other}"),
+    }
+}
+
+/// The words of a subject, some of them in single quotes.
+fn words(text: &str) -> Vec<&str> {
+    let parts = text.split('\'').enumerate();
+    parts
+        .flat_map(|(index, part)| match index % 2 {
+            0 => part.split(' ').filter(|word| !word.is_empty()).collect(),
+            _ => vec![part],
+        })
+        .collect()
+}
+
+#[test]
+fn the_reference_is_true() {
+    let rows = rows();
+    assert!(rows.len() > 150, "{} rows were found", rows.len());
+    for (heading, rule, subject, expected) in rows {
+        let kind = kind(heading);
+        let PatternRule { pattern, action } = rule.parse().expect(rule);
+        let pattern = Pattern::new(kind, &pattern, action, &Places::default());
+        let matches = match kind {
+            Kind::Command => pattern.matches(Subject::Command(&words(subject))),
+            _ => pattern.matches(Subject::Text(subject)),
+        };
+        assert_eq!(matches, expected, "{heading}: {rule} on {subject}");
+    }
+}
+
+#[test]
+fn wrong_patterns_say_why() {
+    let cases = [
+        (Kind::Command, " ", Some("the pattern is empty")),
+        (Kind::Command, "a\0b", Some("the pattern holds a NUL character")),
+        (Kind::Command, "ls *", None),
+        (Kind::Path, "**/../x", Some("`..` after a wildcard leads nowhere")),
+        (Kind::Path, "/../x", Some("`..` leads out of the root directory")),
+        (Kind::Web, "file:///etc", Some("`file` is no scheme of the web")),
+        (Kind::Web, "x.org:http", Some("`http` is no port")),
+        (Kind::Web, "a..*", Some("`a..*` is no host")),
+        (Kind::Web, "https://", Some("`` is no host")),
+        (Kind::Name, "x", None),
+    ];
+    for (kind, text, expected) in cases {
+        for (action, holds) in [(Action::Allow, false), (Action::Ask, true), (Action::Deny, true)] {
+            let pattern = Pattern::new(kind, text, action, &Places::default());
+            assert_eq!(pattern.problem(), expected, "{text}");
+            if expected.is_some() {
+                assert_eq!(pattern.matches(Subject::Text("/x")), holds, "{text}:{action}");
+                assert_eq!(pattern.matches(Subject::Command(&["x"])), holds, "{text}:{action}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_home_an_allow_shrinks_and_a_deny_grows() {
+    let places = Places { home: None, ..Places::default() };
+    let cases = [
+        ("cat ~/x", Action::Allow, "cat ~/x", true),
+        ("cat ~/x", Action::Allow, "cat /home/user/x", false),
+        ("cat ~/x", Action::Deny, "cat /home/user/x", true),
+        ("cat ~/x", Action::Deny, "cat /home/user/y", false),
+    ];
+    for (text, action, line, expected) in cases {
+        let pattern = Pattern::new(Kind::Command, text, action, &places);
+        assert_eq!(pattern.matches(Subject::Command(&words(line))), expected, "{text} on {line}");
+    }
+    let pattern = Pattern::new(Kind::Path, "~/x", Action::Deny, &places);
+    assert_eq!(pattern.problem(), Some("the home directory is not known"));
+}
+
+#[test]
+fn an_address_that_is_not_canonical_is_never_allowed() {
+    for address in ["x.org", "https://x.org/", "https://x.org:443", "https://x.org:99999/"] {
+        for (action, expected) in [(Action::Allow, false), (Action::Deny, true)] {
+            let pattern = Pattern::new(Kind::Web, "x.org:*", action, &Places::default());
+            assert_eq!(pattern.matches(Subject::Text(address)), expected, "{address}:{action}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Patterns about web addresses: `[scheme://]host[:port][/path]` against an address in canonical
+//! form, `scheme://host:port/path?query`, the port always written.
+
+use std::fmt::Write as _;
+
+use super::glob::{Glob, Part};
+use super::sequence::{self, Element};
+use crate::Action;
+
+/// A pattern about web addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WebPattern {
+    /// In lower case.
+    pub(crate) scheme: &'static str,
+    /// One element a label.
+    pub(crate) host: Vec<Element>,
+    /// The port; any if there is none.
+    pub(crate) port: Option<u16>,
+    /// The path and what follows it; any if there is none.
+    pub(crate) path: Option<Glob>,
+    /// Whether an address also counts without its query.
+    pub(crate) without_query: bool,
+}
+
+/// The schemes of the web, and their default ports.
+pub(crate) const SCHEMES: &[(&str, u16)] =
+    &[("https", 443), ("http", 80), ("wss", 443), ("ws", 80), ("ftp", 21)];
+
+impl WebPattern {
+    /// Reads `text`, or says why nothing can match it.
+    pub(crate) fn new(text: &str, action: Action) -> Result<Self, String> {
+        let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
+        let known = |(name, _): &&(&str, u16)| name.eq_ignore_ascii_case(scheme);
+        let (scheme, default) = SCHEMES
+            .iter()
+            .find(known)
+            .ok_or_else(|| format!("`{scheme}` is no scheme of the web"))?;
+        if rest.contains('#') {
+            return Err("an address is never sent with a `#`".to_owned());
+        }
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if authority.contains('@') {
+            return Err("an address with a user name in it never matches".to_owned());
+        }
+        let (host, port) = split_port(authority, *default)?;
+        Ok(Self {
+            scheme,
+            host: read_host(host)?,
+            port,
+            path: if path.is_empty() { None } else { Some(read_path(path)?) },
+            without_query: action != Action::Allow,
+        })
+    }
+
+    /// Whether `address` matches; nothing for one that is not in canonical form.
+    pub(crate) fn matches(&self, address: &str) -> Option<bool> {
+        let Address { scheme, host, port, path } = Address::of(address)?;
+        if scheme != self.scheme || self.port.is_some_and(|only| only != port) {
+            return Some(false);
+        }
+        let labels: Vec<&str> = host.split('.').collect();
+        let item = |at: usize| labels.get(at).copied().unwrap_or_default();
+        if !sequence::matches(&self.host, labels.len(), item) {
+            return Some(false);
+        }
+        let Some(glob) = &self.path else { return Some(true) };
+        let plain = path.split_once('?').map_or(path, |(plain, _)| plain);
+        Some(glob.matches(path) || (self.without_query && glob.matches(plain)))
+    }
+
+    /// Whether the host is named without a wildcard.
+    pub(crate) fn names_host(&self) -> bool {
+        self.host.iter().all(|label| label.as_literal().is_some())
+    }
+}
+
+/// The parts of an address in canonical form.
+struct Address<'a> {
+    scheme: &'a str,
+    host: &'a str,
+    port: u16,
+    path: &'a str,
+}
+
+impl<'a> Address<'a> {
+    fn of(address: &'a str) -> Option<Self> {
+        let (scheme, rest) = address.split_once("://")?;
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        let (host, port) = authority.rsplit_once(':')?;
+        let port = port.parse().ok()?;
+        (!host.is_empty()).then_some(Self { scheme, host, port, path })
+    }
+}
+
+fn split_port(authority: &str, default: u16) -> Result<(&str, Option<u16>), String> {
+    let bracket = authority.rfind(']').unwrap_or(0);
+    let (host, port) = match authority.rfind(':').filter(|colon| *colon > bracket) {
+        Some(colon) => (&authority[..colon], &authority[colon + 1..]),
+        None => return Ok((authority, Some(default))),
+    };
+    match port {
+        "*" => Ok((host, None)),
+        _ if port.starts_with('+') => Err(format!("`{port}` is no port")),
+        _ => match port.parse() {
+            Ok(port) => Ok((host, Some(port))),
+            Err(_) => Err(format!("`{port}` is no port")),
+        },
+    }
+}
+
+/// Reads a host into its labels, spelled as a browser spells them.
+fn read_host(host: &str) -> Result<Vec<Element>, String> {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let wrong = || format!("`{host}` is no host");
+    if !host.contains('*') {
+        let host = url::Host::parse(host).map_err(|_| wrong())?.to_string();
+        return Ok(host.split('.').map(|label| Element::one(Glob::literal(label))).collect());
+    }
+    let mut elements = Vec::new();
+    for label in host.split('.') {
+        match label {
+            "" => return Err(wrong()),
+            "**" => elements.extend([Element::any(), Element::Many]),
+            label if label.is_ascii() => {
+                let good = |c: char| c.is_ascii_alphanumeric() || "-_*".contains(c);
+                if !label.chars().all(good) {
+                    return Err(wrong());
+                }
+                let label = label.to_ascii_lowercase();
+                elements.push(Element::one(Glob::new(&label, &Part::Segment)));
+            }
+            label if label.contains('*') => return Err(wrong()),
+            label => {
+                let label = url::Host::parse(label).map_err(|_| wrong())?.to_string();
+                elements.push(Element::one(Glob::literal(&label)));
+            }
+        }
+    }
+    Ok(elements)
+}
+
+/// Reads a path, with or without a query, spelled as a browser spells it.
+fn read_path(path: &str) -> Result<Glob, String> {
+    let plain = path.split('?').next().unwrap_or_default();
+    if plain.split('/').any(|segment| segment == "." || segment == "..") {
+        return Err("an address never holds a `.` or `..` segment".to_owned());
+    }
+    let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+    let glob = Glob::new(&encode(&path), &Part::Segment);
+    Ok(with_folders(glob))
+}
+
+/// Makes each `**/` that is a whole segment stand for any number of segments.
+fn with_folders(glob: Glob) -> Glob {
+    let mut parts: Vec<Part> = Vec::new();
+    for part in glob.parts {
+        let whole = match parts.as_slice() {
+            [.., Part::Text(before), Part::Any] => before.ends_with('/'),
+            _ => false,
+        };
+        match part {
+            Part::Text(text) if whole && text.starts_with('/') => {
+                parts.pop();
+                parts.push(Part::Folders);
+                if text.len() > 1 {
+                    parts.push(Part::Text(text[1..].to_owned()));
+                }
+            }
+            part => parts.push(part),
+        }
+    }
+    Glob { parts, segments: Vec::new() }
+}
+
+/// Writes what cannot stand in an address as `%XX`.
+fn encode(path: &str) -> String {
+    let mut encoded = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'!' | b'#'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'z' | b'|' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
