@@ -1,7 +1,7 @@
-use agentry_policy::{Action, PatternRule, SectionRules};
+use agentry_policy::{Action, PatternRule, Rules};
 use agentry_text::{Findings, Rule, Severity, Spanned};
 
-use crate::commands::{MOST_RULES, answer, bash, words};
+use crate::commands::{MOST_RULES, answer, bash, compiled, words};
 use crate::{Check, Subject, examples};
 
 pub(super) const CHECK: Check = Check { rule: &RULE, check };
@@ -10,44 +10,76 @@ static RULE: Rule = Rule {
     code: "AG9014",
     name: "flag-may-move",
     severity: Severity::Warning,
-    why: "Options are matched where they stand. A rule against `git push --force*` does not hold for \
-          `git push origin --force`; one with `**` before the option holds for both.",
+    why: "Options are matched where they stand and as they are spelled. A rule against \
+          `git push --force*` does not hold for `git push origin --force`, one against `rm -rf *` \
+          not for `rm -fr`. `**` before an option lets it stand anywhere.",
     bad: examples::bash!("intent = \"ask\"\nrules = [\"git push --force*:deny\"]\n"),
     good: examples::bash!("intent = \"ask\"\nrules = [\"git push ** --force*:deny\"]\n"),
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let Some(section) = bash(subject.agent) else { return };
-    let rules = section.rules.iter().take(MOST_RULES);
-    rules.filter(|rule| rule.action != Action::Allow).for_each(|rule| {
-        report(rule, section, findings);
+    let rules = compiled(section);
+    let written = section.rules.iter().take(MOST_RULES);
+    written.filter(|rule| rule.action != Action::Allow).for_each(|rule| {
+        report(rule, &rules, findings);
     });
 }
 
-fn report(rule: &Spanned<PatternRule>, section: &SectionRules, findings: &mut Findings) {
+/// A command that does the same as the one of a rule, and the rule that holds for it too.
+struct Other {
+    command: Vec<String>,
+    better: String,
+}
+
+fn report(rule: &Spanned<PatternRule>, rules: &Rules, findings: &mut Findings) {
     let words = words(&rule.pattern);
     let Some(flag) = words.iter().position(|word| word.starts_with('-')) else { return };
     let (before, after) = words.split_at(flag);
-    let plain = before.iter().all(|word| !word.contains('*'));
-    let (true, true, Some(option)) = (flag >= 2, plain, after.first()) else { return };
-    let option = option.trim_end_matches('*');
-    // An argument of the kind that the command has.
-    let argument = if before.first() == Some(&"git") { "origin" } else { "x" };
-    let as_written = [before, &[option]].concat();
-    let moved = [before, &[argument, option]].concat();
-    let got = answer(section, &moved);
-    // A rule that an earlier one covers has another problem.
-    if answer(section, &as_written) != rule.action || got >= rule.action || option.len() < 2 {
+    let Some(option) = after.first().map(|option| option.trim_end_matches('*')) else { return };
+    if before.is_empty() || before.iter().any(|word| word.contains('*')) || option.len() < 2 {
         return;
     }
-    let becomes = if got == Action::Allow { "allowed" } else { "asked about" };
-    let message = format!(
-        "rule `{}` does not hold for `{}`, which is {becomes}",
-        rule.value,
-        moved.join(" ")
-    );
-    let better = format!("{} ** {}:{}", before.join(" "), after.join(" "), rule.action);
-    findings.add(&RULE, rule.span, message).hint(format!("write `{better}`"));
+    // A rule that an earlier one covers has another problem.
+    if answer(rules, &[before, &[option]].concat()) != rule.action {
+        return;
+    }
+    for Other { command, better } in
+        [moved(before, after), reordered(before, after)].into_iter().flatten()
+    {
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let got = answer(rules, &command);
+        if got >= rule.action {
+            continue;
+        }
+        let becomes = if got == Action::Allow { "allowed" } else { "asked about" };
+        let line = command.join(" ");
+        let message =
+            format!("rule `{}` does not hold for `{line}`, which is {becomes}", rule.value);
+        findings.add(&RULE, rule.span, message).hint(format!("write `{better}:{}`", rule.action));
+        return;
+    }
+}
+
+/// The option behind an argument of a subcommand.
+fn moved(before: &[&str], after: &[&str]) -> Option<Other> {
+    let option = after.first()?.trim_end_matches('*');
+    // An argument of the kind that the command has.
+    let argument = if before.first() == Some(&"git") { "origin" } else { "x" };
+    let command = before.iter().chain([&argument, &option]).map(|word| (*word).to_owned());
+    let better = format!("{} ** {}", before.join(" "), after.join(" "));
+    (before.len() >= 2).then(|| Other { command: command.collect(), better })
+}
+
+/// `-fr` instead of `-rf`.
+fn reordered(before: &[&str], after: &[&str]) -> Option<Other> {
+    let letters = after.first()?.trim_end_matches('*').strip_prefix('-')?;
+    let cluster = letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic());
+    let turned: String = letters.chars().rev().collect();
+    let option = format!("-{turned}");
+    let command = before.iter().map(|word| (*word).to_owned()).chain([option, "x".to_owned()]);
+    let better = format!("{} *", before.join(" "));
+    (cluster && turned != letters).then(|| Other { command: command.collect(), better })
 }
 
 #[cfg(test)]
@@ -69,7 +101,10 @@ mod tests {
             (&["allow", "git push ** --force*:deny", "git push --force*:deny"], 0),
             (&["allow", "git push --force*:deny", "git push*:deny"], 0),
             (&["allow", "git push*:ask", "git push --force*:deny"], 0),
-            (&["allow", "rm -rf *:deny"], 0),
+            (&["allow", "rm -rf *:deny"], 1),
+            (&["ask", "rm -rf *:deny", "rm -fr *:deny"], 0),
+            (&["deny", "rm -rf *:deny"], 0),
+            (&["ask", "rm -r *:deny"], 0),
             (&["ask", "git log --oneline*:allow"], 0),
             (&["allow", "git * --force:deny"], 0),
         ];

@@ -7,7 +7,7 @@ use crate::{Check, Subject, examples};
 
 pub(super) const CHECK: Check = Check { rule: &RULE, check };
 
-/// Commands whose name goes on in a well-known other one.
+/// Commands that go on in a well-known other one.
 const LONGER: &[(&str, &str)] = &[
     ("ls", "lsof"),
     ("cat", "catchsegv"),
@@ -17,14 +17,24 @@ const LONGER: &[(&str, &str)] = &[
     ("node", "nodemon"),
     ("npm", "npm-check"),
     ("cd", "cdrecord"),
+    ("git diff", "git difftool"),
+    ("git show", "git show-index"),
+    ("git fetch", "git fetch-pack"),
+    ("git merge", "git mergetool"),
+    ("git commit", "git commit-tree"),
+    ("git check", "git checkout"),
+    ("git remote", "git remote-https"),
+    ("git send", "git send-email"),
+    ("cargo b", "cargo bench"),
 ];
 
 static RULE: Rule = Rule {
     code: "AG9013",
     name: "open-ended-command",
     severity: Severity::Note,
-    why: "`ls*` allows every program whose name starts with `ls`, `lsof` and `lsblk` included. \
-          `ls *` allows `ls` with any arguments, or none.",
+    why: "`ls*` allows every program whose name starts with `ls`, `lsof` and `lsblk` included, and \
+          `git diff*` also `git difftool`, which runs another program. `ls *` allows `ls` with any \
+          arguments, or none.",
     bad: examples::bash!("intent = \"ask\"\nrules = [\"ls*:allow\"]\n"),
     good: examples::bash!("intent = \"ask\"\nrules = [\"ls *:allow\"]\n"),
 };
@@ -32,8 +42,10 @@ static RULE: Rule = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for rule in rules(subject.agent).iter().filter(|rule| rule.action == Action::Allow) {
         let Some(name) = rule.pattern.strip_suffix('*') else { continue };
-        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
-        if !plain {
+        let last = name.rsplit(' ').next().unwrap_or_default();
+        // A word that goes on after a sign, `test:*` or `--format=*`, was meant to go on.
+        let plain = !last.is_empty() && last.chars().all(|c| c.is_ascii_alphanumeric());
+        if !plain || name.contains('*') {
             continue;
         }
         let known = LONGER.iter().find(|(short, _)| *short == name);
@@ -63,7 +75,15 @@ mod tests {
             ("cargo*:allow", Some("0..12 rule `cargo*:allow` also allows `cargox`")),
             ("ls *:allow", None),
             ("ls*:deny", None),
-            ("git log*:allow", None),
+            ("git diff*:allow", Some("0..15 rule `git diff*:allow` also allows `git difftool`")),
+            (
+                "npm run build*:allow",
+                Some("0..20 rule `npm run build*:allow` also allows `npm run buildx`"),
+            ),
+            ("npm run test:*:allow", None),
+            ("git log --format=*:allow", None),
+            ("git log --oneline*:allow", None),
+            ("git * log*:allow", None),
             ("docker-*:allow", None),
             ("./run*:allow", None),
             ("*:allow", None),

@@ -156,10 +156,15 @@ impl Pattern {
 
     /// Whether it spells out the words of a command up to the one at `index`, without a wildcard.
     pub fn spells_out(&self, index: usize) -> bool {
-        let mut words = self.tokens().take(index + 1);
-        words.by_ref().count() == index + 1
-            && self.tokens().take(index + 1).all(|word| !word.trim_end_matches('*').is_empty())
-            && self.tokens().take(index).all(|word| !word.contains('*'))
+        let words: Vec<&str> = self.tokens().take(index + 1).collect();
+        match words.split_last() {
+            Some((last, before)) => {
+                before.len() == index
+                    && before.iter().all(|word| !word.contains('*'))
+                    && !last.trim_matches('*').is_empty()
+            }
+            None => false,
+        }
     }
 
     /// Whether it is about web addresses and names the host without a wildcard.
