@@ -13,6 +13,7 @@ pub mod pattern;
 mod permissions;
 mod places;
 mod rules;
+pub mod shell;
 pub mod tables;
 mod tool_permissions;
 mod trust;
