@@ -23,6 +23,7 @@ mod places;
 mod policy_test;
 mod rules;
 mod sources;
+pub mod shell;
 pub mod tables;
 mod tool_permissions;
 mod trust;

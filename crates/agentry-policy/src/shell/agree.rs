@@ -1,0 +1,58 @@
+//! One text, two parsers. Only what both see the same way is understood.
+
+use std::collections::HashSet;
+
+use brush_parser::ast::Program;
+
+use super::item::Item;
+use super::simple::Simple;
+use super::{brush, screen, tree_sitter};
+
+/// What the parsers made of a text.
+pub(super) struct Reading {
+    /// The tree to walk, if there is one.
+    pub(super) program: Option<Program>,
+    /// Commands that only the other parser found.
+    pub(super) others: Vec<Simple>,
+    /// Why the text as a whole is not understood.
+    pub(super) trouble: Option<String>,
+}
+
+/// Reads `text` with both.
+pub(super) fn read(text: &str) -> Reading {
+    let screened = screen::trouble(text);
+    if text.len() > screen::MAX_BYTES {
+        return Reading { program: None, others: Vec::new(), trouble: screened };
+    }
+    let other = tree_sitter::read(text);
+    let (program, problem) = match brush::read(text) {
+        Ok(program) => (Some(program), None),
+        Err(error) => (None, Some(format!("the line cannot be parsed: {error}"))),
+    };
+    let items = program.as_ref().map(brush::flat).unwrap_or_default();
+    let problem = problem.or_else(|| difference(&items, other.as_ref()));
+    let trouble = screened.or(problem);
+    let others = match (&trouble, other) {
+        (Some(_), Some(other)) => missing(&items, &other.items),
+        _ => Vec::new(),
+    };
+    Reading { program, others, trouble }
+}
+
+/// How the second reading differs from the first.
+fn difference(items: &[Item], other: Option<&tree_sitter::Flat>) -> Option<String> {
+    match other {
+        None => Some("the line is too much work to parse".to_owned()),
+        Some(other) if !other.is_sound => Some("the line cannot be parsed".to_owned()),
+        Some(other) if other.items == items => None,
+        Some(_) => Some("two parsers read the line differently".to_owned()),
+    }
+}
+
+/// The commands of the second reading that the first one does not have.
+fn missing(items: &[Item], other: &[Item]) -> Vec<Simple> {
+    let known: HashSet<String> = Simple::all(items).iter().map(Simple::text).collect();
+    let mut found = Simple::all(other);
+    found.retain(|simple| !known.contains(&simple.text()));
+    found
+}

@@ -1,0 +1,199 @@
+//! Collects the parts of a line; the bounds of the whole work are kept here.
+
+use std::collections::BTreeSet;
+
+use super::agree;
+use super::bases::Bases;
+use super::expand::{Effects, Expander};
+use super::simple::{Redirect, Simple};
+use super::state::{State, Value};
+use super::{Command, Context, Part, What, redirect};
+use crate::argv::Arg;
+
+/// Texts inside of texts: substitutions, `sh -c`, `eval`.
+const MAX_DEPTH: usize = 32;
+/// How often the bytes of a line may be looked at, for all of its nested texts together.
+const MAX_WORK: usize = 40;
+/// How many bytes known variables may insert, for each byte of the line.
+const MAX_GROWTH: usize = 16;
+
+/// One analysis.
+pub(super) struct Analyser<'c> {
+    /// Home and start directory.
+    pub(super) context: &'c Context,
+    /// What was found.
+    pub(super) parts: Vec<Part>,
+    /// Every name that is a function somewhere in the line.
+    pub(super) functions: BTreeSet<String>,
+    /// Files that are run as programs: their name, and where the part is.
+    pub(super) scripts: Vec<(String, usize)>,
+    depth: usize,
+    work: usize,
+    fuel: usize,
+}
+
+impl<'c> Analyser<'c> {
+    pub(super) fn new(line: &str, context: &'c Context) -> Self {
+        let size = line.len() + 256;
+        Self {
+            context,
+            parts: Vec::new(),
+            functions: BTreeSet::new(),
+            scripts: Vec::new(),
+            depth: 0,
+            work: size * MAX_WORK,
+            fuel: size * MAX_GROWTH,
+        }
+    }
+
+    /// The parts of `line`.
+    pub(super) fn run(mut self, line: &str) -> Vec<Part> {
+        let state = State::new(Bases::default());
+        self.text(line, state);
+        self.fresh_scripts();
+        self.parts
+    }
+
+    /// Analyses a text as a program; answers with the shell after it.
+    pub(super) fn text(&mut self, text: &str, state: State) -> State {
+        if text.trim().is_empty() {
+            return state;
+        }
+        let left = self.work.checked_sub(text.len() + 1);
+        let Some(left) = left.filter(|_| self.depth < MAX_DEPTH) else {
+            self.unclear(text, "too much nesting", &state);
+            return state;
+        };
+        self.work = left;
+        self.depth += 1;
+        let state = self.read(text, state);
+        self.depth -= 1;
+        state
+    }
+
+    fn read(&mut self, text: &str, state: State) -> State {
+        let reading = agree::read(text);
+        let Some(why) = reading.trouble else {
+            return match &reading.program {
+                Some(program) => self.program(program, state),
+                None => state,
+            };
+        };
+        self.unclear(text, &why, &state);
+        // The order of what was found is not known, and neither is what was not found.
+        let mut state = state;
+        state.forget_all();
+        state.bases = Bases::Unknown;
+        if let Some(program) = &reading.program {
+            self.program(program, state.clone());
+        }
+        for simple in &reading.others {
+            self.simple(simple, state.clone());
+        }
+        state
+    }
+
+    /// Adds a part.
+    pub(super) fn push(&mut self, text: &str, what: What, state: &State) -> usize {
+        self.parts.push(Part { text: text.to_owned(), bases: state.bases.clone(), what });
+        self.parts.len() - 1
+    }
+
+    /// Adds that something is not understood.
+    pub(super) fn unclear(&mut self, text: &str, why: &str, state: &State) {
+        self.push(text, What::Unclear { why: why.to_owned() }, state);
+    }
+
+    /// Adds a command.
+    pub(super) fn command(&mut self, text: &str, argv: Vec<Arg>, state: &State) -> usize {
+        let command = Command { argv, inner_at: None, behind: state.behind, free: false };
+        self.push(text, What::Command(command), state)
+    }
+
+    /// Adds a command that changes nothing outside of the shell.
+    pub(super) fn free(&mut self, text: &str, argv: Vec<Arg>, state: &State) {
+        let command = Command { argv, inner_at: None, behind: state.behind, free: true };
+        self.push(text, What::Command(command), state);
+    }
+
+    /// Expands words, and adds what the expansion itself does.
+    pub(super) fn expand<T>(
+        &mut self,
+        text: &str,
+        state: &mut State,
+        expand: impl FnOnce(&mut Expander<'_>) -> T,
+    ) -> T {
+        let mut effects = Effects::default();
+        let context = self.context;
+        let result = {
+            let fuel = &mut self.fuel;
+            expand(&mut Expander { state, context, fuel, effects: &mut effects })
+        };
+        for why in effects.unclear {
+            self.unclear(text, &why, state);
+        }
+        for command in effects.commands {
+            self.text(&command, state.clone());
+        }
+        for name in effects.assigned {
+            state.set(&name, Value::Unknown);
+        }
+        result
+    }
+
+    /// Adds what redirections do.
+    pub(super) fn redirects(&mut self, text: &str, redirects: &[Redirect], state: &mut State) {
+        for redirect in redirects {
+            let found = self.expand(text, state, |words| redirect::effects(redirect, words));
+            for what in found {
+                self.push(text, what, state);
+            }
+        }
+    }
+
+    /// The arguments that the words of a command become.
+    pub(super) fn arguments(&mut self, simple: &Simple, text: &str, state: &mut State) -> Vec<Arg> {
+        self.expand(text, state, |words| {
+            let mut arguments = Vec::with_capacity(simple.words.len());
+            for word in &simple.words {
+                match word {
+                    Some(raw) => arguments.extend(words.args(raw)),
+                    None => arguments.push(Arg::One(crate::argv::Word::any())),
+                }
+            }
+            arguments
+        })
+    }
+
+    /// A program that the line itself may have written is not understood.
+    fn fresh_scripts(&mut self) {
+        let written: Vec<String> = self.parts.iter().filter_map(|part| written(&part.what)).collect();
+        let written: BTreeSet<String> = written.into_iter().collect();
+        let fresh: Vec<usize> = self
+            .scripts
+            .iter()
+            .filter(|(name, _)| written.contains(&plain(name)))
+            .map(|(_, index)| *index)
+            .collect();
+        for index in fresh {
+            if let Some(Part { text, bases, .. }) = self.parts.get(index).cloned() {
+                let why = "the program that it runs is written in the same line".to_owned();
+                self.parts.push(Part { text, bases, what: What::Unclear { why } });
+            }
+        }
+    }
+}
+
+/// The name of a file that a part writes.
+fn written(what: &What) -> Option<String> {
+    match what {
+        What::Write(word) => word.literal().map(plain),
+        _ => None,
+    }
+}
+
+/// A path without what does not count when two are compared: only the file's own name is left,
+/// because the directories may be reached in many ways.
+fn plain(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}

@@ -1,0 +1,168 @@
+//! One word on its way to arguments: splitting and globs.
+
+use super::tidy;
+use crate::argv::{Arg, Piece, Word};
+
+/// Collects the pieces of one word.
+#[derive(Default)]
+pub(super) struct Builder {
+    done: Vec<Arg>,
+    pieces: Vec<Piece>,
+    /// Whether the word stays even if it is empty.
+    exists: bool,
+    globs: bool,
+    /// Where in `pieces` an unknown number of words may come in: first and last place.
+    splits: Option<(usize, usize)>,
+}
+
+impl Builder {
+    /// Text that stands for itself.
+    pub(super) fn quoted(&mut self, text: &str) {
+        self.exists = true;
+        if !text.is_empty() {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        }
+    }
+
+    /// Unquoted text with its globs. More parts follow if `continues`.
+    pub(super) fn plain(&mut self, text: &str, continues: bool) {
+        self.exists |= !text.is_empty();
+        let mut rest = text;
+        while let Some(at) = rest.find(['*', '?', '[']) {
+            let (before, glob) = rest.split_at(at);
+            self.text(before);
+            rest = self.glob(glob, continues);
+        }
+        self.text(rest);
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        }
+    }
+
+    /// Takes the glob that `text` starts with; answers with the rest.
+    fn glob<'t>(&mut self, text: &'t str, continues: bool) -> &'t str {
+        if text.starts_with("**") {
+            self.globs = true;
+            self.pieces.push(Piece::Any);
+            return text.trim_start_matches('*');
+        }
+        if !text.starts_with('[') {
+            self.globs = true;
+            self.pieces.push(Piece::Segment);
+            return text.get(1..).unwrap_or_default();
+        }
+        match text.get(2..).and_then(|rest| rest.find(']')) {
+            Some(end) => {
+                self.globs = true;
+                // Where nothing matches, the brackets stand for themselves.
+                let (brackets, rest) = text.split_at_checked(end + 3).unwrap_or((text, ""));
+                let crosses = brackets.contains('/');
+                self.pieces.push(if crosses { Piece::Any } else { Piece::Segment });
+                rest
+            }
+            None if continues => {
+                // The bracket may close in a later part.
+                self.globs = true;
+                self.pieces.push(Piece::Any);
+                self.unknown();
+                ""
+            }
+            None => {
+                self.text("[");
+                text.get(1..).unwrap_or_default()
+            }
+        }
+    }
+
+    /// A number.
+    pub(super) fn number(&mut self) {
+        self.exists = true;
+        self.pieces.push(Piece::Segment);
+    }
+
+    /// Any text, as a part of one word.
+    pub(super) fn any(&mut self) {
+        self.exists = true;
+        self.pieces.push(Piece::Any);
+    }
+
+    /// Any number of words with any text.
+    pub(super) fn unknown(&mut self) {
+        let at = self.pieces.len();
+        self.splits = Some(self.splits.map_or((at, at), |(first, _)| (first, at)));
+    }
+
+    /// A known value outside of quotes, which white space splits.
+    pub(super) fn split(&mut self, text: &str) {
+        if text.contains('\\') {
+            // A backslash of a value quotes in globs only.
+            return self.unknown();
+        }
+        let is_space = |c: char| matches!(c, ' ' | '\t' | '\n');
+        let starts_apart = text.starts_with(is_space);
+        let ends_apart = text.ends_with(is_space);
+        for (index, chunk) in text.split(is_space).filter(|chunk| !chunk.is_empty()).enumerate() {
+            if index > 0 || starts_apart {
+                self.close();
+            }
+            self.plain(chunk, false);
+        }
+        if ends_apart {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let Self { pieces, exists, globs, splits, .. } = std::mem::take(self).replaced(self);
+        let Some((first, last)) = splits else {
+            if exists || !pieces.is_empty() {
+                self.done.push(argument(pieces, globs));
+            }
+            return;
+        };
+        let mut before = pieces;
+        let after = before.split_off(last.min(before.len()));
+        before.truncate(first);
+        if !before.is_empty() {
+            before.push(Piece::Any);
+            self.done.push(argument(before, globs));
+            self.done.push(Arg::Many(Word::any()));
+        } else if after.is_empty() {
+            self.done.push(Arg::Many(Word::any()));
+        } else {
+            let mut word = vec![Piece::Any];
+            word.extend(after);
+            self.done.push(Arg::Many(Word::any()));
+            self.done.push(argument(word, globs));
+        }
+    }
+
+    /// Moves the finished arguments of `self` back into `rest` and answers with what remains.
+    fn replaced(mut self, rest: &mut Self) -> Self {
+        rest.done = std::mem::take(&mut self.done);
+        self
+    }
+
+    /// The arguments.
+    pub(super) fn finish(mut self) -> Vec<Arg> {
+        self.close();
+        self.done
+    }
+
+    /// The one word, where nothing is split.
+    pub(super) fn word(mut self) -> Word {
+        if let Some((first, _)) = self.splits {
+            self.pieces.truncate(first);
+            self.pieces.push(Piece::Any);
+        }
+        tidy(self.pieces)
+    }
+}
+
+fn argument(pieces: Vec<Piece>, globs: bool) -> Arg {
+    let word = tidy(pieces);
+    if globs { Arg::Some(word) } else { Arg::One(word) }
+}

@@ -1,0 +1,82 @@
+//! `${…}` with more than a name inside.
+
+use super::{Expander, Found};
+use crate::shell::word::lex;
+
+impl Expander<'_> {
+    /// What `${inside}` stands for. Its parts run whatever they contain.
+    pub(super) fn braced(&mut self, inside: &str) -> Found {
+        let (name, rest) = name(inside);
+        if let Some(length) = inside.strip_prefix('#') {
+            return self.length(length);
+        }
+        if inside.starts_with('!') || name.is_empty() {
+            return self.not_followed(inside, "an indirect expansion");
+        }
+        let rest = match subscript(rest) {
+            Ok(rest) => rest,
+            Err(()) => return self.not_followed(inside, "an array subscript can run commands"),
+        };
+        if rest.is_empty() {
+            return Found::Unknown;
+        }
+        let operator = rest.trim_start_matches(':');
+        match operator.chars().next() {
+            Some('@') if matches!(operator, "@Q" | "@U" | "@u" | "@L" | "@E" | "@a") => {}
+            Some('=') => {
+                self.effects.assigned.push(name.to_owned());
+                self.operand(operator);
+            }
+            Some('-' | '+' | '?') => self.operand(operator),
+            Some('#' | '%' | '/' | '^' | ',') if !rest.starts_with(':') => self.operand(operator),
+            _ if rest.starts_with(':') && is_slice(rest) => {}
+            _ => return self.not_followed(inside, "an expansion with an odd operator"),
+        }
+        Found::Unknown
+    }
+
+    fn length(&mut self, of: &str) -> Found {
+        let (name, rest) = name(of);
+        let is_plain = !name.is_empty() && matches!(rest, "" | "[@]" | "[*]");
+        if is_plain || matches!(of, "@" | "*") {
+            return Found::Number;
+        }
+        self.not_followed(of, "a length of something odd")
+    }
+
+    fn not_followed(&mut self, inside: &str, why: &str) -> Found {
+        self.effects.unclear.push(why.to_owned());
+        self.operand(inside);
+        Found::Unknown
+    }
+
+    /// Runs what stands behind the operator.
+    fn operand(&mut self, text: &str) {
+        if text.contains(['$', '`', '\\']) {
+            self.single(&lex(text), false);
+        }
+    }
+}
+
+/// Splits a parameter's name off.
+fn name(text: &str) -> (&str, &str) {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let length = text.bytes().take_while(is_part).count();
+    match text.chars().next() {
+        Some('@' | '*') => text.split_at(1),
+        _ => text.split_at(length),
+    }
+}
+
+/// Takes a harmless subscript off.
+fn subscript(text: &str) -> Result<&str, ()> {
+    let Some(inside) = text.strip_prefix('[') else { return Ok(text) };
+    let (index, rest) = inside.split_once(']').ok_or(())?;
+    let is_number = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || matches!(index, "@" | "*") { Ok(rest) } else { Err(()) }
+}
+
+/// `:1`, `:1:2`, `: -3`.
+fn is_slice(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b' ' | b'-'))
+}

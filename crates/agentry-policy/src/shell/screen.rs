@@ -1,0 +1,67 @@
+//! What no line may contain if it is to be understood, whatever it means.
+
+/// The longest line that is looked at.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+
+/// Why `text` cannot be understood as a whole, if its characters alone say so.
+pub(super) fn trouble(text: &str) -> Option<String> {
+    if text.len() > MAX_BYTES {
+        return Some("the line is too long".to_owned());
+    }
+    let odd = text.chars().find(|c| is_odd(*c))?;
+    Some(format!("`{}` may hide what the line does", odd.escape_unicode()))
+}
+
+/// Control characters that shells and people disagree about, and characters that cannot be seen.
+fn is_odd(c: char) -> bool {
+    match c {
+        '\t' | '\n' => false,
+        c if c.is_ascii() => c.is_ascii_control(),
+        '\u{80}'..='\u{a0}'
+        | '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{1680}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}'
+        | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}'
+        | '\u{3000}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0e}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_characters() {
+        let cases = [
+            ("git log", false),
+            ("echo 'grün → ✅'", false),
+            ("a\tb\nc", false),
+            ("a\rb", true),
+            ("a\0b", true),
+            ("a\u{1b}[0m", true),
+            ("a\u{7f}", true),
+            ("a\u{200b}b", true),
+            ("a\u{202e}b", true),
+            ("a\u{a0}b", true),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(trouble(text).is_some(), expected, "{text:?}");
+        }
+        assert!(trouble(&"x".repeat(MAX_BYTES + 1)).is_some());
+    }
+}

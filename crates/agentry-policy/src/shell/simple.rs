@@ -1,0 +1,193 @@
+//! A simple command in raw words, whichever parser it came from.
+
+use brush_parser::ast::{
+    CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, SimpleCommand,
+};
+
+use super::item::Item;
+
+/// Assignments, words and redirections in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// `NAME=value`.
+    pub(super) assignments: Vec<String>,
+    /// The command and its arguments; nothing for a process substitution.
+    pub(super) words: Vec<Option<String>>,
+    /// Where input comes from and output goes.
+    pub(super) redirects: Vec<Redirect>,
+}
+
+/// A redirection in raw words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Redirect {
+    /// What it does.
+    pub(super) kind: Kind,
+    /// The target, or the body of a here-document; nothing for a process substitution.
+    pub(super) target: Option<String>,
+    /// Whether it is about standard input.
+    pub(super) is_input: bool,
+}
+
+/// What a redirection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `<`
+    Read,
+    /// `>`, `>>`, `>|`, `&>`
+    Write,
+    /// `<>`
+    Both,
+    /// `>&`, `<&`
+    Duplicate,
+    /// `<<<`
+    Text,
+    /// `<<`
+    Here { expands: bool },
+}
+
+impl Simple {
+    /// As brush has it.
+    pub(super) fn new(command: &SimpleCommand) -> Self {
+        let mut simple = Self::default();
+        for item in command.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    simple.assignments.push(word.value.clone());
+                }
+                item => simple.part(item),
+            }
+        }
+        simple.words.extend(command.word_or_name.iter().map(|word| Some(word.value.clone())));
+        for item in command.suffix.iter().flat_map(|suffix| &suffix.0) {
+            simple.part(item);
+        }
+        simple
+    }
+
+    fn part(&mut self, item: &CommandPrefixOrSuffixItem) {
+        match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                self.redirects.push(Redirect::new(redirect));
+            }
+            CommandPrefixOrSuffixItem::Word(word)
+            | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                self.words.push(Some(word.value.clone()));
+            }
+            CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.words.push(None),
+        }
+    }
+
+    /// Every simple command of a flat list.
+    pub(super) fn all(items: &[Item]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let mut current = Self::default();
+        let mut operator = String::new();
+        for item in items {
+            match item {
+                Item::Name(_) | Item::Mark(_) | Item::Bound(_) if !current.words.is_empty() => {
+                    all.push(std::mem::take(&mut current));
+                }
+                _ => {}
+            }
+            match item {
+                Item::Name(word) | Item::Word(word) => current.words.push(Some(word.clone())),
+                Item::Assign(word) => current.assignments.push(word.clone()),
+                Item::Redirect(text) => operator.clone_from(text),
+                Item::Target(word) => current.redirects.push(Redirect::parse(&operator, word)),
+                Item::Here(delimiter, body) => {
+                    let expands = !delimiter.contains(['\'', '"', '\\']);
+                    let (kind, target) = (Kind::Here { expands }, Some(body.clone()));
+                    current.redirects.push(Redirect { kind, target, is_input: true });
+                }
+                Item::Mark(_) | Item::Bound(_) | Item::Inside(_) => {}
+            }
+        }
+        all.push(current);
+        all.retain(|simple| *simple != Self::default());
+        all
+    }
+
+    /// The command as it was written, more or less.
+    pub(super) fn text(&self) -> String {
+        let mut parts: Vec<String> = self.assignments.clone();
+        let words = self.words.iter().map(|word| word.clone().unwrap_or_else(|| "<(…)".to_owned()));
+        parts.extend(words);
+        parts.extend(self.redirects.iter().map(Redirect::text));
+        parts.join(" ")
+    }
+}
+
+impl Redirect {
+    /// As brush has it.
+    pub(super) fn new(redirect: &IoRedirect) -> Self {
+        match redirect {
+            IoRedirect::File(descriptor, kind, target) => Self::file(*descriptor, kind, target),
+            IoRedirect::OutputAndError(word, _) => {
+                Self { kind: Kind::Write, target: Some(word.value.clone()), is_input: false }
+            }
+            IoRedirect::HereString(descriptor, word) => Self {
+                kind: Kind::Text,
+                target: Some(word.value.clone()),
+                is_input: descriptor.is_none_or(|number| number == 0),
+            },
+            IoRedirect::HereDocument(descriptor, here) => Self {
+                kind: Kind::Here { expands: here.requires_expansion },
+                target: Some(here.doc.value.clone()),
+                is_input: descriptor.is_none_or(|number| number == 0),
+            },
+        }
+    }
+
+    fn file(
+        descriptor: Option<i32>,
+        kind: &IoFileRedirectKind,
+        target: &IoFileRedirectTarget,
+    ) -> Self {
+        let (kind, standard) = match kind {
+            IoFileRedirectKind::Read => (Kind::Read, 0),
+            IoFileRedirectKind::Write
+            | IoFileRedirectKind::Append
+            | IoFileRedirectKind::Clobber => (Kind::Write, 1),
+            IoFileRedirectKind::ReadAndWrite => (Kind::Both, 0),
+            IoFileRedirectKind::DuplicateInput => (Kind::Duplicate, 0),
+            IoFileRedirectKind::DuplicateOutput => (Kind::Duplicate, 1),
+        };
+        let target = match target {
+            IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
+                Some(word.value.clone())
+            }
+            IoFileRedirectTarget::Fd(number) => Some(number.to_string()),
+            IoFileRedirectTarget::ProcessSubstitution(..) => None,
+        };
+        Self { kind, target, is_input: descriptor.unwrap_or(standard) == 0 }
+    }
+
+    /// From an operator with its descriptor.
+    fn parse(operator: &str, target: &str) -> Self {
+        let descriptor: Option<i32> =
+            operator.trim_end_matches(['<', '>', '&', '|', '-']).parse().ok();
+        let operator = operator.trim_start_matches(|c: char| c.is_ascii_digit());
+        let (kind, standard) = match operator {
+            "<" => (Kind::Read, 0),
+            "<&" => (Kind::Duplicate, 0),
+            "<>" => (Kind::Both, 0),
+            "<<<" => (Kind::Text, 0),
+            ">&" => (Kind::Duplicate, 1),
+            _ => (Kind::Write, 1),
+        };
+        let is_input = descriptor.unwrap_or(standard) == 0;
+        Self { kind, target: Some(target.to_owned()), is_input }
+    }
+
+    fn text(&self) -> String {
+        let target = self.target.as_deref().unwrap_or("<(…)");
+        match self.kind {
+            Kind::Read => format!("< {target}"),
+            Kind::Write => format!("> {target}"),
+            Kind::Both => format!("<> {target}"),
+            Kind::Duplicate => format!(">&{target}"),
+            Kind::Text => format!("<<< {target}"),
+            Kind::Here { .. } => "<< …".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What is known of the shell at one point of a line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::bases::Bases;
+
+/// So many variables and functions are remembered; further ones are unknown.
+const MAX_NAMES: usize = 64;
+/// Longer values are unknown, so that `x=$x$x` cannot grow.
+const MAX_VALUE: usize = 4096;
+
+/// The shell at one point. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    /// Where it may be.
+    pub(super) bases: Bases,
+    variables: Rc<BTreeMap<String, Value>>,
+    functions: Rc<BTreeSet<String>>,
+    /// The part of the wrapper that changed who or where, if the line runs behind one.
+    pub(super) behind: Option<usize>,
+    /// Whether unset variables may have been set by something that was not followed.
+    pub(super) is_tainted: bool,
+    /// How often the current commands are looked at because of loops.
+    pub(super) rounds: usize,
+    /// Whether standard input is a pipe or a file.
+    pub(super) is_fed: bool,
+}
+
+/// What is known of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Exactly this.
+    Text(String),
+    /// Digits.
+    Number,
+    /// Anything.
+    Unknown,
+}
+
+impl State {
+    /// A shell that knows nothing but where it is.
+    pub(super) fn new(bases: Bases) -> Self {
+        Self {
+            bases,
+            variables: Rc::default(),
+            functions: Rc::default(),
+            behind: None,
+            is_tainted: false,
+            rounds: 1,
+            is_fed: false,
+        }
+    }
+
+    /// What another shell that this one starts would know.
+    #[must_use]
+    pub(super) fn of_child(&self) -> Self {
+        let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
+        child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
+        child
+    }
+
+    /// What is known of `name`: nothing if the line did not touch it.
+    pub(super) fn variable(&self, name: &str) -> Option<&Value> {
+        self.variables.get(name).or(self.is_tainted.then_some(&Value::Unknown))
+    }
+
+    /// Sets `name`.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        let value = match value {
+            Value::Text(text) if text.len() > MAX_VALUE => Value::Unknown,
+            value => value,
+        };
+        if self.variables.len() >= MAX_NAMES && !self.variables.contains_key(name) {
+            self.is_tainted = true;
+            return;
+        }
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+    }
+
+    /// Anything may have happened to the variables.
+    pub(super) fn forget_all(&mut self) {
+        self.variables = Rc::default();
+        self.is_tainted = true;
+    }
+
+    /// Remembers that `name` is a function from here on.
+    pub(super) fn define(&mut self, name: &str) {
+        if self.functions.len() < MAX_NAMES {
+            Rc::make_mut(&mut self.functions).insert(name.to_owned());
+        }
+    }
+
+    /// Whether `name` is certainly a function.
+    pub(super) fn is_function(&self, name: &str) -> bool {
+        self.functions.contains(name)
+    }
+
+    /// What is known when either this or `other` holds.
+    #[must_use]
+    pub(super) fn or(mut self, other: &Self) -> Self {
+        self.bases = self.bases.or(&other.bases);
+        if !Rc::ptr_eq(&self.functions, &other.functions) {
+            let both = self.functions.intersection(&other.functions).cloned().collect();
+            self.functions = Rc::new(both);
+        }
+        if !Rc::ptr_eq(&self.variables, &other.variables) && self.variables != other.variables {
+            self.variables = Rc::new(either(&self.variables, &other.variables));
+        }
+        self.is_tainted |= other.is_tainted;
+        self
+    }
+}
+
+fn either(
+    left: &BTreeMap<String, Value>,
+    right: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
+    let names = left.keys().chain(right.keys());
+    let value = |name: &String| match (left.get(name), right.get(name)) {
+        (Some(left), Some(right)) if left == right => left.clone(),
+        _ => Value::Unknown,
+    };
+    names.map(|name| (name.clone(), value(name))).collect()
+}

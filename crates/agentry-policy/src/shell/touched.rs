@@ -1,0 +1,141 @@
+//! What a loop may change before its body runs again.
+
+use std::collections::BTreeSet;
+
+use brush_parser::ast::{
+    AndOr, AssignmentName, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
+    SimpleCommand,
+};
+
+use super::state::{State, Value};
+use crate::shell::bases::Bases;
+
+/// Commands after which nothing is known of any variable.
+const OPAQUE: &[&str] = &["source", ".", "eval", "builtin", "command", "trap", "alias", "coproc"];
+/// Commands that set the variables they name.
+const SETS: &[&str] = &[
+    "read", "export", "declare", "typeset", "local", "readonly", "printf", "mapfile", "readarray",
+    "getopts", "unset", "let", "wait",
+];
+/// Commands that change the directory.
+const MOVES: &[&str] = &["cd", "pushd", "popd", "chdir"];
+
+/// The effect of running a list an unknown number of times.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    names: BTreeSet<String>,
+    everything: bool,
+    moves: bool,
+}
+
+impl Touched {
+    /// By any of the lists.
+    pub(super) fn by(lists: &[&CompoundList], functions: &BTreeSet<String>) -> Self {
+        let mut touched = Self { everything: !functions.is_empty(), ..Self::default() };
+        touched.moves = touched.everything;
+        lists.iter().for_each(|list| touched.list(list));
+        touched
+    }
+
+    /// Forgets what may have changed.
+    pub(super) fn forget(&self, state: &mut State) {
+        if self.everything {
+            state.forget_all();
+        }
+        for name in &self.names {
+            state.set(name, Value::Unknown);
+        }
+        if self.moves {
+            state.bases = Bases::Unknown;
+        }
+    }
+
+    fn list(&mut self, list: &CompoundList) {
+        for item in &list.0 {
+            let others = item.0.additional.iter().map(|next| match next {
+                AndOr::And(pipeline) | AndOr::Or(pipeline) => pipeline,
+            });
+            for pipeline in std::iter::once(&item.0.first).chain(others) {
+                pipeline.seq.iter().for_each(|command| self.command(command));
+            }
+        }
+    }
+
+    fn command(&mut self, command: &Command) {
+        match command {
+            Command::Simple(simple) => self.simple(simple),
+            Command::Compound(compound, _) => self.compound(compound),
+            Command::Function(_) => {
+                self.everything = true;
+                self.moves = true;
+            }
+            Command::ExtendedTest(..) => {}
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand) {
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            // What happens in there stays there, but words are expanded by both.
+            CompoundCommand::Subshell(group) => self.list(&group.list),
+            CompoundCommand::ForClause(clause) => {
+                self.names.insert(clause.variable_name.clone());
+                self.list(&clause.body.list);
+            }
+            CompoundCommand::CaseClause(clause) => {
+                clause.cases.iter().filter_map(|case| case.cmd.as_ref()).for_each(|l| self.list(l));
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition);
+                self.list(&clause.then);
+                for other in clause.elses.iter().flatten() {
+                    other.condition.iter().for_each(|list| self.list(list));
+                    self.list(&other.body);
+                }
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0);
+                self.list(&clause.1.list);
+            }
+            CompoundCommand::Coprocess(_)
+            | CompoundCommand::Arithmetic(_)
+            | CompoundCommand::ArithmeticForClause(_) => self.everything = true,
+        }
+    }
+
+    fn simple(&mut self, command: &SimpleCommand) {
+        let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
+        let name = command.word_or_name.as_ref().map_or("", |word| word.value.as_str());
+        let sets = SETS.contains(&name);
+        self.moves |= MOVES.contains(&name);
+        // Quotes, backslashes and expansions may spell any of the names above.
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./[:".contains(&byte));
+        if OPAQUE.contains(&name) || !is_plain {
+            self.everything = true;
+            self.moves = true;
+        }
+        for item in prefix.chain(suffix) {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                    let (AssignmentName::VariableName(name)
+                    | AssignmentName::ArrayElementName(name, _)) = &assignment.name;
+                    self.names.insert(name.clone());
+                    self.word(&word.value, false);
+                }
+                CommandPrefixOrSuffixItem::Word(word) => self.word(&word.value, sets),
+                CommandPrefixOrSuffixItem::IoRedirect(_)
+                | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
+            }
+        }
+    }
+
+    /// Takes every name of a word that may set something.
+    fn word(&mut self, raw: &str, sets: bool) {
+        let expands = raw.contains("${") && raw.contains('=');
+        if sets || expands || raw.contains("$((") {
+            let names = raw.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            self.names.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! A line as tree-sitter sees it. Its trees are as deep as a chain is long, so nothing here recurses.
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::item::{Item, assignment, body, joined, mark};
+
+/// What tree-sitter found.
+pub(super) struct Flat {
+    /// In the order of their effect.
+    pub(super) items: Vec<Item>,
+    /// Whether every byte fitted its grammar.
+    pub(super) is_sound: bool,
+}
+
+/// Reads `text`. Nothing if it took too much work.
+pub(super) fn read(text: &str) -> Option<Flat> {
+    let tree = parse(text)?;
+    let mut reader = Reader {
+        text,
+        items: Vec::new(),
+        within: Vec::new(),
+        next: Next::Word,
+        brackets: false,
+        end: usize::MAX,
+    };
+    reader.walk(&tree);
+    let is_sound = !tree.root_node().has_error();
+    Some(Flat { items: reader.items, is_sound })
+}
+
+/// Parses with a bound on the work, which mends errors at a price that grows faster than the text.
+fn parse(text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let mut left = 1_000 + text.len() / 8;
+    let mut work = |_: &tree_sitter::ParseState| {
+        left = left.saturating_sub(1);
+        left == 0
+    };
+    let options = ParseOptions::new().progress_callback(&mut work);
+    let bytes = text.as_bytes();
+    let mut chunk = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut chunk, None, Some(options))
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    items: Vec<Item>,
+    /// The kinds of the nodes that enclose the current one.
+    within: Vec<&'static str>,
+    /// What the next word is.
+    next: Next,
+    /// Whether the current node is between `[[` and `]]`.
+    brackets: bool,
+    /// Where the last word ended, so that the parts of one word are put together again.
+    end: usize,
+}
+
+/// The part that a word plays.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Name,
+    Word,
+    /// Where a redirection leads; afterwards comes the given part.
+    Target { names: bool },
+}
+
+/// What to do after a node was looked at.
+#[derive(PartialEq, Eq)]
+enum Then {
+    Descend,
+    Skip,
+}
+
+impl<'t> Reader<'t> {
+    fn walk(&mut self, tree: &'t Tree) {
+        let mut cursor = tree.walk();
+        loop {
+            let kind = cursor.node().kind();
+            if self.enter(cursor.node()) == Then::Descend && cursor.goto_first_child() {
+                self.within.push(kind);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+                self.within.pop();
+                self.leave(cursor.node());
+            }
+        }
+    }
+
+    fn enter(&mut self, node: Node<'t>) -> Then {
+        if !node.is_named() {
+            self.token(node);
+            return Then::Skip;
+        }
+        match node.kind() {
+            "comment" | "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {
+                Then::Skip
+            }
+            "command" => self.begins(),
+            "redirected_statement" if node.child_by_field_name("body").is_none() => self.begins(),
+            "declaration_command" | "unset_command" | "test_command" => self.begins(),
+            "process_substitution" => self.opens_process(node),
+            "variable_assignment" => self.assigned(node),
+            "file_redirect" | "herestring_redirect" | "heredoc_redirect" => self.redirected(node),
+            "function_definition" | "for_statement" => Then::Descend,
+            kind if is_literal(kind) => self.literal(node),
+            _ => Then::Descend,
+        }
+    }
+
+    fn leave(&mut self, node: Node<'t>) {
+        if node.kind() == "process_substitution" {
+            self.items.push(Item::Mark(")"));
+            self.next = Next::Word;
+        }
+    }
+
+    fn begins(&mut self) -> Then {
+        self.next = Next::Name;
+        self.end = usize::MAX;
+        Then::Descend
+    }
+
+    fn opens_process(&mut self, node: Node<'t>) -> Then {
+        let opening = if self.slice(node).starts_with('<') { "<(" } else { ">(" };
+        self.items.push(Item::Mark(opening));
+        self.next = Next::Word;
+        Then::Descend
+    }
+
+    fn parent(&self) -> &'static str {
+        self.within.last().copied().unwrap_or_default()
+    }
+
+    fn slice(&self, node: Node<'t>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// An anonymous node: a keyword, an operator, a bracket.
+    fn token(&mut self, node: Node<'t>) {
+        let kind = node.kind();
+        let parent = self.parent();
+        match (parent, kind) {
+            ("case_item", "(" | ")" | "|") | (_, "in") | ("function_definition", "(" | ")") => {}
+            ("process_substitution", _) | ("function_definition", "function") => {}
+            ("declaration_command" | "unset_command", _) => self.word(node),
+            ("test_command", "[[") => {
+                self.items.push(Item::Mark("[["));
+                self.next = Next::Word;
+                self.brackets = true;
+            }
+            ("test_command", "]]") => {
+                self.items.push(Item::Mark("]]"));
+                self.brackets = false;
+            }
+            ("test_command", _) | ("command" | "concatenation", "$" | "==" | "=~") => {
+                self.word(node);
+            }
+            ("binary_expression" | "unary_expression" | "parenthesized_expression", _) => {
+                if !self.brackets {
+                    self.word(node);
+                }
+            }
+            ("for_statement", "select") => self.items.push(Item::Mark("select")),
+            (_, "((") => self.items.push(Item::Mark("((")),
+            (_, kind) => self.items.extend(mark(kind).map(Item::Mark)),
+        }
+    }
+
+    fn assigned(&mut self, node: Node<'t>) -> Then {
+        if self.parent() == "declaration_command" {
+            return self.literal(node);
+        }
+        self.items.push(Item::Assign(assignment(self.slice(node))));
+        self.inside(node);
+        Then::Skip
+    }
+
+    fn literal(&mut self, node: Node<'t>) -> Then {
+        match self.parent() {
+            "function_definition" => self.bound(node),
+            "for_statement" if node.kind() == "variable_name" => self.bound(node),
+            "unary_expression" | "binary_expression"
+                if node.kind() == "test_operator" && self.brackets => {}
+            _ => self.word(node),
+        }
+        Then::Skip
+    }
+
+    fn bound(&mut self, node: Node<'t>) {
+        self.items.push(Item::Bound(joined(self.slice(node))));
+    }
+
+    /// A word, or the rest of the last one if nothing stands between.
+    fn word(&mut self, node: Node<'t>) {
+        let text = joined(self.slice(node).trim());
+        let touches = self.end == node.start_byte();
+        self.end = node.end_byte();
+        if !(touches && self.continues(&text)) {
+            let (item, next) = match self.next {
+                Next::Name => (Item::Name(text), Next::Word),
+                Next::Word => (Item::Word(text), Next::Word),
+                Next::Target { names: true } => (Item::Target(text), Next::Name),
+                Next::Target { names: false } => (Item::Target(text), Next::Word),
+            };
+            self.items.push(item);
+            self.next = next;
+        }
+        self.inside(node);
+    }
+
+    /// Adds `text` to the last word, if the last item is one.
+    fn continues(&mut self, text: &str) -> bool {
+        let last = self.items.iter_mut().rev().find(|item| !matches!(item, Item::Inside(_)));
+        match last {
+            Some(Item::Name(word) | Item::Word(word) | Item::Target(word)) => {
+                word.push_str(text);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The outermost substitutions below a word.
+    fn inside(&mut self, node: Node<'t>) {
+        let mut cursor = node.walk();
+        loop {
+            let here = cursor.node();
+            let found = matches!(here.kind(), "command_substitution" | "process_substitution");
+            if found && here.is_named() {
+                self.items.push(Item::Inside(joined(self.slice(here))));
+            } else if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A redirection. Words after the target of a file are the command's, whatever the tree says.
+    fn redirected(&mut self, node: Node<'t>) -> Then {
+        let mut cursor = node.walk();
+        let children: Vec<Node<'t>> = node.children(&mut cursor).collect();
+        let descriptor = children.iter().find(|child| child.kind() == "file_descriptor");
+        let descriptor = descriptor.map_or("", |child| self.slice(*child));
+        let operator = children.iter().find(|child| !child.is_named());
+        let operator = operator.map_or("", |child| self.slice(*child));
+        self.end = usize::MAX;
+        let open = operator.strip_suffix('-').filter(|open| open.ends_with('&'));
+        self.items.push(Item::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
+        if node.kind() == "heredoc_redirect" {
+            self.here(&children);
+        } else if open.is_some() {
+            self.items.push(Item::Target("-".to_owned()));
+        } else {
+            self.next = Next::Target { names: self.next == Next::Name };
+        }
+        Then::Descend
+    }
+
+    fn here(&mut self, children: &[Node<'t>]) {
+        let find = |kind: &str| children.iter().find(|child| child.kind() == kind).copied();
+        let text = |kind: &str| find(kind).map_or("", |child| self.slice(child));
+        let item = Item::Here(text("heredoc_start").to_owned(), body(text("heredoc_body")));
+        self.items.push(item);
+        if let Some(found) = find("heredoc_body") {
+            self.inside(found);
+        }
+    }
+}
+
+/// Whether a node is a word, or part of one.
+fn is_literal(kind: &str) -> bool {
+    matches!(
+        kind,
+        "word"
+            | "string"
+            | "raw_string"
+            | "translated_string"
+            | "ansi_c_string"
+            | "number"
+            | "expansion"
+            | "simple_expansion"
+            | "command_substitution"
+            | "arithmetic_expansion"
+            | "brace_expression"
+            | "concatenation"
+            | "test_operator"
+            | "regex"
+            | "extglob_pattern"
+            | "variable_name"
+            | "special_variable_name"
+            | "command_name"
+    )
+}

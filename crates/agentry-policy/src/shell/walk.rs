@@ -1,0 +1,276 @@
+//! The walk over the tree of a program: every command becomes parts, whether it runs or not.
+
+use brush_parser::ast::{
+    AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CompoundCommand,
+    CompoundList, ForClauseCommand, FunctionDefinition, IfClauseCommand, IoFileRedirectTarget,
+    IoRedirect, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
+    CommandPrefixOrSuffixItem, ExtendedTestExprCommand,
+};
+
+use super::analyser::Analyser;
+use super::bases::Bases;
+use super::flow::{Flow, either};
+use super::simple::{Redirect, Simple};
+use super::state::{State, Value};
+use super::touched::Touched;
+use crate::argv::Arg;
+
+/// A loop over so many literal words is followed word by word.
+const MAX_ROUNDS: usize = 16;
+
+impl Analyser<'_> {
+    pub(super) fn program(&mut self, program: &Program, mut state: State) -> State {
+        for list in &program.complete_commands {
+            state = self.list(list, state).after();
+        }
+        state
+    }
+
+    fn list(&mut self, list: &CompoundList, state: State) -> Flow {
+        let mut flow = Flow::both(state);
+        for item in &list.0 {
+            let state = flow.after();
+            flow = match item.1 {
+                SeparatorOperator::Async => {
+                    self.and_or(&item.0, state.clone());
+                    Flow::both(state)
+                }
+                SeparatorOperator::Sequence => self.and_or(&item.0, state),
+            };
+        }
+        flow
+    }
+
+    fn and_or(&mut self, list: &AndOrList, state: State) -> Flow {
+        let mut flow = self.pipeline(&list.first, state);
+        for next in &list.additional {
+            flow = match next {
+                AndOr::And(pipeline) => {
+                    let next = self.pipeline(pipeline, flow.success());
+                    flow.and(next)
+                }
+                AndOr::Or(pipeline) => {
+                    let next = self.pipeline(pipeline, flow.failure());
+                    flow.or(next)
+                }
+            };
+        }
+        flow
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, state: State) -> Flow {
+        let flow = match pipeline.seq.as_slice() {
+            [] => Flow::both(state),
+            [one] => self.one(one, state),
+            several => {
+                let mut last = state.clone();
+                for command in several {
+                    last = self.one(command, state.clone()).after();
+                }
+                // Some shells run the last command themselves, others do not.
+                Flow::both(state.or(&last))
+            }
+        };
+        if pipeline.bang { flow.negated() } else { flow }
+    }
+
+    fn one(&mut self, command: &Command, mut state: State) -> Flow {
+        match command {
+            Command::Simple(command) => {
+                self.processes(command, &state);
+                self.simple(&Simple::new(command), state)
+            }
+            Command::Compound(compound, redirects) => {
+                self.redirected(redirects.as_ref(), &mut state);
+                self.compound(compound, state)
+            }
+            Command::Function(function) => Flow::both(self.function(function, state)),
+            Command::ExtendedTest(test, redirects) => {
+                self.redirected(redirects.as_ref(), &mut state);
+                self.extended_test(test, state)
+            }
+        }
+    }
+
+    /// The commands of process substitutions.
+    fn processes(&mut self, command: &SimpleCommand, state: &State) {
+        let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in prefix.chain(suffix) {
+            match item {
+                CommandPrefixOrSuffixItem::ProcessSubstitution(_, inner) => {
+                    self.list(&inner.list, state.clone());
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.process(redirect, state),
+                _ => {}
+            }
+        }
+    }
+
+    fn process(&mut self, redirect: &IoRedirect, state: &State) {
+        if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) = redirect
+        {
+            self.list(&inner.list, state.clone());
+        }
+    }
+
+    fn redirected(&mut self, redirects: Option<&RedirectList>, state: &mut State) {
+        let Some(redirects) = redirects else { return };
+        redirects.0.iter().for_each(|redirect| self.process(redirect, state));
+        let redirects: Vec<Redirect> = redirects.0.iter().map(Redirect::new).collect();
+        let text = Simple { redirects: redirects.clone(), ..Simple::default() }.text();
+        self.redirects(&text, &redirects, state);
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list, state),
+            CompoundCommand::Subshell(group) => {
+                self.list(&group.list, state.clone());
+                Flow::both(state)
+            }
+            CompoundCommand::IfClause(clause) => self.if_clause(clause, state),
+            CompoundCommand::ForClause(clause) => Flow::both(self.for_clause(clause, state)),
+            CompoundCommand::CaseClause(clause) => Flow::both(self.case_clause(clause, state)),
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                Flow::both(self.while_clause(&clause.0, &clause.1.list, state))
+            }
+            CompoundCommand::Coprocess(clause) => {
+                self.unclear("coproc", "a coprocess", &state);
+                self.one(&clause.body, state.clone());
+                Flow::both(state)
+            }
+            CompoundCommand::Arithmetic(_) => self.opaque("(( … ))", state),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                self.list(&clause.body.list, state.clone());
+                self.opaque("for (( … ))", state)
+            }
+        }
+    }
+
+    fn opaque(&mut self, text: &str, mut state: State) -> Flow {
+        self.unclear(text, "arithmetic on something unknown can run commands", &state);
+        state.forget_all();
+        Flow::both(state)
+    }
+
+    fn if_clause(&mut self, clause: &IfClauseCommand, state: State) -> Flow {
+        let mut condition = self.list(&clause.condition, state);
+        let mut flow = self.list(&clause.then, condition.success());
+        let mut has_else = false;
+        for other in clause.elses.iter().flatten() {
+            let start = condition.failure();
+            let next = match &other.condition {
+                Some(list) => {
+                    condition = self.list(list, start);
+                    self.list(&other.body, condition.success())
+                }
+                None => {
+                    has_else = true;
+                    self.list(&other.body, start)
+                }
+            };
+            flow.ok = either(flow.ok, next.ok);
+            flow.fail = either(flow.fail, next.fail);
+        }
+        if !has_else {
+            flow.ok = either(flow.ok, Some(condition.failure()));
+        }
+        flow
+    }
+
+    fn while_clause(
+        &mut self,
+        condition: &CompoundList,
+        body: &CompoundList,
+        mut state: State,
+    ) -> State {
+        Touched::by(&[condition, body], &self.functions).forget(&mut state);
+        let flow = self.list(condition, state.clone());
+        let after = self.list(body, flow.success()).after();
+        state.or(&after).or(&flow.after())
+    }
+
+    fn for_clause(&mut self, clause: &ForClauseCommand, mut state: State) -> State {
+        let text = format!("for {}", clause.variable_name);
+        let values = match &clause.values {
+            Some(values) => {
+                let simple = Simple {
+                    words: values.iter().map(|word| Some(word.value.clone())).collect(),
+                    ..Simple::default()
+                };
+                self.arguments(&simple, &text, &mut state)
+            }
+            None => vec![Arg::Many(crate::argv::Word::any())],
+        };
+        let body = &clause.body.list;
+        Touched::by(&[body], &self.functions).forget(&mut state);
+        let rounds = state.rounds;
+        let literals: Option<Vec<&str>> = values.iter().map(Arg::literal).collect();
+        let followed = literals.filter(|all| all.len() * rounds <= MAX_ROUNDS && !all.is_empty());
+        let mut after = state.clone();
+        match followed {
+            Some(literals) => {
+                state.rounds = rounds * literals.len();
+                for literal in literals {
+                    let mut round = state.clone();
+                    round.set(&clause.variable_name, Value::Text(literal.to_owned()));
+                    after = after.or(&self.list(body, round).after());
+                }
+            }
+            None => {
+                state.set(&clause.variable_name, Value::Unknown);
+                after = after.or(&self.list(body, state).after());
+            }
+        }
+        after.rounds = rounds;
+        after.set(&clause.variable_name, Value::Unknown);
+        after
+    }
+
+    fn case_clause(&mut self, clause: &CaseClauseCommand, mut state: State) -> State {
+        self.expand("case", &mut state, |words| words.value(&clause.value.value));
+        let mut after = state.clone();
+        let mut falls = None;
+        for case in &clause.cases {
+            for pattern in &case.patterns {
+                self.expand("case", &mut state, |words| words.value(&pattern.value));
+            }
+            let Some(list) = &case.cmd else { continue };
+            let start = either(Some(state.clone()), falls.take()).unwrap_or_else(|| state.clone());
+            let end = self.list(list, start).after();
+            after = after.or(&end);
+            if !matches!(case.post_action, CaseItemPostAction::ExitCase) {
+                falls = Some(end);
+            }
+        }
+        after
+    }
+
+    /// The body may run whenever, with any arguments.
+    fn function(&mut self, function: &FunctionDefinition, mut state: State) -> State {
+        let name = function.fname.value.clone();
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
+        if !is_plain {
+            self.unclear(&name, "the name of a function is not literal", &state);
+        }
+        let mut inside = state.clone();
+        inside.forget_all();
+        inside.bases = Bases::Unknown;
+        self.functions.insert(name.clone());
+        self.redirected(function.body.1.as_ref(), &mut inside);
+        self.compound(&function.body.0, inside);
+        state.define(&name);
+        state
+    }
+
+    fn extended_test(&mut self, test: &ExtendedTestExprCommand, mut state: State) -> Flow {
+        if let Err(why) = super::test::check(&test.expr, &state) {
+            self.unclear("[[ … ]]", why, &state);
+        }
+        for raw in super::test::words(&test.expr) {
+            self.expand("[[ … ]]", &mut state, |words| words.value(raw));
+        }
+        Flow::both(state)
+    }
+}

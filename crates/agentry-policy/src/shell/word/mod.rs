@@ -1,0 +1,299 @@
+//! The parts of one raw word: plain and quoted text, expansions, substitutions.
+
+mod ansi;
+mod scan;
+
+use scan::{Scan, part};
+
+/// A part of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Bit {
+    /// Unquoted text: braces, globs and tildes count.
+    Plain(String),
+    /// Text that stands for itself.
+    Quoted(String),
+    /// Something that is replaced.
+    Open {
+        /// Whether it stands in double quotes.
+        quoted: bool,
+        /// What it is.
+        what: Open,
+    },
+}
+
+/// What is replaced when a word is expanded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Open {
+    /// `$x`, `${x}`, `$1`, `$?`.
+    Variable(String),
+    /// The inside of `${…}` when it is more than a name.
+    Braced(String),
+    /// `$(…)` and backquotes: the command, and how it was written.
+    Command { text: String, raw: String },
+    /// `$((…))`, `$[…]`.
+    Arithmetic(String),
+    /// Not understood.
+    Unclear(&'static str),
+}
+
+/// How the text around is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Bare,
+    Double,
+    /// A here-document: like double quotes, but `"` is a plain character.
+    Here,
+}
+
+/// Takes a raw word apart.
+pub(super) fn lex(raw: &str) -> Vec<Bit> {
+    Lexer::new(raw, Mode::Bare).run()
+}
+
+/// Takes the body of a here-document apart.
+pub(super) fn lex_text(raw: &str) -> Vec<Bit> {
+    Lexer::new(raw, Mode::Here).run()
+}
+
+/// The substitutions of a raw word as they are written, also those inside of `${…}` and `$((…))`.
+pub(super) fn substitutions(raw: &str) -> Vec<String> {
+    if !raw.contains(['$', '`']) {
+        return Vec::new();
+    }
+    written(lex(raw))
+}
+
+/// The substitutions of a here-document's body.
+pub(super) fn substitutions_of_text(raw: &str) -> Vec<String> {
+    if !raw.contains(['$', '`']) {
+        return Vec::new();
+    }
+    written(lex_text(raw))
+}
+
+fn written(bits: Vec<Bit>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut stack: Vec<Bit> = bits.into_iter().rev().collect();
+    let mut depth = 0;
+    while let Some(bit) = stack.pop() {
+        let Bit::Open { what, .. } = bit else { continue };
+        match what {
+            Open::Command { raw, .. } => found.push(raw.replace("\\\n", "")),
+            Open::Braced(inner) | Open::Arithmetic(inner) if depth < MAX_INNER => {
+                depth += 1;
+                stack.extend(lex(&inner).into_iter().rev());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// So many nested expansions of one word are looked into.
+const MAX_INNER: usize = 64;
+
+struct Lexer<'t> {
+    text: &'t str,
+    scan: Scan<'t>,
+    mode: Mode,
+    at: usize,
+    bits: Vec<Bit>,
+}
+
+impl<'t> Lexer<'t> {
+    fn new(text: &'t str, mode: Mode) -> Self {
+        Self { text, scan: Scan::new(text), mode, at: 0, bits: Vec::new() }
+    }
+
+    fn run(mut self) -> Vec<Bit> {
+        while let Some(byte) = self.scan.byte(self.at) {
+            match (byte, self.mode) {
+                (b'\\', _) => self.backslash(),
+                (b'\'', Mode::Bare) => self.single(),
+                (b'"', Mode::Bare) => self.double(self.at + 1),
+                (b'`', _) => self.backquotes(),
+                (b'$', _) => self.dollar(),
+                _ => self.plain(),
+            }
+        }
+        self.bits
+    }
+
+    fn push_plain(&mut self, text: &str) {
+        match (self.mode, self.bits.last_mut()) {
+            (Mode::Bare, Some(Bit::Plain(last))) => last.push_str(text),
+            (Mode::Bare, _) => self.bits.push(Bit::Plain(text.to_owned())),
+            (_, Some(Bit::Quoted(last))) => last.push_str(text),
+            _ => self.bits.push(Bit::Quoted(text.to_owned())),
+        }
+    }
+
+    fn open(&mut self, what: Open) {
+        self.bits.push(Bit::Open { quoted: self.mode != Mode::Bare, what });
+    }
+
+    /// Gives the rest of the word up.
+    fn unclear(&mut self, why: &'static str) {
+        self.open(Open::Unclear(why));
+        self.at = self.text.len();
+    }
+
+    fn plain(&mut self) {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let stops = ['\\', '\'', '"', '`', '$'];
+        let first = rest.chars().next().map_or(1, char::len_utf8);
+        let length = rest.get(first..).and_then(|rest| rest.find(stops)).map(|at| at + first);
+        let length = length.unwrap_or(rest.len());
+        self.push_plain(rest.get(..length).unwrap_or_default());
+        self.at += length;
+    }
+
+    fn backslash(&mut self) {
+        let rest = self.text.get(self.at + 1..).unwrap_or_default();
+        let Some(next) = rest.chars().next() else {
+            return self.unclear("a backslash at the end");
+        };
+        let after = self.at + 1 + next.len_utf8();
+        let escapes = match self.mode {
+            Mode::Bare => true,
+            Mode::Double => matches!(next, '$' | '`' | '"' | '\\' | '\n'),
+            Mode::Here => matches!(next, '$' | '`' | '\\' | '\n'),
+        };
+        if next == '\n' {
+            self.at = after;
+        } else if escapes {
+            self.bits.push(Bit::Quoted(next.to_string()));
+            self.at = after;
+        } else {
+            self.bits.push(Bit::Quoted("\\".to_owned()));
+            self.at += 1;
+        }
+    }
+
+    fn single(&mut self) {
+        let Some(end) = self.scan.single(self.at + 1) else {
+            return self.unclear("a quote that is not closed");
+        };
+        self.bits.push(Bit::Quoted(part(self.text, self.at + 1..end)));
+        self.at = end + 1;
+    }
+
+    /// Double quotes, whose inside starts at `start`.
+    fn double(&mut self, start: usize) {
+        let Some(end) = self.scan.double(start) else {
+            return self.unclear("a quote that is not closed");
+        };
+        let inside = self.text.get(start..end).unwrap_or_default();
+        // The empty word counts: `""` is an argument.
+        self.bits.push(Bit::Quoted(String::new()));
+        self.bits.extend(Lexer::new(inside, Mode::Double).run());
+        self.at = end + 1;
+    }
+
+    fn backquotes(&mut self) {
+        let Some(end) = self.scan.escaped(self.at + 1, b'`') else {
+            return self.unclear("a backquote that is not closed");
+        };
+        let text = unescaped(&part(self.text, self.at + 1..end), self.mode);
+        let raw = part(self.text, self.at..end + 1);
+        self.open(Open::Command { text, raw });
+        self.at = end + 1;
+    }
+
+    fn dollar(&mut self) {
+        let next = self.scan.byte(self.at + 1);
+        match (next, self.mode) {
+            (Some(b'('), _) => self.parenthesis(),
+            (Some(b'{'), _) => self.braces(),
+            (Some(b'['), _) => self.unclear("arithmetic in an old form"),
+            (Some(b'\''), Mode::Bare) => self.ansi(),
+            (Some(b'"'), Mode::Bare) => self.double(self.at + 2),
+            (Some(b'?' | b'$' | b'#' | b'!' | b'@' | b'*' | b'-' | b'0'..=b'9'), _) => {
+                self.open(Open::Variable(part(self.text, self.at + 1..self.at + 2)));
+                self.at += 2;
+            }
+            (Some(byte), _) if byte.is_ascii_alphabetic() || byte == b'_' => self.name(),
+            _ => {
+                self.push_plain("$");
+                self.at += 1;
+            }
+        }
+    }
+
+    fn name(&mut self) {
+        let rest = self.text.get(self.at + 1..).unwrap_or_default();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let length = rest.bytes().take_while(|byte| is_part(byte)).count();
+        let end = self.at + 1 + length;
+        self.open(Open::Variable(part(self.text, self.at + 1..end)));
+        self.at = end;
+    }
+
+    fn ansi(&mut self) {
+        let Some(end) = self.scan.escaped(self.at + 2, b'\'') else {
+            return self.unclear("a quote that is not closed");
+        };
+        match ansi::decode(self.text.get(self.at + 2..end).unwrap_or_default()) {
+            Some(text) => self.bits.push(Bit::Quoted(text)),
+            None => self.open(Open::Unclear("a quoted byte that is no text")),
+        }
+        self.at = end + 1;
+    }
+
+    fn parenthesis(&mut self) {
+        let start = self.at + 2;
+        if self.scan.byte(start) == Some(b'(') {
+            return match self.scan.arithmetic(start + 1) {
+                Some(end) => {
+                    self.open(Open::Arithmetic(part(self.text, start + 1..end)));
+                    self.at = end + 2;
+                }
+                None => self.unclear("brackets that may be arithmetic"),
+            };
+        }
+        let Some(end) = self.scan.command(start) else {
+            return self.unclear("a substitution that is not closed");
+        };
+        let raw = part(self.text, self.at..end + 1);
+        self.open(Open::Command { text: part(self.text, start..end), raw });
+        self.at = end + 1;
+    }
+
+    fn braces(&mut self) {
+        let Some(end) = self.scan.braced(self.at + 2) else {
+            return self.unclear("an expansion that is not closed");
+        };
+        let inside = part(self.text, self.at + 2..end);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if self.mode != Mode::Bare && inside.contains('\'') {
+            // Inside of double quotes, shells do not agree whether it quotes.
+            self.open(Open::Unclear("a quote inside of an expansion"));
+        } else if inside.is_empty() {
+            self.open(Open::Unclear("an empty expansion"));
+        } else if inside.bytes().all(is_name) || matches!(inside.as_str(), "@" | "*" | "#" | "?") {
+            self.open(Open::Variable(inside));
+        } else {
+            self.open(Open::Braced(inside));
+        }
+        self.at = end + 1;
+    }
+}
+
+/// The command between backquotes, where a backslash escapes backslashes, `$` and backquotes.
+fn unescaped(text: &str, mode: Mode) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        let escapes = matches!(next, Some('`' | '\\' | '$'))
+            || (mode == Mode::Double && next == Some('"'));
+        match (c, next) {
+            ('\\', Some(next)) if escapes => {
+                chars.next();
+                out.push(next);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
