@@ -65,8 +65,8 @@ pub fn parse(
     let old = (version == Version::V1_1 && !is_cut).then(|| build::read_old(&input));
     let outcome = match old {
         Some(Ok(outcome)) => outcome,
-        Some(Err(refusal)) => refused(input, refusal),
-        None => parsed(input),
+        Some(Err(refusal)) => refused(&input, refusal),
+        None => parsed(&input),
     };
     match (excess, forbidden) {
         (Some(at), _) => {
@@ -81,9 +81,9 @@ pub fn parse(
 }
 
 /// What the parser makes of `input`.
-fn parsed(input: build::Input<'_>) -> build::Outcome {
+fn parsed(input: &build::Input<'_>) -> build::Outcome {
     let disguised = surrogates::disguised(input.text);
-    let input = build::Input { is_disguised: disguised.is_some(), ..input };
+    let input = build::Input { is_disguised: disguised.is_some(), ..*input };
     let scanned = disguised.as_deref().unwrap_or(input.text);
     let outcome = build::read(&input, scanned);
     if outcome.error.as_ref().is_some_and(flow::may_mend) {
@@ -93,7 +93,7 @@ fn parsed(input: build::Input<'_>) -> build::Outcome {
 }
 
 /// What the parser makes of a text that YAML 1.1 refuses, with at least one finding that says so.
-fn refused(input: build::Input<'_>, refusal: old::Refusal) -> build::Outcome {
+fn refused(input: &build::Input<'_>, refusal: old::Refusal) -> build::Outcome {
     let at = input.base + refusal.at;
     let span = Span::new(input.file, at, at + 1);
     let mut outcome = parsed(input);

@@ -179,11 +179,10 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes one character as a token.
-    fn indicator(&mut self, token: Token<'t>) -> Result<(), Refusal> {
+    fn indicator(&mut self, token: Token<'t>) {
         let start = self.reader.at;
         self.reader.forward();
         self.push(token, start);
-        Ok(())
     }
 
     fn forget_stale_keys(&mut self) -> Result<(), Refusal> {
@@ -264,7 +263,8 @@ impl<'t> Scanner<'t> {
         self.save_key()?;
         self.level += 1;
         self.allow_key = true;
-        self.indicator(token)
+        self.indicator(token);
+        Ok(())
     }
 
     fn close(&mut self, token: Token<'t>) -> Result<(), Refusal> {
@@ -272,13 +272,15 @@ impl<'t> Scanner<'t> {
         // A bracket too many is the parser's to refuse.
         self.level = self.level.saturating_sub(1);
         self.allow_key = false;
-        self.indicator(token)
+        self.indicator(token);
+        Ok(())
     }
 
     fn comma(&mut self) -> Result<(), Refusal> {
         self.allow_key = true;
         self.forget_key()?;
-        self.indicator(Token::Comma)
+        self.indicator(Token::Comma);
+        Ok(())
     }
 
     fn entry(&mut self) -> Result<(), Refusal> {
@@ -292,12 +294,14 @@ impl<'t> Scanner<'t> {
         }
         self.allow_key = true;
         self.forget_key()?;
-        self.indicator(Token::Entry)
+        self.indicator(Token::Entry);
+        Ok(())
     }
 
     fn key(&mut self) -> Result<(), Refusal> {
         self.block_map("a key cannot stand here")?;
-        self.indicator(Token::Key)
+        self.indicator(Token::Key);
+        Ok(())
     }
 
     /// Makes sure that a map is open for a key or a value that starts here.
@@ -327,7 +331,8 @@ impl<'t> Scanner<'t> {
             }
             None => self.block_map("a value cannot stand here")?,
         }
-        self.indicator(Token::Value)
+        self.indicator(Token::Value);
+        Ok(())
     }
 
     /// An alias, an anchor, a tag, or a scalar that may be a key.
