@@ -41,6 +41,8 @@ pub struct FormatInfo {
     pub title: &'static str,
     /// Its documents with their field tables: the name of the file, and what it may hold.
     pub documents: &'static [(&'static str, &'static Table)],
+    /// The table of the fields that the model carries whole, as settings.
+    pub settings: Option<&'static Table>,
     /// What can be wrong with it, in code order.
     pub rules: &'static [&'static Rule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it has words for.

@@ -14,12 +14,14 @@
 mod rules;
 mod secret;
 
-use agentry_model::{Field as ModelField, ListField, McpServer, Transport};
+use agentry_model::{Agent, Field as ModelField, ListField, McpServer, Transport};
 use agentry_text::data::MapBuilder;
 use agentry_text::near::nearest;
 use agentry_text::table::Keys;
 use agentry_text::table::rules::SAME_FIELD_TWICE;
-use agentry_text::{Data, Entry, Field, Findings, Fix, Kind, Map, Record, Span, Spanned, Table};
+use agentry_text::{
+    Data, Entry, Field, FileId, Findings, Fix, Kind, Map, Record, Span, Spanned, Table,
+};
 
 pub use rules::{
     FOREIGN_VARIABLE, LITERAL_SECRET, NO_ADDRESS, NOT_A_WEB_ADDRESS, ODD_SERVER_NAME, RULES,
@@ -111,6 +113,21 @@ static OAUTH_BLOCK: Table = Table::new(
     ],
 )
 .keys(Keys::SnakeOrCamel);
+
+/// How long a call may take where nothing is said, in seconds.
+const TIMEOUT_SECONDS: i64 = 60;
+
+/// Fills in what a server is where nothing is said.
+pub fn defaults(agent: &mut Agent) {
+    let nowhere = Span::start_of(FileId::BUILT_IN);
+    for server in agent.tools.mcp.iter_mut().flatten() {
+        server.value.enabled.get_or_insert(Spanned::new(true, nowhere));
+        server.value.timeout.get_or_insert(Spanned::new(TIMEOUT_SECONDS, nowhere));
+        if server.transport.is_none() {
+            server.value.transport = derived_transport(server);
+        }
+    }
+}
 
 /// Reads the server `name` from a record that was validated against a table with the fields above.
 /// Never fails: what is wrong is reported and left out.
