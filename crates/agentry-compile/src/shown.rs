@@ -8,12 +8,15 @@ use agentry_text::{Diagnostic, FileId, Findings, Node, Source, Sources, Value, h
 
 /// The most findings of one rule in one file; the last one counts the rest.
 const MOST: usize = 100;
+/// The checks that find something missing; nothing is, where a mistake of syntax may hide it.
+const ABOUT_ABSENCE: &[&str] = &["no-description"];
 /// A shorter text is too likely to stand elsewhere by chance.
 const SHORTEST_SECRET: usize = 6;
 
 /// The findings in source order, with everything that looks like a secret kept out of what is shown.
-pub(crate) fn ready(sources: &mut Sources, findings: Findings) -> Vec<Diagnostic> {
+pub(crate) fn ready(sources: &mut Sources, mut findings: Findings) -> Vec<Diagnostic> {
     let mut spans: Vec<_> = findings.secrets().collect();
+    findings.absent(ABOUT_ABSENCE);
     let mut diagnostics = findings.into_sorted();
     if diagnostics.is_empty() {
         return diagnostics;

@@ -13,5 +13,6 @@ mod examples;
 mod generated;
 mod hostile;
 mod round_trip;
+mod slips;
 mod suppression;
 mod world;

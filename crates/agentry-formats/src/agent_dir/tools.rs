@@ -88,7 +88,8 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
         let place = map.entries.first().map_or(place, |entry| entry.key.span);
         findings
             .add(&TOOL_KIND, place, "the tool has no `kind`")
-            .hint("add `kind: mcp` or `kind: script`");
+            .hint("add `kind: mcp` or `kind: script`")
+            .absent();
         return None;
     };
     let written = node.as_str().unwrap_or("");

@@ -49,7 +49,8 @@ pub(super) fn fill(identity: &mut Identity, path: &str, source: &Source, finding
     if identity.display_name.is_none() {
         findings
             .add(&NO_TITLE, place, "the agent has no title")
-            .hint("write a top-level heading: `# Title`");
+            .hint("write a top-level heading: `# Title`")
+            .absent();
         identity.display_name = Some(text(stem)).filter(|title| !title.is_empty());
     }
 }

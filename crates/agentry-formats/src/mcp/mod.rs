@@ -289,7 +289,7 @@ fn address(server: &McpServer, place: Span, findings: &mut Findings) {
                 None => ("neither `command` nor `url`", "add `command` (stdio) or `url` (http)"),
             };
             let message = format!("the MCP server `{name}` has {missing}");
-            findings.add(&NO_ADDRESS, place, message).hint(hint);
+            findings.add(&NO_ADDRESS, place, message).hint(hint).absent();
         }
         (Some(command), Some(url), _) => {
             let message = format!("the MCP server `{name}` has both `command` and `url`");

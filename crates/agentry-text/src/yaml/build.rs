@@ -60,7 +60,10 @@ pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
         }
     }
     match &error {
-        Some(error) if !input.is_cut => builder.report_error(error),
+        Some(error) if !input.is_cut => {
+            builder.drop_broken(builder.places.byte(*error.marker()));
+            builder.report_error(error);
+        }
         None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
         _ => {}
     }
@@ -453,6 +456,15 @@ impl<'t> Builder<'t> {
     /// Where the innermost open bracket stands.
     pub(super) fn open_bracket(&self) -> Option<usize> {
         self.stack.iter().rev().find(|frame| frame.bracketed).map(|frame| frame.start)
+    }
+
+    /// Leaves out the value in whose line the mistake at `at` stands, and a key without its value:
+    /// what they say is not known.
+    fn drop_broken(&mut self, at: usize) {
+        let line = self.places.span(self.places.line_start(at)..at);
+        if let Some(Frame { kind: Kind::Map(map), .. }) = self.stack.last_mut() {
+            map.drop_broken(line.start);
+        }
     }
 
     fn report_error(&mut self, error: &ScanError) {

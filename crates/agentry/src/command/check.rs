@@ -35,8 +35,9 @@ pub(crate) fn run(args: &Check) -> Outcome {
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
     let named = |found: &Found| args.paths.contains(&found.path);
-    let wanted =
-        |found: &&Found| named(found) || !run.configs.of(&disk, &found.dir).excludes_path(&found.path);
+    let wanted = |found: &&Found| {
+        named(found) || !run.configs.of(&disk, &found.dir).excludes_path(&found.path)
+    };
     let agents: Vec<_> = found.agents.iter().filter(wanted).cloned().collect();
     run.agents(&agents);
     run.names();
@@ -109,7 +110,8 @@ impl<'a> Run<'a> {
                     0,
                 ),
                 Some(mode) => {
-                    let fixed = fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
+                    let fixed =
+                        fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
                     Checked::new(fixed.compiled, fixed.files, fixed.count)
                 }
             }

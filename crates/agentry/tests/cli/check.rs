@@ -463,7 +463,10 @@ fn notes_are_counted() {
 fn receipts_of_a_home_are_checked() {
     let receipt = "receipt_id: odd\nrepo_ref: a1b2c3d4\nsession: {agent_id: helper}\n";
     let home = Test::new()
-        .file("home/agents/helper/agent.json", "{\"name\": \"Helper\", \"description\": \"Answers\", \"llm\": {}}")
+        .file(
+            "home/agents/helper/agent.json",
+            "{\"name\": \"Helper\", \"description\": \"Answers\", \"llm\": {}}",
+        )
         .file("home/agents/helper/persona.md", "## L0\n\nYou answer questions.\n")
         .file("home/agents/helper/principles.md", "## Never Do\n\n- Guess\n")
         .file("home/runs/run_1/receipts/a.yaml", receipt)
