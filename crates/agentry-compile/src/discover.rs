@@ -57,7 +57,7 @@ pub fn discover(
     for path in paths {
         match world.kind(path) {
             EntryKind::Missing => search.out.missing.push(path.clone()),
-            EntryKind::File | EntryKind::Other => search.named_file(path),
+            EntryKind::File | EntryKind::Loop | EntryKind::Other => search.named_file(path),
             EntryKind::Directory => search.directory(path),
         }
     }

@@ -22,6 +22,7 @@ mod javascript;
 pub mod manifest;
 pub mod mcp;
 pub mod own;
+mod references;
 pub mod skill;
 mod written;
 

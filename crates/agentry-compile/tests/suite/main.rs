@@ -12,6 +12,7 @@ mod detection;
 mod examples;
 mod generated;
 mod hostile;
+mod reported;
 mod round_trip;
 mod slips;
 mod suppression;

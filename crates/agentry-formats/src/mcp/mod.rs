@@ -270,7 +270,7 @@ fn strings(map: &Map) -> Vec<(String, Spanned<String>)> {
 /// Whether transport, command and address fit together.
 fn check(server: &McpServer, place: Span, findings: &mut Findings) {
     address(server, place, findings);
-    server_name(&server.name, place, findings);
+    check_name(&server.name, place, findings);
     if let Some(url) = &server.url {
         web_address(url, findings);
     }
@@ -317,7 +317,7 @@ fn mismatch(transport: &Spanned<Transport>, has: &str, fits: &str, findings: &mu
 }
 
 /// Tools are called `mcp__<server>__<tool>`, so a name must not blur that.
-fn server_name(name: &str, place: Span, findings: &mut Findings) {
+pub fn check_name(name: &str, place: Span, findings: &mut Findings) {
     let sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let fits = !name.is_empty() && name.chars().all(sign) && !name.contains("__");
     if !fits {
