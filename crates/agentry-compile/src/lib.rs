@@ -18,6 +18,7 @@ mod discover;
 mod files;
 mod fix;
 mod home;
+mod masked;
 mod memory_world;
 mod new;
 mod pipeline;

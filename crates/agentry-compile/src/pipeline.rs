@@ -10,6 +10,7 @@ use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Sources, Span};
 use crate::config::Config;
 use crate::discover::Found;
 use crate::files::{AgentFiles, join, split};
+use crate::masked;
 use crate::rules::{NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
 use crate::shown;
 use crate::suppress::suppress;
@@ -39,10 +40,12 @@ impl Compiled {
     }
 }
 
-/// Reads an agent. Only what its own files say is reported; [`check`] looks further.
+/// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
+/// hidden from whatever is shown of it.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
     let (mut compiled, findings) = read_raw(world, found);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
+    masked::hide(&compiled.agent, found.format, &mut compiled.sources);
     Compiled { diagnostics, ..compiled }
 }
 
