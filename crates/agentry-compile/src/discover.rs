@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
 use crate::files::{join, split};
+use crate::home::{self, HomeReceipt};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, Walked, World};
 
@@ -29,6 +30,8 @@ pub struct Found {
 pub struct Discovery {
     /// The agents, sorted by path.
     pub agents: Vec<Found>,
+    /// The receipts in homes of AgentFS that were searched, sorted by path.
+    pub receipts: Vec<HomeReceipt>,
     /// What could not be decided or looked at.
     pub diagnostics: Vec<Diagnostic>,
     /// The files that the diagnostics are about.
@@ -54,12 +57,14 @@ pub fn discover(
     for path in paths {
         match world.kind(path) {
             EntryKind::Missing => search.out.missing.push(path.clone()),
-            EntryKind::File | EntryKind::Other => search.named_file(path),
+            EntryKind::File | EntryKind::Loop | EntryKind::Other => search.named_file(path),
             EntryKind::Directory => search.directory(path),
         }
     }
     search.out.agents.sort();
     search.out.agents.dedup();
+    let receipts = std::mem::take(&mut search.out.receipts);
+    search.out.receipts = home::of_homes(receipts, &search.out.agents);
     search.out
 }
 
@@ -148,6 +153,7 @@ impl Search<'_> {
         let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut single = Vec::new();
         let mut failed = Vec::new();
+        let mut receipts = Vec::new();
         let exclude = self.exclude;
         self.world.walk(root, &mut |walked| match walked {
             Walked::Failed(path, why) => failed.push((path.to_owned(), why)),
@@ -156,8 +162,12 @@ impl Search<'_> {
             }
             Walked::Unnamed(_) => {}
             Walked::File(path) if exclude(path) => {}
-            Walked::File(path) => collect(path, &mut directories, &mut single),
+            Walked::File(path) => {
+                receipts.extend(home::receipt(path));
+                collect(path, &mut directories, &mut single);
+            }
         });
+        self.out.receipts.append(&mut receipts);
         failed.sort();
         failed.into_iter().for_each(|(path, why)| self.failed(&path, &why));
         self.met_directories(directories);

@@ -2,10 +2,10 @@
 //! every format.
 
 use agentry_formats::{Base, Files, Listed, Presence};
-use agentry_text::{Findings, Source, Sources, Span, hygiene, limits};
+use agentry_text::{Findings, Severity, Source, Sources, Span, hygiene, limits};
 
 use crate::rules::{LEAVES_ROOT, NOT_UTF8, TOO_LARGE, TOO_MANY_FILES, UNREADABLE};
-use crate::world::{EntryKind, ReadError, World};
+use crate::world::{Entry, EntryKind, ReadError, World};
 
 /// The files of one agent.
 pub(crate) struct AgentFiles<'w> {
@@ -66,6 +66,16 @@ impl<'w> AgentFiles<'w> {
         }
     }
 
+    /// Reports a link that leads back to where it lies.
+    fn looping(&mut self, path: &str, findings: &mut Findings) {
+        let source = self.sources.add(path, "");
+        let message = "this link leads back to a directory it lies in, and is not followed";
+        let found = findings.add(&UNREADABLE, Span::start_of(source.id), message);
+        // All that it leads to is read anyway.
+        found.severity = Severity::Warning;
+        found.hint("remove the link");
+    }
+
     /// Decodes the bytes of `path`; a byte order mark is taken off.
     fn decode(&mut self, path: &str, bytes: &[u8], findings: &mut Findings) -> Source {
         let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
@@ -114,13 +124,17 @@ impl Files for AgentFiles<'_> {
             return Vec::new();
         }
         match self.world.list(&self.dir, &full) {
-            Ok(entries) => entries
-                .into_iter()
-                .map(|entry| Listed {
-                    name: entry.name,
+            Ok(entries) => {
+                for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Loop) {
+                    self.looping(&join(&full, &entry.name), findings);
+                }
+                let listed = |entry: Entry| Listed {
                     is_dir: entry.kind == EntryKind::Directory,
-                })
-                .collect(),
+                    name: entry.name,
+                };
+                let other = entries.into_iter().filter(|entry| entry.kind != EntryKind::Loop);
+                other.map(listed).collect()
+            }
             Err(ReadError::Missing | ReadError::NotAFile) => Vec::new(),
             Err(error) => {
                 self.refuse(&full, &error, findings);
@@ -142,7 +156,7 @@ impl Files for AgentFiles<'_> {
             EntryKind::Missing => Presence::Missing,
             _ if !self.world.inside(&self.workspace, &full) => Presence::Outside,
             EntryKind::Directory => Presence::Directory,
-            EntryKind::File | EntryKind::Other => Presence::File,
+            EntryKind::File | EntryKind::Loop | EntryKind::Other => Presence::File,
         }
     }
 }

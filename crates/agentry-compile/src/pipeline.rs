@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::discover::Found;
 use crate::files::{AgentFiles, join, split};
 use crate::judge::tested;
+use crate::masked;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
 use crate::shown;
 use crate::suppress::suppress;
@@ -41,10 +42,12 @@ impl Compiled {
     }
 }
 
-/// Reads an agent. Only what its own files say is reported; [`check`] looks further.
+/// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
+/// hidden from whatever is shown of it.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
     let (mut compiled, findings) = read_raw(world, found);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
+    masked::hide(&compiled.agent, found.format, &mut compiled.sources);
     Compiled { diagnostics, ..compiled }
 }
 

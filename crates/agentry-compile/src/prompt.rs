@@ -4,6 +4,7 @@ use agentry_model::{Agent, Format};
 use agentry_text::{FileId, Span, limits};
 
 use crate::files::join;
+use crate::masked::Mask;
 use crate::pipeline::Compiled;
 use crate::world::World;
 
@@ -28,7 +29,7 @@ const RESPONSE: &str = "## Response\n\
     - Say what you did, what you found and what is left, in that order.\n\
     - Before you say that something works, show the command that proves it.";
 
-/// The parts of the system prompt, in order.
+/// The parts of the system prompt, in order, secrets masked.
 pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
     let mut parts = Vec::new();
     let agent = &compiled.agent;
@@ -54,7 +55,8 @@ pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
         };
         parts.push(part(compiled, "rules", rules.span, text));
     }
-    parts
+    let mask = Mask::new(&compiled.sources);
+    parts.into_iter().map(|part| Part { text: mask.text(part.text), ..part }).collect()
 }
 
 /// Who the agent is: its system text; without one, role and traits, or a raw override; without

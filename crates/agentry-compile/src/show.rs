@@ -5,6 +5,7 @@ use agentry_model::{Agent, Format, tree};
 use agentry_policy::{Action, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Node, Sources, Span, Spanned, Value};
 
+use crate::masked::Mask;
 use crate::pipeline::Compiled;
 
 /// One value of an agent.
@@ -60,15 +61,16 @@ fn ask_before_edit() -> Permissions {
     Permissions { sections: Section::ALL.iter().map(rules).collect() }
 }
 
-/// The agent as plain data: with `defaults`, its canonical form.
-pub fn declared(agent: &Agent) -> Data {
-    tree::tree(agent).to_data()
+/// The agent as plain data without its secrets: with `defaults`, its canonical form.
+pub fn declared(agent: &Agent, sources: &Sources) -> Data {
+    Mask::new(sources).node(tree::tree(agent)).to_data()
 }
 
-/// Every value of `agent`, in the order of the model.
+/// Every value of `agent`, in the order of the model, secrets masked.
 pub fn rows(agent: &Agent, sources: &Sources) -> Vec<Row> {
     let mut out = Vec::new();
-    walk(String::new(), &tree::tree(agent), None, &mut |field, node, span| {
+    let tree = Mask::new(sources).node(tree::tree(agent));
+    walk(String::new(), &tree, None, &mut |field, node, span| {
         out.push(Row { field, value: line(&node.to_data()), origin: origin(span, sources) });
     });
     out

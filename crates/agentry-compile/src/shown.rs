@@ -2,37 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use agentry_check::credentials;
 use agentry_model::{Agent, tree};
 use agentry_text::{Diagnostic, FileId, Findings, Node, Source, Sources, Value, hygiene};
 
+use crate::masked;
+
 /// The most findings of one rule in one file; the last one counts the rest.
 const MOST: usize = 100;
-/// A shorter text is too likely to stand elsewhere by chance.
-const SHORTEST_SECRET: usize = 6;
+/// The checks that find something missing; nothing is, where a mistake of syntax may hide it.
+const ABOUT_ABSENCE: &[&str] = &["no-description"];
 
 /// The findings in source order, with everything that looks like a secret kept out of what is shown.
-pub(crate) fn ready(sources: &mut Sources, findings: Findings) -> Vec<Diagnostic> {
+pub(crate) fn ready(sources: &mut Sources, mut findings: Findings) -> Vec<Diagnostic> {
     let mut spans: Vec<_> = findings.secrets().collect();
+    findings.absent(ABOUT_ABSENCE);
     let mut diagnostics = findings.into_sorted();
     if diagnostics.is_empty() {
         return diagnostics;
     }
-    for source in sources.iter() {
-        let found = credentials::find(&source.text);
-        spans.extend(
-            found
-                .into_iter()
-                .map(|(_, range)| agentry_text::Span::new(source.id, range.start, range.end)),
-        );
-    }
-    let text =
-        |span: &agentry_text::Span| sources.slice(*span).trim_matches(['"', '\'', ' ']).to_owned();
-    let mut secrets: Vec<String> =
-        spans.iter().map(text).filter(|text| text.len() >= SHORTEST_SECRET).collect();
-    secrets.sort();
-    secrets.dedup();
-    secrets.truncate(MOST);
+    spans.extend(masked::in_texts(sources));
+    let secrets = masked::texts(sources, spans.iter().copied());
     spans.into_iter().for_each(|span| sources.hide(span));
     for diagnostic in &mut diagnostics {
         mask(diagnostic, &secrets);
@@ -44,11 +33,7 @@ fn mask(diagnostic: &mut Diagnostic, secrets: &[String]) {
     let texts = [Some(&mut diagnostic.message), diagnostic.hint.as_mut()];
     let title = diagnostic.fix.as_mut().map(|fix| &mut fix.title);
     for text in texts.into_iter().flatten().chain(title) {
-        for secret in secrets {
-            if text.contains(secret.as_str()) {
-                *text = text.replace(secret.as_str(), "***");
-            }
-        }
+        masked::replaced(text, secrets);
     }
 }
 

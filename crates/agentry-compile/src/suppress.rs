@@ -2,11 +2,17 @@
 //!
 //! A suppression hides the findings of its rules on its own line, or, when it stands alone on a
 //! line, on the next line that is neither blank nor a comment. `allow-file(…)` hides them in the
-//! whole file. It must name rules that exist and give a reason.
+//! whole file. It must name rules that exist and give a reason. Between quotes there are no comments,
+//! so what looks like a suppression there is none.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use agentry_text::{Diagnostic, FileId, Source, Sources, Span};
+use agentry_text::yaml::{self, Version};
+use agentry_text::{
+    Diagnostic, Entry, FileId, Findings, Node, Source, Sources, Span, Value, acl, json, markdown,
+    toml,
+};
 
 use crate::registry::rule;
 use crate::rules::{BAD_SUPPRESSION, UNUSED_SUPPRESSION};
@@ -87,8 +93,10 @@ fn suppressions(source: &Source) -> Vec<Suppression> {
     // From the last line up, so that the next line of text after each is known at once.
     let mut next: Vec<usize> = SIGNS.iter().map(|_| lines.len()).collect();
     let mut out = Vec::new();
+    let quoted = quoted(source);
+    let is_text = |at: usize| quoted.iter().any(|range| range.contains(&at));
     for (index, (start, line)) in lines.iter().enumerate().rev() {
-        if let Some(written) = Written::parse(line) {
+        if let Some(written) = Written::parse(line).filter(|found| !is_text(start + found.at)) {
             let sign = SIGNS.iter().position(|sign| *sign == written.sign).unwrap_or(0);
             let below = next.get(sign).copied().unwrap_or(lines.len());
             let about = if written.alone { below } else { index };
@@ -109,6 +117,48 @@ fn suppressions(source: &Source) -> Vec<Suppression> {
     }
     out.reverse();
     out
+}
+
+/// Where text stands between quotes, in which nothing is a comment.
+fn quoted(source: &Source) -> Vec<Range<usize>> {
+    let whole = 0..source.text.len();
+    let ignored = &mut Findings::default();
+    let ending = source.path.rsplit('.').next().unwrap_or("");
+    let node = match ending {
+        "agent" | "yaml" | "yml" => yaml::parse(source, whole, Version::V1_1, ignored),
+        "json" => json::parse(source, ignored),
+        "toml" => toml::parse(source, ignored),
+        "acl" => acl::parse(source, ignored),
+        "md" => match markdown::parts(source).metadata {
+            Some(range) => yaml::parse(source, range, Version::V1_2, ignored),
+            None => return Vec::new(),
+        },
+        _ => return Vec::new(),
+    };
+    let mut out = Vec::new();
+    collect(&node, source, &mut out);
+    out
+}
+
+fn collect(node: &Node, source: &Source, out: &mut Vec<Range<usize>>) {
+    match &node.value {
+        Value::Map(map) => {
+            for Entry { key, value } in &map.entries {
+                push_quoted(key.span, source, out);
+                collect(value, source, out);
+            }
+        }
+        Value::List(items) | Value::Call(_, items) => {
+            items.iter().for_each(|item| collect(item, source, out));
+        }
+        _ => push_quoted(node.span, source, out),
+    }
+}
+
+fn push_quoted(span: Span, source: &Source, out: &mut Vec<Range<usize>>) {
+    if source.slice(span).starts_with(['"', '\'']) {
+        out.push(span.range());
+    }
 }
 
 /// A suppression as it stands in its line.

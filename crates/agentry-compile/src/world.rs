@@ -70,6 +70,8 @@ pub enum EntryKind {
     File,
     /// A directory.
     Directory,
+    /// A link to a directory that it lies in: who follows it walks in a circle.
+    Loop,
     /// A socket, a device, a pipe.
     Other,
     /// Nothing, or a link to nothing.

@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod mcp;
 pub mod own;
 pub mod policy_tests;
+mod references;
 pub mod skill;
 mod written;
 
@@ -42,6 +43,8 @@ pub struct FormatInfo {
     pub title: &'static str,
     /// Its documents with their field tables: the name of the file, and what it may hold.
     pub documents: &'static [(&'static str, &'static Table)],
+    /// The table of the fields that the model carries whole, as settings.
+    pub settings: Option<&'static Table>,
     /// What can be wrong with it, in code order.
     pub rules: &'static [&'static Rule],
     /// The fields of the model (paths of [`agentry_model::tree`]) that it has words for.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::edit::Fix;
 use crate::rule::Rule;
 use crate::source::{FileId, Span};
+use crate::{acl, json, toml, tree_rules, yaml};
 
 /// How bad a [`Diagnostic`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +47,8 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
     /// Whether the text at `span` is a secret that nothing may show.
     pub secret: bool,
+    /// Whether it says that something is not there, which only a file that was read whole can show.
+    pub absent: bool,
 }
 
 /// A further place with a word about it.
@@ -69,6 +72,7 @@ impl Diagnostic {
             related: Vec::new(),
             fix: None,
             secret: false,
+            absent: false,
         }
     }
 
@@ -95,6 +99,12 @@ impl Diagnostic {
     /// Says that the text at the place is a secret.
     pub fn secret(&mut self) -> &mut Self {
         self.secret = true;
+        self
+    }
+
+    /// Says that the finding is about something that is not there.
+    pub fn absent(&mut self) -> &mut Self {
+        self.absent = true;
         self
     }
 
@@ -154,6 +164,13 @@ impl Findings {
         self.list.is_empty()
     }
 
+    /// Says of the findings of these rules that they are about something that is not there.
+    pub fn absent(&mut self, rules: &[&str]) {
+        for found in self.list.iter_mut().filter(|found| rules.contains(&found.rule.name)) {
+            found.absent = true;
+        }
+    }
+
     /// Moves the findings about one file to another place.
     pub fn place(&mut self, file: FileId, span: Span) {
         for found in self.list.iter_mut().filter(|found| found.span.file == file) {
@@ -161,13 +178,53 @@ impl Findings {
         }
     }
 
-    /// The findings in source order; a finding that was reported twice is kept once.
+    /// The findings in source order. One that was reported twice is kept once; what is not there is
+    /// no finding in a file of which a mistake of syntax hides a part.
     pub fn into_sorted(self) -> Vec<Diagnostic> {
         let mut list = self.list;
+        if list.iter().any(|found| found.absent) {
+            let broken: Vec<_> = list
+                .iter()
+                .filter(|found| hides(found.rule))
+                .map(|found| found.span.file)
+                .collect();
+            list.retain(|found| !found.absent || !broken.contains(&found.span.file));
+        }
         list.sort_by(|a, b| {
             (a.span, a.rule.code, &a.message).cmp(&(b.span, b.rule.code, &b.message))
         });
         list.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
         list
+    }
+}
+
+/// Whether a finding of `rule` means that a part of the file was not read.
+fn hides(rule: &Rule) -> bool {
+    let limits = [&tree_rules::TOO_DEEP, &tree_rules::TOO_MANY_VALUES];
+    let syntax = [&yaml::YAML_SYNTAX, &yaml::YAML_TAG, &json::JSON_SYNTAX, &toml::TOML_SYNTAX];
+    let known = limits.into_iter().chain(syntax).chain(acl::RULES.iter().copied());
+    known.into_iter().any(|known| known == rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::rules::MISSING_FIELD;
+
+    #[test]
+    fn what_a_mistake_hides_is_not_missing() {
+        let (first, second) = (Span::start_of(FileId(0)), Span::start_of(FileId(1)));
+        let cases: [(Span, &'static Rule, usize); 4] = [
+            (first, &yaml::YAML_SYNTAX, 1),
+            (first, &toml::TOML_SYNTAX, 1),
+            (second, &yaml::YAML_SYNTAX, 2),
+            (first, &tree_rules::DUPLICATE_KEY, 2),
+        ];
+        for (span, rule, count) in cases {
+            let mut findings = Findings::default();
+            findings.add(&MISSING_FIELD, first, "there is no `name`").absent();
+            findings.add(rule, span, "a mistake");
+            assert_eq!(findings.into_sorted().len(), count, "{} {span:?}", rule.name);
+        }
     }
 }

@@ -169,6 +169,11 @@ impl Sources {
         self.hidden.push(span);
     }
 
+    /// The places of secrets.
+    pub fn hidden(&self) -> impl Iterator<Item = Span> {
+        self.hidden.iter().copied()
+    }
+
     /// The text of a file with its secrets starred out, byte for byte.
     pub fn shown<'s>(&self, source: &'s Source) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(&*source.text);

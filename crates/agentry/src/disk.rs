@@ -52,8 +52,9 @@ impl World for Disk {
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => EntryKind::Directory,
                 Ok(kind) if kind.is_file() => EntryKind::File,
-                // A link to a directory is not looked into: it may lead around in a circle.
-                Ok(kind) if kind.is_symlink() && entry.path().is_dir() => EntryKind::Other,
+                Ok(kind) if kind.is_symlink() && entry.path().is_dir() => {
+                    linked(path, &entry.path())
+                }
                 _ => kind_of(&entry.path()),
             };
             out.push(Entry { name, kind });
@@ -173,6 +174,20 @@ fn kind_of(path: &Path) -> EntryKind {
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
         // A device, a loop of links, a file behind a closed directory: let the reader say so.
         _ => EntryKind::Other,
+    }
+}
+
+/// What a link to a directory is, to one who walks through `dir`.
+fn linked(dir: &str, link: &Path) -> EntryKind {
+    let (Ok(real), Ok(target)) = (fs::canonicalize(here(dir)), fs::canonicalize(link)) else {
+        return EntryKind::Other;
+    };
+    // Two links may lead to each other: every directory on the way counts.
+    let is_target = |above: &Path| fs::canonicalize(above).is_ok_and(|above| above == target);
+    if real.starts_with(&target) || here(dir).ancestors().any(is_target) {
+        EntryKind::Loop
+    } else {
+        EntryKind::Directory
     }
 }
 

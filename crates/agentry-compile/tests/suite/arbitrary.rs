@@ -8,8 +8,8 @@ use agentry_compile::model::{
     SkillRef, Stage, Status, Tools, Transport, Working,
 };
 use agentry_compile::policy::{
-    Abilities, Ability, Action, Exec, Expected, Filesystem, Network, PatternRule, Permissions, Policy,
-    PolicyTest, Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, Exec, Expected, Filesystem, Network, PatternRule, Permissions,
+    Policy, PolicyTest, Section, SectionRules, ToolPermissions, Trust,
 };
 use agentry_compile::text::{Data, FileId, Span, Spanned};
 

@@ -12,6 +12,8 @@ mod detection;
 mod examples;
 mod generated;
 mod hostile;
+mod reported;
 mod round_trip;
+mod slips;
 mod suppression;
 mod world;

@@ -20,6 +20,9 @@ fn a_suppression_hides_its_rule_on_its_line_or_the_next() {
         ("# agentry: allow(unknwon-field) ours\nteam: x\n", &["AG0007", "AG0101"]),
         ("# agentry: allow(unknown-field) ours\ntags: [x]\n", &["AG0008"]),
         ("team: 'agentry: allow(unknown-field) not a comment'\n", &["AG0101"]),
+        ("team: 'x # agentry: allow(unknown-field) text'\n", &["AG0101"]),
+        ("team: \"x\n  # agentry: allow(unknown-field) text\"\n", &["AG0101"]),
+        ("team: 'x' # agentry: allow(unknown-field) it's ours\n", &[]),
     ];
     for (text, expected) in cases {
         let manifest = format!("name: helper\n{GOOD}{text}");

@@ -156,7 +156,7 @@ fn labelled(map: &mut Map, name: &str, findings: &mut Findings) {
         let Some(blocks) = entry.value.as_map().filter(|_| same(&entry.key.text)) else {
             return true;
         };
-        if blocks.labelled || blocks.is_empty() {
+        if blocks.labelled {
             return true;
         }
         findings

@@ -52,6 +52,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("tools/*.md (kind: script)", &fields::SCRIPT_TOOL),
         ("skills/**/*.md", &skill::fields::DIRECTORY),
     ],
+    settings: Some(&acl_fields::ACL),
     rules: rules::RULES,
     carries: &[
         "name",
@@ -82,12 +83,7 @@ fn defaults(agent: &mut Agent) {
         fill(&mut limits.max_output_bytes, MAX_OUTPUT_BYTES.2);
         script.value.allowed_tools.get_or_insert_default();
     }
-    for server in agent.tools.mcp.iter_mut().flatten() {
-        fill(&mut server.value.enabled, true);
-        if server.transport.is_none() {
-            server.value.transport = mcp::derived_transport(server);
-        }
-    }
+    mcp::defaults(agent);
 }
 
 fn fill<T>(field: &mut Option<Spanned<T>>, value: T) {

@@ -13,7 +13,7 @@ use super::rules::{
 use super::schedules::{name, unknown, with_metadata};
 use super::script;
 use crate::front::Document;
-use crate::{Base, Presence, mcp};
+use crate::{Base, Presence, mcp, references};
 
 /// The names of built-in tools, here and in the reference.
 const BUILT_IN: &[&str] = &[
@@ -88,7 +88,8 @@ fn kind(document: &Document, findings: &mut Findings) -> Option<&'static str> {
         let place = map.entries.first().map_or(place, |entry| entry.key.span);
         findings
             .add(&TOOL_KIND, place, "the tool has no `kind`")
-            .hint("add `kind: mcp` or `kind: script`");
+            .hint("add `kind: mcp` or `kind: script`")
+            .absent();
         return None;
     };
     let written = node.as_str().unwrap_or("");
@@ -133,6 +134,14 @@ fn script_tool(
     let inputs = record.data("inputs");
     if let Some(inputs) = &inputs {
         check_inputs(&inputs.value.to_json(), inputs.span, reader.findings);
+        for reference in record.node("inputs").map(references::unresolved).unwrap_or_default() {
+            let written = reference.as_str().unwrap_or("");
+            let message = format!("`$ref` in `inputs` leads nowhere: `{written}`");
+            reader
+                .findings
+                .add(&INPUTS_SCHEMA, reference.span, message)
+                .hint("define it in `$defs`, and write `#/$defs/<name>`; nothing is fetched");
+        }
     }
     let span = name.span;
     let script = ScriptTool {

@@ -43,6 +43,7 @@ pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentMd,
     title: "Agent File Format (`.agent.md`)",
     documents: &[("*.agent.md", &fields::METADATA)],
+    settings: None,
     rules: rules::RULES,
     carries: &[
         "display_name",

@@ -23,9 +23,19 @@ pub(super) fn parts(path: &str) -> Option<(&str, &str)> {
     (suffixed && is_word(category) && is_word(name)).then_some((category, name))
 }
 
-/// Lower-case words, joined by hyphens.
+/// Lower-case words of any script, joined by single hyphens.
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && slug(text) == text
+    text.split('-').all(|word| !word.is_empty() && word.chars().all(is_letter))
+}
+
+/// A letter that has no upper case, or is not in it; a digit; a mark that belongs to a letter.
+fn is_letter(c: char) -> bool {
+    let punctuation = matches!(c, '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}');
+    match c {
+        'a'..='z' | '0'..='9' => true,
+        _ if c.is_ascii() || punctuation => false,
+        _ => !c.is_uppercase() && !c.is_whitespace() && !c.is_control(),
+    }
 }
 
 /// Fills in name, category and, when there is none, the title.
@@ -49,7 +59,8 @@ pub(super) fn fill(identity: &mut Identity, path: &str, source: &Source, finding
     if identity.display_name.is_none() {
         findings
             .add(&NO_TITLE, place, "the agent has no title")
-            .hint("write a top-level heading: `# Title`");
+            .hint("write a top-level heading: `# Title`")
+            .absent();
         identity.display_name = Some(text(stem)).filter(|title| !title.is_empty());
     }
 }
@@ -63,6 +74,13 @@ mod tests {
         let cases = [
             ("agents/governance_policy-auditor.agent.md", Some(("governance", "policy-auditor"))),
             ("front-end_ui.AGENT.md", Some(("front-end", "ui"))),
+            ("agents/治理_审计员.agent.md", Some(("治理", "审计员"))),
+            ("größe_prüfer-2.agent.md", Some(("größe", "prüfer-2"))),
+            ("शासन_परीक्षक.agent.md", Some(("शासन", "परीक्षक"))),
+            ("Ärger_x.agent.md", None),
+            ("a_b–c.agent.md", None),
+            ("a_b--c.agent.md", None),
+            ("a_🚀 x.agent.md", None),
             ("policy-auditor.agent.md", None),
             ("Governance_auditor.agent.md", None),
             ("a_b_c.agent.md", None),

@@ -45,6 +45,7 @@ pub const INFO: FormatInfo = FormatInfo {
     format: Format::AgentToml,
     title: "`agent.toml` with `system-prompt.md`",
     documents: &[(MAIN, &fields::AGENT)],
+    settings: None,
     rules: RULES,
     // Neither the description, which must be one line without a full stop, nor the system prompt,
     // which takes in hard rules and traits.

@@ -40,7 +40,7 @@ use agentry_model::{Agent, Format};
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Rule, Span, Spanned};
 
-use crate::{FormatInfo, skill};
+use crate::{FormatInfo, mcp, skill};
 
 pub use fields::{DOCUMENT, NEWER, SCHEDULE};
 pub use memory::MEMORY;
@@ -63,6 +63,7 @@ pub const INFO: FormatInfo = FormatInfo {
         ("schedules/*.json", &SCHEDULE),
         ("runs/*/receipts/*.yaml", &RECEIPT),
     ],
+    settings: Some(&NEWER),
     rules: RULES,
     carries: &[
         "name",
@@ -114,6 +115,7 @@ const RULES: &[&Rule] = &[
 
 /// An agent that does not say so does not wake up by itself.
 fn defaults(agent: &mut Agent) {
+    mcp::defaults(agent);
     if !agent.settings.iter().any(|(name, _)| name == "heartbeat") {
         let off = MapBuilder::new().set("enabled", Data::Bool(false)).build();
         let place = Span::start_of(FileId::BUILT_IN);

@@ -77,7 +77,8 @@ fn read_file(source: &Source, stem: &str, findings: &mut Findings) -> Found {
         None => {
             findings
                 .add(&NO_CRON, times.span(), "the schedule of kind `cron` has no `cron`")
-                .hint("add `\"cron\": \"0 9 * * *\"`");
+                .hint("add `\"cron\": \"0 9 * * *\"`")
+                .absent();
         }
     }
     let schedule = of_records(record, times, action, (stem, cron));

@@ -1,7 +1,7 @@
 //! The files of a manifest: the YAML itself, and in a directory the Markdown beside it.
 
 use agentry_text::tree_rules::DUPLICATE_KEY;
-use agentry_text::yaml::{self, Version, YAML_TAG};
+use agentry_text::yaml::{self, Version, YAML_RARE_TAG};
 use agentry_text::{Diagnostic, Findings, Node, Severity, Source, Span, hygiene};
 
 use crate::Package;
@@ -37,7 +37,7 @@ pub(super) fn load(package: &mut Package<'_>, findings: &mut Findings) -> Option
         let mut beside = |path| package.read(path, &mut problems).filter(|_| is_directory);
         let soul = if is_directory { beside("SOUL.md") } else { None };
         let rules = if is_directory { beside("RULES.md") } else { None };
-        let broken = problems.iter().find(|found| breaks(found, &source));
+        let broken = problems.iter().find(|found| breaks(found));
         let broken = broken.map(|found| (found.span, found.message.clone()));
         Loaded { source, node, is_directory, soul, rules, broken }
     });
@@ -47,9 +47,9 @@ pub(super) fn load(package: &mut Package<'_>, findings: &mut Findings) -> Option
 
 /// Whether a finding means that the tree lacks something of the file. Of a key that is there twice
 /// the last one counts, to the reference as to us; hidden characters are part of the text; and what
-/// `!!binary` hides is read in spite of being refused.
-fn breaks(found: &Diagnostic, source: &Source) -> bool {
-    let binary = *found.rule == YAML_TAG && source.slice(found.span) == "!!binary";
-    let harmless = *found.rule == DUPLICATE_KEY || hygiene::RULES.contains(&found.rule) || binary;
+/// a rare tag makes of a value is read in spite of being refused.
+fn breaks(found: &Diagnostic) -> bool {
+    let harmless = [&DUPLICATE_KEY, &YAML_RARE_TAG].contains(&found.rule)
+        || hygiene::RULES.contains(&found.rule);
     found.severity == Severity::Error && !harmless
 }

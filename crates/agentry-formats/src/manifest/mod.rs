@@ -65,6 +65,7 @@ pub const INFO: FormatInfo = FormatInfo {
     format: Format::Manifest,
     title: "agent manifest",
     documents: &[("NAME.agent or agent.yaml", &fields::MANIFEST)],
+    settings: None,
     rules: rules::RULES,
     carries: &[
         "name",

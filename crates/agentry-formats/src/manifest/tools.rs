@@ -9,6 +9,7 @@ use agentry_text::{Data, Entry, Field as TableField, Findings, Map, Node, Record
 use super::read::{block, pairs, put, texts};
 use super::rules::{SERVER_WITHOUT_NAME, SEVERAL_SERVERS, SKILL_WITHOUT_NAME};
 use super::{fields, read};
+use crate::mcp;
 
 /// The skills that the manifest asks for.
 pub(super) fn skills(root: &Record<'_>, findings: &mut Findings) -> ListField<SkillRef> {
@@ -82,13 +83,15 @@ pub(super) fn tools(root: &Record<'_>, findings: &mut Findings) -> Tools {
 
 fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
     if let Some(name) = node.as_str() {
+        mcp::check_name(name, node.span, findings);
         return Some(McpServer { name: name.to_owned(), ..McpServer::default() });
     }
     let map = node.as_map()?;
     if map.get("name").is_some() {
         unknown_keys(map, findings);
-        let name = map.get("name")?.as_str()?;
-        return Some(settings_of_server(name, node));
+        let name = map.get("name")?;
+        mcp::check_name(name.as_str()?, name.span, findings);
+        return Some(settings_of_server(name.as_str()?, node));
     }
     let names: Vec<_> = map.entries.iter().filter(|entry| is_name(entry)).collect();
     match names.as_slice() {
@@ -107,6 +110,7 @@ fn server(node: &Node, findings: &mut Findings) -> Option<McpServer> {
                     .hint("give each server an entry of its own")
                     .related(first.key.span, "only this one is read");
             }
+            mcp::check_name(&first.key.text, first.key.span, findings);
             validate(&fields::MCP_SERVER, &first.value, Coerce::Lax, findings);
             Some(settings_of_server(&first.key.text, &first.value))
         }

@@ -14,12 +14,14 @@
 mod rules;
 mod secret;
 
-use agentry_model::{Field as ModelField, ListField, McpServer, Transport};
+use agentry_model::{Agent, Field as ModelField, ListField, McpServer, Transport};
 use agentry_text::data::MapBuilder;
 use agentry_text::near::nearest;
 use agentry_text::table::Keys;
 use agentry_text::table::rules::SAME_FIELD_TWICE;
-use agentry_text::{Data, Entry, Field, Findings, Fix, Kind, Map, Record, Span, Spanned, Table};
+use agentry_text::{
+    Data, Entry, Field, FileId, Findings, Fix, Kind, Map, Record, Span, Spanned, Table,
+};
 
 pub use rules::{
     FOREIGN_VARIABLE, LITERAL_SECRET, NO_ADDRESS, NOT_A_WEB_ADDRESS, ODD_SERVER_NAME, RULES,
@@ -111,6 +113,21 @@ static OAUTH_BLOCK: Table = Table::new(
     ],
 )
 .keys(Keys::SnakeOrCamel);
+
+/// How long a call may take where nothing is said, in seconds.
+const TIMEOUT_SECONDS: i64 = 60;
+
+/// Fills in what a server is where nothing is said.
+pub fn defaults(agent: &mut Agent) {
+    let nowhere = Span::start_of(FileId::BUILT_IN);
+    for server in agent.tools.mcp.iter_mut().flatten() {
+        server.value.enabled.get_or_insert(Spanned::new(true, nowhere));
+        server.value.timeout.get_or_insert(Spanned::new(TIMEOUT_SECONDS, nowhere));
+        if server.transport.is_none() {
+            server.value.transport = derived_transport(server);
+        }
+    }
+}
 
 /// Reads the server `name` from a record that was validated against a table with the fields above.
 /// Never fails: what is wrong is reported and left out.
@@ -253,7 +270,7 @@ fn strings(map: &Map) -> Vec<(String, Spanned<String>)> {
 /// Whether transport, command and address fit together.
 fn check(server: &McpServer, place: Span, findings: &mut Findings) {
     address(server, place, findings);
-    server_name(&server.name, place, findings);
+    check_name(&server.name, place, findings);
     if let Some(url) = &server.url {
         web_address(url, findings);
     }
@@ -272,7 +289,7 @@ fn address(server: &McpServer, place: Span, findings: &mut Findings) {
                 None => ("neither `command` nor `url`", "add `command` (stdio) or `url` (http)"),
             };
             let message = format!("the MCP server `{name}` has {missing}");
-            findings.add(&NO_ADDRESS, place, message).hint(hint);
+            findings.add(&NO_ADDRESS, place, message).hint(hint).absent();
         }
         (Some(command), Some(url), _) => {
             let message = format!("the MCP server `{name}` has both `command` and `url`");
@@ -300,7 +317,7 @@ fn mismatch(transport: &Spanned<Transport>, has: &str, fits: &str, findings: &mu
 }
 
 /// Tools are called `mcp__<server>__<tool>`, so a name must not blur that.
-fn server_name(name: &str, place: Span, findings: &mut Findings) {
+pub fn check_name(name: &str, place: Span, findings: &mut Findings) {
     let sign = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let fits = !name.is_empty() && name.chars().all(sign) && !name.contains("__");
     if !fits {

@@ -92,7 +92,8 @@ fn fields(document: &Document, dialect: Dialect, pack: &mut SkillPack, findings:
         if dialect == Dialect::AgentDir && !record.has("description") {
             findings
                 .add(&SKILL_WITHOUT_DESCRIPTION, node.span, "the skill has no description")
-                .hint("add `description`: what it does and when to use it");
+                .hint("add `description`: what it does and when to use it")
+                .absent();
         }
     }
     described(pack, findings);

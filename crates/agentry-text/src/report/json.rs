@@ -10,7 +10,7 @@ use crate::source::Sources;
 
 /// One finding. Texts are as they are; [`text()`] and [`line()`] make them safe to show.
 pub fn diagnostic(diagnostic: &Diagnostic, sources: &Sources) -> Value {
-    let Diagnostic { rule, severity, message, span, hint, related, fix, secret: _ } = diagnostic;
+    let Diagnostic { rule, severity, message, span, hint, related, fix, .. } = diagnostic;
     let Place { path, start, end } = Place::of(*span, sources);
     let related: Vec<_> = related.iter().map(|label| self::label(label, sources)).collect();
     json!({

@@ -6,12 +6,14 @@
 //! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
 //! silent about what was reported already.
 
+mod meaning;
 mod reference;
 pub mod rules;
 #[cfg(test)]
 mod tests;
 mod validate;
 
+pub use meaning::{meaning, plain_path};
 pub use reference::reference;
 pub use validate::validate;
 

@@ -51,11 +51,8 @@ impl Walk<'_> {
         for field in table.fields {
             if field.need == Need::Required && !written.contains(&field.name) {
                 let message = format!("{} has no `{}`", table.title, field.name);
-                self.findings.add(&MISSING_FIELD, head(map, span), message).hint(format!(
-                    "add `{}`: {}",
-                    field.name,
-                    remark(field.doc)
-                ));
+                let hint = format!("add `{}`: {}", field.name, remark(field.doc));
+                self.findings.add(&MISSING_FIELD, head(map, span), message).hint(hint).absent();
             }
         }
     }

@@ -9,8 +9,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 use super::Version;
 use super::maps::MapFrame;
+use super::old::{self, Refusal};
 use super::places::Places;
 use super::rules::{YAML_DOCUMENTS, YAML_SYNTAX};
+use super::tags::Shape;
 use super::{scalar, strict, surrogates, syntax};
 use crate::diagnostic::Findings;
 use crate::limits;
@@ -58,12 +60,29 @@ pub(super) fn read(input: &Input<'_>, scanned: &str) -> Outcome {
         }
     }
     match &error {
-        Some(error) if !input.is_cut => builder.report_error(error),
+        Some(error) if !input.is_cut => {
+            builder.drop_broken(builder.places.byte(*error.marker()));
+            builder.report_error(error);
+        }
         None if !builder.stopped => builder.pass(input.text.len()..input.text.len()),
         _ => {}
     }
     let node = builder.finish();
     Outcome { node, findings: builder.findings, error }
+}
+
+/// Reads `input` by the rules of YAML 1.1, or says why they refuse it.
+pub(super) fn read_old(input: &Input<'_>) -> Result<Outcome, Refusal> {
+    let mut builder = Builder { exact: true, watch_tabs: false, ..Builder::new(input) };
+    let mut parser = old::Parser::new(input.text);
+    loop {
+        let (event, range) = parser.next()?;
+        if builder.event(event, range).is_break() {
+            break;
+        }
+    }
+    let node = builder.finish();
+    Ok(Outcome { node, findings: builder.findings, error: None })
 }
 
 /// What a finished value costs when an alias repeats it.
@@ -91,8 +110,8 @@ struct Frame {
     start: usize,
     /// Whether it is written with brackets.
     bracketed: bool,
-    /// Whether its tag was refused, so that nothing in it is used.
-    dropped: bool,
+    /// What its tag makes of it.
+    shape: Shape,
     anchor: usize,
     cost: Cost,
     kind: Kind,
@@ -103,7 +122,7 @@ enum Kind {
     Map(MapFrame),
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "four things that may or may not be the case")]
+#[expect(clippy::struct_excessive_bools, reason = "five things that may or may not be the case")]
 pub(super) struct Builder<'t> {
     pub(super) places: Places<'t>,
     pub(super) version: Version,
@@ -127,6 +146,8 @@ pub(super) struct Builder<'t> {
     stopped: bool,
     /// Whether halves of characters are disguised in what the parser sees.
     is_disguised: bool,
+    /// Whether the events are those of YAML 1.1 to the byte, so that nothing is to be checked again.
+    pub(super) exact: bool,
 }
 
 impl<'t> Builder<'t> {
@@ -149,6 +170,7 @@ impl<'t> Builder<'t> {
             watch_tabs: version == Version::V1_1 && text.contains('\t'),
             stopped: false,
             is_disguised,
+            exact: false,
         }
     }
 
@@ -256,7 +278,7 @@ impl<'t> Builder<'t> {
         }
         let plain = style == ScalarStyle::Plain && tag.is_none();
         let text = match text {
-            Cow::Owned(text) if strict::is_block(style) => {
+            Cow::Owned(text) if strict::is_block(style) && !self.exact => {
                 Cow::Owned(self.chomped(text, range.start..end))
             }
             text => text,
@@ -287,6 +309,10 @@ impl<'t> Builder<'t> {
         match style {
             ScalarStyle::Plain if missing => self.missing_range(),
             ScalarStyle::Plain => range,
+            ScalarStyle::Literal | ScalarStyle::Folded if self.exact => {
+                range.start..self.places.without_blank_lines(range)
+            }
+            _ if self.exact => range,
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
                 range.start..self.places.closing_quote(range.start)
             }
@@ -353,7 +379,9 @@ impl<'t> Builder<'t> {
         let bracketed =
             !range.is_empty() && matches!(self.places.at(range.start), Some(b'[' | b'{'));
         let start = match (&kind, self.stack.last()) {
-            (Kind::List(_), Some(Frame { kind: Kind::Map(_), .. })) if !bracketed => {
+            (Kind::List(_), Some(Frame { kind: Kind::Map(_), .. }))
+                if !bracketed && !self.exact =>
+            {
                 self.places.seek(self.cursor, b"-", b":?").unwrap_or(range.start)
             }
             _ => range.start,
@@ -361,8 +389,8 @@ impl<'t> Builder<'t> {
         if anchor > 0 {
             self.check_anchor(self.cursor);
         }
-        let dropped =
-            tag.is_some_and(|tag| self.refuses(tag, matches!(kind, Kind::List(_)), start));
+        let is_list = matches!(kind, Kind::List(_));
+        let shape = tag.map_or(Shape::Natural, |tag| self.shape(tag, is_list, start));
         self.pass(start..start + usize::from(bracketed));
         if self.stack.len() >= limits::DEPTH {
             let span = self.places.span(start..start + 1);
@@ -370,7 +398,7 @@ impl<'t> Builder<'t> {
             self.skipped = 1;
             return ControlFlow::Continue(());
         }
-        self.stack.push(Frame { start, bracketed, dropped, anchor, cost: Cost::default(), kind });
+        self.stack.push(Frame { start, bracketed, shape, anchor, cost: Cost::default(), kind });
         ControlFlow::Continue(())
     }
 
@@ -381,10 +409,11 @@ impl<'t> Builder<'t> {
         }
         let span = self.places.span(frame.start..self.cursor.max(frame.start));
         let value = match frame.kind {
-            _ if frame.dropped => Value::Null,
+            _ if frame.shape == Shape::Dropped => Value::Null,
             Kind::List(items) => Value::List(items),
             Kind::Map(map) => Value::Map(map.finish(&mut self.findings)),
         };
+        let value = self.shaped(value, frame.shape, span);
         let mut cost = frame.cost;
         cost.values += 1;
         cost.height += 1;
@@ -427,6 +456,15 @@ impl<'t> Builder<'t> {
     /// Where the innermost open bracket stands.
     pub(super) fn open_bracket(&self) -> Option<usize> {
         self.stack.iter().rev().find(|frame| frame.bracketed).map(|frame| frame.start)
+    }
+
+    /// Leaves out the value in whose line the mistake at `at` stands, and a key without its value:
+    /// what they say is not known.
+    fn drop_broken(&mut self, at: usize) {
+        let line = self.places.span(self.places.line_start(at)..at);
+        if let Some(Frame { kind: Kind::Map(map), .. }) = self.stack.last_mut() {
+            map.drop_broken(line.start);
+        }
     }
 
     fn report_error(&mut self, error: &ScanError) {

@@ -35,6 +35,13 @@ impl MapFrame {
         self.pending.is_some()
     }
 
+    /// Leaves out what a mistake in the line that starts at byte `line` makes doubtful.
+    pub(super) fn drop_broken(&mut self, line: u32) {
+        if self.pending.take().is_none() {
+            self.entries.pop_if(|entry| entry.value.span.start >= line);
+        }
+    }
+
     /// Takes the next key or value.
     pub(super) fn take(&mut self, node: Node, places: &Places<'_>, findings: &mut Findings) {
         let Some(Pending { key, is_merge }) = self.pending.take() else {

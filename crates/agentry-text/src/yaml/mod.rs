@@ -2,7 +2,9 @@
 //!
 //! The parser gives events; `build` makes the tree of them, `scalar` says what a plain word is,
 //! `syntax` says in our own words what the parser did not like, `strict` refuses what it should not
-//! have liked, and `flow` lets brackets close where people write them. [`emit()`] goes the other way.
+//! have liked, and `flow` lets brackets close where people write them. YAML 1.1 is taken apart by
+//! `old`, exactly as the manifest's reference does it; what `old` refuses, the parser is asked about,
+//! so that mistakes are told alike everywhere. [`emit()`] goes the other way.
 
 mod binary;
 mod build;
@@ -11,12 +13,14 @@ mod date;
 mod emit;
 mod flow;
 mod maps;
+mod old;
 mod places;
 mod rules;
 mod scalar;
 mod strict;
 mod surrogates;
 mod syntax;
+mod tagged;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -24,12 +28,13 @@ mod tests;
 use std::ops::Range;
 
 use crate::diagnostic::Findings;
+use crate::rule::Rule;
 use crate::source::{Source, Span};
 use crate::tree::Node;
-use crate::tree_rules::TOO_MANY_VALUES;
+use crate::tree_rules::{DUPLICATE_KEY, TOO_MANY_VALUES};
 
 pub use emit::emit;
-pub use rules::{RULES, YAML_DOCUMENTS, YAML_SYNTAX, YAML_TAG};
+pub use rules::{RULES, YAML_DOCUMENTS, YAML_RARE_TAG, YAML_SYNTAX, YAML_TAG};
 pub use scalar::{ambiguous, resolve};
 
 /// Which words of a plain scalar are more than text.
@@ -50,20 +55,19 @@ pub fn parse(
     findings: &mut Findings,
 ) -> Node {
     let part = source.text.get(range.clone()).unwrap_or("");
-    let forbidden = characters::first_forbidden(part, version);
+    let forbidden = characters::first_forbidden(part);
     let allowed = part.get(..forbidden.unwrap_or(part.len())).unwrap_or(part);
     let excess = flow::excess(allowed);
     let text = allowed.get(..excess.unwrap_or(allowed.len())).unwrap_or(allowed);
     let is_cut = text.len() < part.len();
-    let disguised = surrogates::disguised(text);
-    let is_disguised = disguised.is_some();
     let (file, base) = (source.id, range.start);
-    let input = build::Input { text, file, base, version, is_cut, is_disguised };
-    let scanned = disguised.as_deref().unwrap_or(text);
-    let mut outcome = build::read(&input, scanned);
-    if outcome.error.as_ref().is_some_and(flow::may_mend) {
-        outcome = build::read(&input, &flow::joined(scanned));
-    }
+    let input = build::Input { text, file, base, version, is_cut, is_disguised: false };
+    let old = (version == Version::V1_1 && !is_cut).then(|| build::read_old(&input));
+    let outcome = match old {
+        Some(Ok(outcome)) => outcome,
+        Some(Err(refusal)) => refused(&input, refusal),
+        None => parsed(&input),
+    };
     match (excess, forbidden) {
         (Some(at), _) => {
             let span = Span::new(source.id, range.start + at, range.start + at + 1);
@@ -74,4 +78,29 @@ pub fn parse(
     }
     findings.extend(outcome.findings);
     outcome.node
+}
+
+/// What the parser makes of `input`.
+fn parsed(input: &build::Input<'_>) -> build::Outcome {
+    let disguised = surrogates::disguised(input.text);
+    let input = build::Input { is_disguised: disguised.is_some(), ..*input };
+    let scanned = disguised.as_deref().unwrap_or(input.text);
+    let outcome = build::read(&input, scanned);
+    if outcome.error.as_ref().is_some_and(flow::may_mend) {
+        return build::read(&input, &flow::joined(scanned));
+    }
+    outcome
+}
+
+/// What the parser makes of a text that YAML 1.1 refuses, with at least one finding that says so.
+fn refused(input: &build::Input<'_>, refusal: old::Refusal) -> build::Outcome {
+    let at = input.base + refusal.at;
+    let span = Span::new(input.file, at, at + 1);
+    let mut outcome = parsed(input);
+    let tells = |rule: &Rule| *rule != DUPLICATE_KEY && *rule != YAML_TAG && *rule != YAML_RARE_TAG;
+    let is_told = outcome.error.is_some() || outcome.findings.iter().any(|found| tells(found.rule));
+    if !is_told {
+        outcome.findings.add(&YAML_SYNTAX, span, refusal.message);
+    }
+    outcome
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::Severity::Error;
 use crate::rule::{Example, Rule};
 
 /// Every rule about YAML, in code order.
-pub const RULES: &[&Rule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG];
+pub const RULES: &[&Rule] = &[&YAML_SYNTAX, &YAML_DOCUMENTS, &YAML_TAG, &YAML_RARE_TAG];
 
 /// Text that is no YAML.
 pub static YAML_SYNTAX: Rule = Rule {
@@ -46,5 +46,22 @@ pub static YAML_TAG: Rule = Rule {
     good: Example::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nauthor: !!str 42\n",
+    ),
+};
+
+/// A tag that plain data has, but hardly any reader of it.
+pub static YAML_RARE_TAG: Rule = Rule {
+    code: "AG0057",
+    name: "yaml-rare-tag",
+    severity: Error,
+    why: "`!!binary`, `!!set`, `!!omap` and `!!pairs` are types of YAML 1.1 that few readers know. \
+          What `!!binary` says, nobody can see; the others become lists where they are read at all.",
+    bad: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: !!set {search}\n",
+    ),
+    good: Example::File(
+        "helper.agent",
+        "name: helper\ndescription: Answers questions\ntags: [search]\n",
     ),
 };

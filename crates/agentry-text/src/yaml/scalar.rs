@@ -93,7 +93,7 @@ fn old(text: &str) -> Result<Option<Value>, String> {
     }
 }
 
-fn switch(text: &str) -> Option<bool> {
+pub(super) fn switch(text: &str) -> Option<bool> {
     match text {
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
         "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
@@ -263,37 +263,6 @@ fn core(text: &str) -> Result<Option<Value>, String> {
     Ok(float.map(Value::Float))
 }
 
-/// The value of `text` under the tag `!!int`, `!!float`, `!!bool`, `!!null` or `!!timestamp`,
-/// whatever its quotes; `None` if the tag does not fit the text.
-pub(super) fn tagged(name: &str, text: &str, version: Version) -> Option<Value> {
-    let natural = || plain(text, version).ok();
-    match (name, version) {
-        ("str", _) => Some(Value::Str(text.to_owned())),
-        ("null", Version::V1_1) => Some(Value::Null),
-        ("null", Version::V1_2) => natural().filter(|value| *value == Value::Null),
-        ("bool", Version::V1_1) => {
-            let text = text.to_lowercase();
-            switch(&text).or_else(|| text.parse().ok()).map(Value::Bool)
-        }
-        ("bool", Version::V1_2) => natural().filter(|value| matches!(value, Value::Bool(_))),
-        ("int", _) => natural().filter(|value| matches!(value, Value::Int(_) | Value::Big(_))),
-        ("float", _) => match natural() {
-            Some(Value::Float(value)) => Some(Value::Float(value)),
-            _ => float_tag(text).map(Value::Float),
-        },
-        ("timestamp", _) => date::read(text, Form::Tagged)?.ok().map(Value::Date),
-        _ => None,
-    }
-}
-
-/// Any number as a float: a tag lifts the rule that YAML 1.1 floats need a dot.
-fn float_tag(text: &str) -> Option<f64> {
-    let text = text.replace('_', "");
-    let numeric =
-        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
-    text.bytes().all(numeric).then(|| text.parse().ok()).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::Version::{V1_1, V1_2};
@@ -413,26 +382,6 @@ mod tests {
         for text in ["9".repeat(5000), format!("0x{}", "f".repeat(5000)), "1:1".repeat(9000)] {
             let shown = show(&text, V1_1);
             assert!(shown == "error" || shown == "str", "{shown:.40}");
-        }
-    }
-
-    #[test]
-    fn a_tag_reads_the_text_its_own_way() {
-        let cases = [
-            ("str", "12", Some(Value::Str("12".to_owned()))),
-            ("int", "1_2", Some(Value::Int(12))),
-            ("int", "x", None),
-            ("float", "1", Some(Value::Float(1.0))),
-            ("float", "1e3", Some(Value::Float(1000.0))),
-            ("float", "nan", None),
-            ("bool", "YeS", Some(Value::Bool(true))),
-            ("bool", "maybe", None),
-            ("null", "anything", Some(Value::Null)),
-            ("timestamp", "2024-2-9", Some(Value::Date("2024-02-09".to_owned()))),
-            ("binary", "aGk=", None),
-        ];
-        for (name, text, expected) in cases {
-            assert_eq!(tagged(name, text, V1_1), expected, "!!{name} {text}");
         }
     }
 }

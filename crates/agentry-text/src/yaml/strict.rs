@@ -12,6 +12,9 @@ use super::rules::YAML_SYNTAX;
 impl Builder<'_> {
     /// Checks the plain scalar at `range`, which is written.
     pub(super) fn check_plain(&mut self, range: &Range<usize>) {
+        if self.exact {
+            return;
+        }
         let text = self.places.slice(range.clone());
         let old = self.version == Version::V1_1;
         let found = if text.starts_with(['|', '>']) {
@@ -31,6 +34,9 @@ impl Builder<'_> {
 
     /// Checks a scalar that is a key; `before` is the end of what was read before it.
     pub(super) fn check_key(&mut self, before: usize, range: &Range<usize>) {
+        if self.exact {
+            return;
+        }
         let announced = |wanted: &[u8]| self.places.seek(before, wanted, b",");
         if range.is_empty() {
             let colon = announced(b"?:").filter(|at| self.places.at(*at) == Some(b':'));
@@ -47,7 +53,7 @@ impl Builder<'_> {
 
     /// Checks the anchor that stands after `before`.
     pub(super) fn check_anchor(&mut self, before: usize) {
-        if self.version != Version::V1_1 {
+        if self.version != Version::V1_1 || self.exact {
             return;
         }
         let Some(at) = self.places.seek(before, b"&", b":-?,") else { return };
@@ -64,7 +70,7 @@ impl Builder<'_> {
     pub(super) fn check_name(&mut self, range: &Range<usize>) {
         let name = self.places.slice(range.start + 1..range.end);
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if self.version == Version::V1_1 && !name.chars().all(fits) {
+        if self.version == Version::V1_1 && !self.exact && !name.chars().all(fits) {
             let message = format!("`{name}` is no name for an anchor");
             self.refuse_text(range.clone(), message, "use letters, digits, `-` and `_`");
         }

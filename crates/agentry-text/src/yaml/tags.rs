@@ -6,9 +6,10 @@ use saphyr_parser::Tag;
 
 use super::Version;
 use super::build::Builder;
-use super::rules::{YAML_SYNTAX, YAML_TAG};
-use super::{binary, scalar};
-use crate::tree::Value;
+use super::rules::{YAML_RARE_TAG, YAML_SYNTAX, YAML_TAG};
+use super::{binary, scalar, tagged};
+use crate::source::Span;
+use crate::tree::{Key, Node, Value};
 
 const PREFIX: &str = "tag:yaml.org,2002:";
 
@@ -36,6 +37,19 @@ impl Meaning {
     }
 }
 
+/// What a tag makes of a list or a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// What it is anyway.
+    Natural,
+    /// Nothing: the tag is refused.
+    Dropped,
+    /// `!!set`: the keys of a map.
+    Set,
+    /// `!!omap` and `!!pairs`: the one key and the one value of each map of a list.
+    Pairs,
+}
+
 impl Builder<'_> {
     /// The value of a scalar with a tag, which stands between `before` and the scalar.
     pub(super) fn tagged(
@@ -48,12 +62,12 @@ impl Builder<'_> {
         self.check_tag_end(before);
         let value = match (Meaning::of(tag), self.version) {
             (Meaning::Core(name), Version::V1_1) if name == "binary" => {
-                return self.binary(tag, text, before, range);
+                return self.binary(text, before, range);
             }
             // The reference looks at the text all the same, even between quotes.
             (Meaning::Unspecific, Version::V1_1) => scalar::plain(text, self.version).ok(),
             (Meaning::Unspecific, Version::V1_2) => Some(Value::Str(text.to_owned())),
-            (Meaning::Core(name), version) => scalar::tagged(&name, text, version),
+            (Meaning::Core(name), version) => tagged::tagged(&name, text, version),
             (Meaning::Other, _) => None,
         };
         value.unwrap_or_else(|| {
@@ -62,24 +76,63 @@ impl Builder<'_> {
         })
     }
 
-    /// Whether the tag of a list or map is refused; it stands between the cursor and `start`.
-    pub(super) fn refuses(&mut self, tag: &Tag, is_list: bool, start: usize) -> bool {
+    /// What the tag of a list or map makes of it; it stands between the cursor and `start`.
+    pub(super) fn shape(&mut self, tag: &Tag, is_list: bool, start: usize) -> Shape {
         self.check_tag_end(self.cursor);
-        let wanted = if is_list { "seq" } else { "map" };
-        let fits = match Meaning::of(tag) {
-            Meaning::Unspecific => true,
-            Meaning::Core(name) => name == wanted,
-            Meaning::Other => false,
+        let shape = match (Meaning::of(tag), is_list, self.version) {
+            (Meaning::Unspecific, ..) => Shape::Natural,
+            (Meaning::Core(name), true, _) if name == "seq" => Shape::Natural,
+            (Meaning::Core(name), false, _) if name == "map" => Shape::Natural,
+            (Meaning::Core(name), false, Version::V1_1) if name == "set" => Shape::Set,
+            (Meaning::Core(name), true, Version::V1_1) if name == "omap" || name == "pairs" => {
+                Shape::Pairs
+            }
+            _ => Shape::Dropped,
         };
-        if !fits {
-            self.refuse(tag, self.cursor, start, if is_list { "a list" } else { "a map" });
+        match shape {
+            Shape::Natural => {}
+            Shape::Set | Shape::Pairs => self.warn_rare(self.cursor, start),
+            Shape::Dropped => {
+                let what = if is_list { "a list" } else { "a map" };
+                self.refuse(tag, self.cursor, start, what);
+            }
         }
-        !fits
+        shape
+    }
+
+    /// The list or map `value` as its tag has it.
+    pub(super) fn shaped(&mut self, value: Value, shape: Shape, span: Span) -> Value {
+        match (shape, value) {
+            (Shape::Set, Value::Map(map)) => {
+                if map.entries.len() > 1 {
+                    let message = "the values of a set have no order, so no hash can be made";
+                    self.findings.add(&YAML_SYNTAX, span, message).hint("write a list");
+                }
+                Value::List(map.entries.into_iter().map(|entry| key_node(entry.key)).collect())
+            }
+            (Shape::Pairs, Value::List(items)) => {
+                Value::List(items.into_iter().map(|item| self.pair(item)).collect())
+            }
+            (_, value) => value,
+        }
+    }
+
+    /// The key and the value of a map that has one of each.
+    fn pair(&mut self, item: Node) -> Node {
+        let span = item.span;
+        let entries = if let Value::Map(map) = item.value { map.entries } else { Vec::new() };
+        if entries.len() != 1 {
+            let message = "each value of this list must be a map of one key";
+            self.findings.add(&YAML_SYNTAX, span, message);
+        }
+        let parts = entries.into_iter().flat_map(|entry| [key_node(entry.key), entry.value]);
+        Node::new(Value::List(parts.collect()), span)
     }
 
     /// Reports a tag that no blank divides from what follows: to readers of YAML 1.1 that belongs to it.
     fn check_tag_end(&mut self, before: usize) {
-        let tag = self.places.seek(before, b"!", b":-?,").filter(|_| self.version == Version::V1_1);
+        let watched = self.version == Version::V1_1 && !self.exact;
+        let tag = self.places.seek(before, b"!", b":-?,").filter(|_| watched);
         let Some(at) = tag else { return };
         let end = self.places.word_end(at);
         let follows = self.places.at(end).is_some_and(|byte| !byte.is_ascii_whitespace());
@@ -90,13 +143,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The text that `!!binary` stands for. It is refused, because nobody can see what it says, and
-    /// still read, because hashes depend on it.
-    fn binary(&mut self, tag: &Tag, text: &str, before: usize, range: &Range<usize>) -> Value {
+    /// The text that `!!binary` stands for: nobody can see what it says, but hashes depend on it.
+    fn binary(&mut self, text: &str, before: usize, range: &Range<usize>) -> Value {
         let decoded = binary::decode(text).and_then(|bytes| String::from_utf8(bytes).ok());
         match decoded {
             Some(text) => {
-                self.refuse(tag, before, range.start, "this value");
+                self.warn_rare(before, range.start);
                 Value::Str(text)
             }
             None => {
@@ -107,10 +159,23 @@ impl Builder<'_> {
         }
     }
 
-    fn refuse(&mut self, tag: &Tag, before: usize, start: usize, what: &str) {
+    /// Refuses a tag whose value is read all the same.
+    fn warn_rare(&mut self, before: usize, start: usize) {
+        let (range, written) = self.written_tag(before, start);
+        let message = format!("the tag `{written}` means nothing to most readers");
+        let span = self.places.span(range);
+        self.findings.add(&YAML_RARE_TAG, span, message).hint("write the value without it");
+    }
+
+    /// The tag between `before` and `start`.
+    fn written_tag(&self, before: usize, start: usize) -> (Range<usize>, String) {
         let at = self.places.seek(before, b"!", b":-?,").unwrap_or(start);
-        let end = self.places.word_end(at);
-        let written = self.places.slice(at..end);
+        let range = at..self.places.word_end(at);
+        (range.clone(), self.places.slice(range).to_owned())
+    }
+
+    fn refuse(&mut self, tag: &Tag, before: usize, start: usize, what: &str) {
+        let (range, written) = self.written_tag(before, start);
         let known = ["str", "int", "float", "bool", "null", "timestamp", "seq", "map"];
         let message = match Meaning::of(tag) {
             Meaning::Core(name) if known.contains(&name.as_str()) => {
@@ -118,7 +183,13 @@ impl Builder<'_> {
             }
             _ => format!("the tag `{written}` is not known here"),
         };
-        let span = self.places.span(at..end);
+        let span = self.places.span(range);
         self.findings.add(&YAML_TAG, span, message).hint("leave the tag out");
     }
+}
+
+/// A key as a value of its own.
+fn key_node(key: Key) -> Node {
+    let Key { text, span, other } = key;
+    Node::new(other.map_or(Value::Str(text), |other| *other), span)
 }

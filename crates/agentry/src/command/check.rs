@@ -9,8 +9,8 @@ use agentry_compile::model::Format;
 use agentry_compile::text::report::Summary;
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{
-    Baseline, Compiled, Config, Discovery, FixMode, Found, World as _, check, discover,
-    duplicate_names, fix,
+    Baseline, Compiled, Config, Discovery, FixMode, Found, HomeReceipt, World as _, check,
+    check_receipt, discover, duplicate_names, fix,
 };
 use rayon::prelude::*;
 
@@ -35,11 +35,13 @@ pub(crate) fn run(args: &Check) -> Outcome {
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
     let named = |found: &Found| args.paths.contains(&found.path);
-    let wanted =
-        |found: &&Found| named(found) || !run.configs.of(&disk, found).excludes_path(&found.path);
+    let wanted = |found: &&Found| {
+        named(found) || !run.configs.of(&disk, &found.dir).excludes_path(&found.path)
+    };
     let agents: Vec<_> = found.agents.iter().filter(wanted).cloned().collect();
     run.agents(&agents);
     run.names();
+    found.receipts.iter().for_each(|receipt| run.receipt(receipt));
     run.finish(&found)
 }
 
@@ -103,12 +105,13 @@ impl<'a> Run<'a> {
             };
             match mode {
                 None => Checked::new(
-                    check(self.disk, found, &self.configs.of(self.disk, found)),
+                    check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
                     Vec::new(),
                     0,
                 ),
                 Some(mode) => {
-                    let fixed = fix(self.disk, found, &self.configs.of(self.disk, found), mode);
+                    let fixed =
+                        fix(self.disk, found, &self.configs.of(self.disk, &found.dir), mode);
                     Checked::new(fixed.compiled, fixed.files, fixed.count)
                 }
             }
@@ -142,7 +145,7 @@ impl<'a> Run<'a> {
                 complain(&Failure::new(message));
                 self.report.broken += 1;
                 return Checked::new(
-                    check(self.disk, found, &self.configs.of(self.disk, found)),
+                    check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
                     Vec::new(),
                     0,
                 );
@@ -168,9 +171,16 @@ impl<'a> Run<'a> {
             }
             let mut compiled = agentry_compile::read(self.disk, &second.3);
             compiled.diagnostics.clear();
-            compiled.name_taken(&first.3.path, &self.configs.of(self.disk, &second.3));
+            compiled.name_taken(&first.3.path, &self.configs.of(self.disk, &second.3.dir));
             self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
         }
+    }
+
+    /// Checks a receipt that lies beside the agents of a home.
+    fn receipt(&mut self, receipt: &HomeReceipt) {
+        let config = self.configs.of(self.disk, &receipt.home);
+        let checked = check_receipt(self.disk, receipt, &config);
+        self.report.diagnostics(&checked.diagnostics, &checked.sources);
     }
 
     fn finish(mut self, found: &Discovery) -> Outcome {
@@ -220,12 +230,12 @@ struct Configs {
 }
 
 impl Configs {
-    /// The configuration of the workspace that an agent belongs to.
-    fn of(&self, disk: &Disk, found: &Found) -> Arc<Config> {
-        let root = disk.workspace(&found.dir);
+    /// The configuration of the workspace that a directory belongs to.
+    fn of(&self, disk: &Disk, dir: &str) -> Arc<Config> {
+        let root = disk.workspace(dir);
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned();
         known.unwrap_or_else(|| {
-            let config = Arc::new(Config::read(disk, &found.dir));
+            let config = Arc::new(Config::read(disk, dir));
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             known.entry(root).or_insert(config).clone()
         })

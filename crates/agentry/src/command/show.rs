@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Show) -> Outcome {
     }
     let agent = if args.declared { compiled.agent.clone() } else { resolved(&compiled) };
     match args.format {
-        ResultFormat::Json => print_json(&declared(&agent).to_json()),
+        ResultFormat::Json => print_json(&declared(&agent, &compiled.sources).to_json()),
         ResultFormat::Human => {
             let head = format!("{} ({})\n\n", visible(&found.path), found.format);
             let rows = rows(&agent, &compiled.sources);

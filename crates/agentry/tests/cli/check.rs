@@ -457,3 +457,36 @@ fn notes_are_counted() {
     --- exit 0
     "#);
 }
+
+/// Receipts lie beside the agents of a home, as well as below a single agent.
+#[test]
+fn receipts_of_a_home_are_checked() {
+    let receipt = "receipt_id: odd\nrepo_ref: a1b2c3d4\nsession: {agent_id: helper}\n";
+    let home = Test::new()
+        .file(
+            "home/agents/helper/agent.json",
+            "{\"name\": \"Helper\", \"description\": \"Answers\", \"llm\": {}}",
+        )
+        .file("home/agents/helper/persona.md", "## L0\n\nYou answer questions.\n")
+        .file("home/agents/helper/principles.md", "## Never Do\n\n- Guess\n")
+        .file("home/runs/run_1/receipts/a.yaml", receipt)
+        .file("other/runs/run_1/receipts/a.yaml", receipt);
+    insta::assert_snapshot!(home.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG6071]: `odd` is no id of a receipt
+     --> home/runs/run_1/receipts/a.yaml:1:13
+      |
+    1 | receipt_id: odd
+      |             ^^^
+      |
+      = help: write `rcpt_`, the date, the time and six characters: `rcpt_20260115_143022_abc123`
+
+    checked 1 agent: 1 warning
+    --- exit 0
+    "#);
+    home.run("check home --deny-warnings").exits(1);
+    home.run("check home/agents/helper --deny-warnings").exits(0);
+    let ignored = home.file("home/.gitignore", "runs/\n");
+    ignored.run("check --deny-warnings").exits(0);
+}

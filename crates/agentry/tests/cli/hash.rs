@@ -164,3 +164,50 @@ fn nothing_to_digest() {
     --- exit 2
     "#);
 }
+
+/// What a format takes for granted makes no difference when it is written down.
+#[test]
+fn written_defaults_and_other_spellings_mean_the_same() {
+    let acl = "default_model = \"a/b\"\n";
+    let manifest = "name: helper\ndescription: Answers questions\nsoul: You answer.\n";
+    let json = "{\"name\": \"Helper\", \"version\": \"1.0.0\", \"id\": \"helper\"";
+    let cases = [
+        ("agent.acl", acl.to_owned(), format!("{acl}queue {{ control_max_concurrency = 2 }}\n")),
+        ("agent.acl", acl.to_owned(), format!("{acl}storage_backend = \"file\"\n")),
+        (
+            "agent.acl",
+            format!("{acl}queue {{ enable_dlq = true }}\n"),
+            format!("{acl}queue {{ enableDlq = true\n queryMaxConcurrency = 4 }}\n"),
+        ),
+        ("agent.json", format!("{json}}}"), format!("{json}, \"env\": {{\"enabled\": true}}}}")),
+        ("agent.json", format!("{json}}}"), format!("{json}, \"heartbeat\": {{}}}}")),
+        (
+            "agent.json",
+            format!("{json}, \"mcp_servers\": {{\"a\": {{\"command\": \"b\"}}}}}}"),
+            format!(
+                "{json}, \"mcp_servers\": {{\"a\": {{\"command\": \"b\", \"transport\": \"stdio\", \
+                 \"enabled\": true, \"tool_timeout_secs\": 60}}}}}}"
+            ),
+        ),
+        (
+            "helper.agent",
+            format!("{manifest}trust: {{filesystem: scoped, scope: [w, v]}}\n"),
+            format!("{manifest}trust: {{filesystem: scoped, scope: [./v/, ./w]}}\n"),
+        ),
+    ];
+    for (file, first, second) in cases {
+        let digest = |text: &str| {
+            let test = Test::new().file(&format!("helper/{file}"), text);
+            let beside = if file == "agent.acl" { "instructions.md" } else { "persona.md" };
+            let test = test.file(&format!("helper/{beside}"), "You answer.\n");
+            let ran = test.run("hash helper --full");
+            assert!(ran.stdout.starts_with("sha256:"), "{text}: {}", ran.stderr);
+            ran.stdout
+        };
+        assert_eq!(digest(&first), digest(&second), "{second}");
+        let other = digest(
+            &first.replace("Answers", "Gives").replace("a/b", "a/c").replace("1.0.0", "2.0.0"),
+        );
+        assert_ne!(digest(&first), other, "{first}");
+    }
+}

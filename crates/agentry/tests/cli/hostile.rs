@@ -370,3 +370,38 @@ fn links_that_lead_around_in_circles() {
         .link("a/skills/c", ".");
     test.run("check a").exits(0);
 }
+
+/// A link to a directory inside an agent is followed; one that leads around in a circle or out of
+/// the agent is reported.
+#[cfg(unix)]
+#[test]
+fn links_to_directories() {
+    let skill = "---\nname: greet\ndescription: Greets somebody\n---\nSay hello.\n";
+    let agent = || {
+        Test::new()
+            .file("helper/instructions.md", "You answer questions.\n")
+            .file("helper/agent.acl", "")
+            .file("helper/shared/greet/SKILL.md", skill)
+            .file("outside/leave/SKILL.md", skill)
+    };
+    let shown = |test: Test| test.run("show helper --format json").json();
+    let followed = shown(agent().link("helper/skills", "shared"));
+    assert_eq!(followed["skill_packs"][0]["name"], "greet");
+    let cases = [
+        ("helper/skills/loop", "..", "warning[AG0001]"),
+        ("helper/skills/loop", "../skills", "warning[AG0001]"),
+        ("helper/skills/away", "../../outside/leave", "error[AG0004]"),
+    ];
+    for (link, target, expected) in cases {
+        let test = agent().file("helper/skills/greet/SKILL.md", skill).link(link, target);
+        let shown = test.run("check helper").stdout;
+        assert_eq!(shown.matches("[AG").count(), 1, "{link} -> {target}\n{shown}");
+        assert!(shown.contains(expected), "{link} -> {target}\n{shown}");
+    }
+    let circle = agent()
+        .file("helper/skills/a/c/greet/SKILL.md", skill)
+        .link("helper/skills/a/b", "../../shared")
+        .link("helper/shared/back", "../skills/a");
+    let shown = circle.run("check helper").stdout;
+    assert_eq!(shown.matches("warning[AG0001]").count(), 1, "{shown}");
+}

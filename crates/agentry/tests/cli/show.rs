@@ -293,3 +293,40 @@ fn not_exactly_one_agent() {
     --- exit 0
     "#);
 }
+
+/// A secret is shown nowhere, whatever is asked for; digests are made of it all the same.
+#[test]
+fn secrets_are_masked() {
+    let secrets =
+        ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", "hunter2hunter2", "Zq8vT3mK9xW2pL5r"];
+    let [token, password, opaque] = secrets;
+    let manifest = |token: &str| {
+        format!(
+            "name: helper\ndescription: Answers questions\nsoul: \"Use {token}.\"\ntools:\n  mcp:\n  \
+             - name: search\n    command: search-server\n    env: {{API_TOKEN: {opaque}}}\n  \
+             - name: web\n    url: https://me:{password}@example.com/\n"
+        )
+    };
+    let test = Test::new().file("helper.agent", manifest(token));
+    let json = format!(
+        "{{\"name\": \"Helper\", \"description\": \"x\", \"llm\": {{}}, \"mcp_servers\": {{\"a\": \
+         {{\"command\": \"b\", \"env\": {{\"API_TOKEN\": \"{opaque}\"}}}}}}}}"
+    );
+    let test = test
+        .file("fs/agent.json", json)
+        .file("fs/persona.md", format!("## L0\n\nUse {token}.\n"))
+        .file("fs/principles.md", "## Never Do\n\n- Guess\n");
+    for agent in ["helper.agent", "fs"] {
+        for flags in ["", "--format json", "--declared", "--prompt", "--prompt --format json"] {
+            let ran = test.run(&format!("show {agent} {flags}")).exits(0);
+            let shown = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(shown.contains("***"), "{agent} {flags}\n{shown}");
+            let told = secrets.iter().find(|secret| shown.contains(**secret));
+            assert_eq!(told, None, "{agent} {flags}\n{shown}");
+        }
+    }
+    let digest = test.run("hash helper.agent --full").stdout;
+    let other =
+        Test::new().file("helper.agent", manifest("ghp_zbcdefghijklmnopqrstuvwxyz0123456789"));
+    assert_ne!(digest, other.run("hash helper.agent --full").stdout);
+}

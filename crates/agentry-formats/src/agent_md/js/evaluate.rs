@@ -60,6 +60,7 @@ impl<'a> Scope<'a> {
     }
 
     fn collect(&self, object: &'a ObjectExpression<'a>, found: &mut Properties<'a>, depth: usize) {
+        let mut own: HashMap<String, Span> = HashMap::new();
         for property in &object.properties {
             let place = self.span(property.span());
             if depth > MOST_DEPTH || !self.spend() {
@@ -68,7 +69,14 @@ impl<'a> Scope<'a> {
             }
             match property {
                 ObjectPropertyKind::ObjectProperty(property) => match self.property(property) {
-                    Some(property) => found.set(property),
+                    Some(property) => {
+                        let key = &property.key;
+                        match own.get(&key.value) {
+                            Some(first) => self.repeats(key, *first),
+                            None => drop(own.insert(key.value.clone(), key.span)),
+                        }
+                        found.set(property);
+                    }
                     None => drop(found.unknown.get_or_insert(place)),
                 },
                 ObjectPropertyKind::SpreadProperty(spread) => {

@@ -9,6 +9,7 @@ mod scope;
 
 use std::collections::HashSet;
 
+use agentry_text::tree_rules::DUPLICATE_KEY;
 use agentry_text::{Data, Findings, Source, Span, Spanned};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Statement;
@@ -88,6 +89,12 @@ fn parse(source: &Source, code: Span, findings: &mut Findings) -> Block {
     let scope = Scope::new(&parsed.program, &parsed.tokens, text, code);
     let mut block = returned::read(&scope, findings);
     block.variables = variables(&scope);
+    for (key, first) in scope.repeated() {
+        findings
+            .add(&DUPLICATE_KEY, key.span, format!("the key `{}` is here twice", key.value))
+            .related(first, "it was first set here")
+            .hint("keep one of them; JavaScript takes the last");
+    }
     block
 }
 

@@ -4,6 +4,7 @@ use agentry_text::near::did_you_mean;
 use agentry_text::{Findings, Map, Node, Severity, Value};
 
 use crate::agent_md::rules::PARAMETERS;
+use crate::references;
 
 /// The words that `type` may be.
 const TYPES: &[&str] = &["object", "string", "number", "integer", "boolean", "array", "null"];
@@ -78,6 +79,13 @@ pub(super) fn check(tool: &str, node: &Node, findings: &mut Findings) {
         _ => {}
     }
     walk.map(map);
+    for reference in references::unresolved(node) {
+        let written = reference.as_str().unwrap_or("");
+        let message = format!("`$ref` in `parameters` of `{tool}` leads nowhere: `{written}`");
+        findings
+            .add(&PARAMETERS, reference.span, message)
+            .hint("define it in `$defs`, and write `#/$defs/<name>`; nothing is fetched");
+    }
 }
 
 /// Depth is bounded: the tree was built with a limit.

@@ -1,9 +1,9 @@
 //! What the names of a block stand for.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use agentry_text::{Span, limits};
+use agentry_text::{Span, Spanned, limits};
 use oxc_ast::ast::{Declaration, Expression, Program, Statement};
 use oxc_parser::{Kind, Token};
 
@@ -18,6 +18,8 @@ pub(super) struct Scope<'a> {
     uses: HashMap<&'a str, usize>,
     /// Values that may still be looked at, so that names which double each time come to an end.
     budget: Cell<usize>,
+    /// Keys that an object literal has before, each with the place where it was first.
+    repeated: RefCell<Vec<(Spanned<String>, Span)>>,
 }
 
 /// What a name stands for.
@@ -43,13 +45,27 @@ impl<'a> Scope<'a> {
     ) -> Self {
         let budget = Cell::new(limits::NODES);
         let (bindings, uses) = (HashMap::new(), HashMap::new());
-        let mut scope = Self { program, tokens, text, place, bindings, uses, budget };
+        let repeated = RefCell::default();
+        let mut scope = Self { program, tokens, text, place, bindings, uses, budget, repeated };
         let mut declared = HashSet::new();
         for statement in &program.body {
             scope.declare(statement, &mut declared);
         }
         scope.forget_changed(&declared);
         scope
+    }
+
+    /// Remembers that `key` was in its object before, at `first`.
+    pub(super) fn repeats(&self, key: &Spanned<String>, first: Span) {
+        let mut repeated = self.repeated.borrow_mut();
+        if repeated.iter().all(|(known, _)| known.span != key.span) {
+            repeated.push((key.clone(), first));
+        }
+    }
+
+    /// The keys that were in their object before.
+    pub(super) fn repeated(&self) -> Vec<(Spanned<String>, Span)> {
+        self.repeated.take()
     }
 
     /// Binds the names of a statement, and marks where they are declared.

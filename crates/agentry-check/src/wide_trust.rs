@@ -1,0 +1,124 @@
+//! Trust that is scoped by name only: a scope or a host pattern that leaves nothing out.
+
+use agentry_policy::Trust;
+use agentry_text::{Findings, Rule, Severity, Spanned};
+
+use crate::{Check, Subject, examples};
+
+pub(super) const SCOPE: Check = Check { rule: &WIDE_SCOPE, check: scope };
+pub(super) const HOSTS: Check = Check { rule: &WIDE_HOSTS, check: hosts };
+
+static WIDE_SCOPE: Rule = Rule {
+    code: "AG9040",
+    name: "scope-is-everything",
+    severity: Severity::Warning,
+    why: "A scope says where an agent may write. The root of the file system, the home directory or \
+          a pattern for every path leaves nothing out: it is `filesystem: full` by another name.",
+    bad: examples::manifest!("trust: {filesystem: scoped, scope: [/]}\n"),
+    good: examples::manifest!("trust: {filesystem: scoped, scope: [reports]}\n"),
+};
+
+static WIDE_HOSTS: Rule = Rule {
+    code: "AG9041",
+    name: "hosts-are-everything",
+    severity: Severity::Warning,
+    why: "`network: scoped` opens the hosts that are named. A pattern that every host matches opens \
+          them all: it is `network: allowed` by another name.",
+    bad: examples::manifest!("trust: {network: scoped, hosts: ['**']}\n"),
+    good: examples::manifest!("trust: {network: scoped, hosts: [api.example.com]}\n"),
+};
+
+fn scope(subject: &Subject<'_>, findings: &mut Findings) {
+    for path in listed(subject, |trust| trust.scope.as_ref()) {
+        if is_every_path(path) {
+            findings
+                .add(
+                    &WIDE_SCOPE,
+                    path.span,
+                    format!("the scope `{}` leaves nothing out", path.value),
+                )
+                .hint("name the directories that the agent writes to");
+        }
+    }
+}
+
+fn hosts(subject: &Subject<'_>, findings: &mut Findings) {
+    for host in listed(subject, |trust| trust.hosts.as_ref()) {
+        if is_every_host(host) {
+            findings
+                .add(&WIDE_HOSTS, host.span, format!("the host `{}` is every host", host.value))
+                .hint("name the hosts that the agent talks to");
+        }
+    }
+}
+
+fn listed<'a>(
+    subject: &Subject<'a>,
+    of: impl Fn(&'a Trust) -> Option<&'a Vec<Spanned<String>>>,
+) -> impl Iterator<Item = &'a Spanned<String>> {
+    subject.agent.policy.trust.as_ref().and_then(of).into_iter().flatten()
+}
+
+/// The root, the home, or wildcards alone.
+fn is_every_path(path: &str) -> bool {
+    let mut parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+    let is_wild = |part: &str| part.chars().all(|c| c == '*');
+    let (rooted, home) = (path.starts_with('/'), path.starts_with('~'));
+    match parts.next() {
+        None => rooted,
+        Some("~") if home => parts.all(is_wild),
+        Some(first) => is_wild(first) && parts.all(is_wild) && (rooted || first == "**"),
+    }
+}
+
+/// A pattern without any label of its own.
+fn is_every_host(host: &str) -> bool {
+    let host = host.split_once("://").map_or(host, |(_, host)| host);
+    let host = host.split(['/', ':']).next().unwrap_or(host);
+    host == "*" || host.split('.').all(|label| label == "**")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_nothing_out() {
+        let paths = [
+            ("/", true),
+            ("//", true),
+            ("/.", true),
+            ("/*", true),
+            ("/**", true),
+            ("**", true),
+            ("**/*", true),
+            ("~", true),
+            ("~/", true),
+            ("~/**", true),
+            (".", false),
+            ("./", false),
+            ("*", false),
+            ("src/**", false),
+            ("/srv", false),
+            ("~/reports", false),
+        ];
+        for (path, expected) in paths {
+            assert_eq!(is_every_path(path), expected, "{path}");
+        }
+        let hosts = [
+            ("**", true),
+            ("*", true),
+            ("**.**", true),
+            ("https://**", true),
+            ("**:443", true),
+            ("**/api", true),
+            ("*.example.com", false),
+            ("**.example.com", false),
+            ("localhost", false),
+            ("", false),
+        ];
+        for (host, expected) in hosts {
+            assert_eq!(is_every_host(host), expected, "{host}");
+        }
+    }
+}

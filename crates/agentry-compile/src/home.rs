@@ -1,0 +1,101 @@
+//! Homes of AgentFS: beside the agents below `agents/` lie the receipts of what they did.
+
+use std::collections::BTreeSet;
+
+use agentry_formats::{Files as _, agentfs};
+use agentry_model::Format;
+use agentry_text::{Diagnostic, Findings, Sources};
+
+use crate::config::Config;
+use crate::discover::Found;
+use crate::files::{AgentFiles, split};
+use crate::shown;
+use crate::suppress::suppress;
+use crate::world::World;
+
+/// A receipt in a home.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HomeReceipt {
+    /// The home.
+    pub home: String,
+    /// The receipt, relative to the home.
+    pub path: String,
+}
+
+/// What is wrong with a receipt.
+#[derive(Debug)]
+pub struct CheckedReceipt {
+    /// The file.
+    pub sources: Sources,
+    /// The findings, in source order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The receipt that a file is by its path alone: `<home>/runs/<run>/receipts/<name>.yaml`.
+pub(crate) fn receipt(path: &str) -> Option<HomeReceipt> {
+    let (dir, name) = split(path);
+    let (run, receipts) = split(dir);
+    let (runs, run_name) = split(run);
+    let (home, runs_name) = split(runs);
+    let fits = receipts == "receipts"
+        && runs_name == "runs"
+        && !run_name.is_empty()
+        && name.strip_suffix(".yaml").is_some_and(|stem| !stem.is_empty());
+    fits.then(|| HomeReceipt {
+        home: home.to_owned(),
+        path: format!("runs/{run_name}/receipts/{name}"),
+    })
+}
+
+/// The receipts of those directories that are homes: they hold an agent of AgentFS in
+/// `agents/<id>/`.
+pub(crate) fn of_homes(mut receipts: Vec<HomeReceipt>, agents: &[Found]) -> Vec<HomeReceipt> {
+    let home = |found: &Found| {
+        let (agents, _) = split(&found.dir);
+        let (home, name) = split(agents);
+        (found.format == Format::AgentFs && name == "agents").then(|| home.to_owned())
+    };
+    let homes: BTreeSet<_> = agents.iter().filter_map(home).collect();
+    receipts.retain(|receipt| homes.contains(&receipt.home));
+    receipts.sort();
+    receipts.dedup();
+    receipts
+}
+
+/// Reads a receipt and weighs what is wrong with it.
+pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) -> CheckedReceipt {
+    let mut findings = Findings::default();
+    let workspace = world.workspace(&receipt.home);
+    let mut files = AgentFiles::new(world, &receipt.home, workspace);
+    if let Some(source) = files.read(&receipt.path, &mut findings) {
+        agentfs::read_receipt(&source, &mut findings);
+    }
+    let mut sources = std::mem::take(&mut files.sources);
+    let diagnostics = shown::ready(&mut sources, findings);
+    let diagnostics = suppress(&sources, diagnostics);
+    CheckedReceipt { sources, diagnostics: config.weigh(shown::capped(diagnostics)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receipts_are_known_by_their_path() {
+        let cases = [
+            ("runs/1/receipts/a.yaml", Some(("", "runs/1/receipts/a.yaml"))),
+            ("x/home/runs/1/receipts/a.yaml", Some(("x/home", "runs/1/receipts/a.yaml"))),
+            ("/runs/1/receipts/a.yaml", Some(("/", "runs/1/receipts/a.yaml"))),
+            ("home/runs/1/receipts/a.json", None),
+            ("home/runs/1/receipts/.yaml", None),
+            ("home/runs/receipts/a.yaml", None),
+            ("receipts/a.yaml", None),
+            ("a.yaml", None),
+        ];
+        for (path, expected) in cases {
+            let found = receipt(path);
+            let found = found.as_ref().map(|found| (found.home.as_str(), found.path.as_str()));
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+}

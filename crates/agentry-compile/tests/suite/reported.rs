@@ -1,0 +1,62 @@
+//! Slips that are easy to make and hard to see: each is reported once, by its own rule.
+
+use crate::world::{findings, world};
+
+fn tools(code: &str) -> String {
+    format!("# Helper\n\nAnswers questions.\n\n## Tools\n\n```js\n{code}\n```\n")
+}
+
+fn codes(path: &str, text: &str) -> Vec<&'static str> {
+    let instructions = ("helper/instructions.md", "You answer questions.\n");
+    let beside = if path.starts_with("helper/") { vec![instructions] } else { Vec::new() };
+    let files: Vec<_> = beside.into_iter().chain([(path, text)]).collect();
+    findings(&world(&files)).into_iter().map(|found| found.code).collect()
+}
+
+#[test]
+fn keys_of_javascript_objects_and_references_of_schemas() {
+    let tool = |parameters: &str, more: &str| {
+        tools(&format!(
+            "return {{ greet: {{ fn: () => 1, {more} scheme: {{ name: \"greet\", \
+             description: \"Greets.\", parameters: {parameters} }} }} }};"
+        ))
+    };
+    let object = "{ type: \"object\", properties: {} }";
+    let properties = |value: &str| format!("{{ type: \"object\", properties: {{ {value} }} }}");
+    let cases = [
+        (tool(object, ""), vec![]),
+        (tool(object, "fn: () => 2,"), vec!["AG0053"]),
+        (tool(&properties("a: { type: \"string\" }, a: { type: \"number\" }"), ""), vec!["AG0053"]),
+        (tool(&properties("a: { $ref: \"#/$defs/b\" }"), ""), vec!["AG1031"]),
+        (tool(&properties("a: { $ref: \"#/properties/b\" }, b: {}"), ""), vec![]),
+        // What is spread may be set anew: that is what spreading is for.
+        (tool(&properties("...{ a: {} }, a: { type: \"string\" }"), ""), vec![]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(codes("agents/help_desk.agent.md", &text), expected, "{text}");
+    }
+}
+
+#[test]
+fn blocks_names_and_places() {
+    let manifest = |more: &str| {
+        format!("name: helper\ndescription: Answers questions\nsoul: You answer.\n{more}")
+    };
+    let script = "---\nkind: script\ndescription: Counts\npath: a.js\ninputs:\n  type: object\n  \
+                  properties: {a: {$ref: '#/$defs/b'}}\n---\n";
+    let cases = [
+        ("helper/agent.acl", "providers {}\n".to_owned(), vec!["AG5010"]),
+        ("helper/agent.acl", "providers \"a\" {}\n".to_owned(), vec![]),
+        ("helper/tools/a.md", script.to_owned(), vec!["AG5051", "AG5056"]),
+        ("agents/治理_审计员.agent.md", "# 审计员\n\n检查。\n".to_owned(), vec![]),
+        ("helper.agent", manifest("tools: {mcp: [web search]}\n"), vec!["AG0158"]),
+        ("helper.agent", manifest("tools: {mcp: [{name: a__b}]}\n"), vec!["AG0158"]),
+        ("helper.agent", manifest("tools: {mcp: [{a/b: {command: x}}]}\n"), vec!["AG0158"]),
+        ("helper.agent", manifest("tools: {mcp: [github]}\n"), vec![]),
+        ("helper.agent", manifest("trust: {filesystem: scoped, scope: [/]}\n"), vec!["AG9040"]),
+        ("helper.agent", manifest("trust: {network: scoped, hosts: ['**']}\n"), vec!["AG9041"]),
+    ];
+    for (path, text, expected) in cases {
+        assert_eq!(codes(path, &text), expected, "{path}\n{text}");
+    }
+}

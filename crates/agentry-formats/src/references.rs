@@ -1,0 +1,103 @@
+//! References inside a JSON Schema: `$ref` must lead to a part of the same schema, because nothing
+//! is fetched.
+
+use agentry_text::{Map, Node, Value};
+
+/// The schemas that every validator knows.
+const WELL_KNOWN: &[&str] = &["https://json-schema.org/", "http://json-schema.org/"];
+
+/// The values of every `$ref` in `schema` that lead nowhere.
+pub(crate) fn unresolved(schema: &Node) -> Vec<&Node> {
+    let mut found = Found::default();
+    found.collect(schema);
+    let Found { references, anchors, ids } = found;
+    let leads_somewhere = |reference: &str| match reference.strip_prefix('#') {
+        Some("") => true,
+        Some(pointer) if pointer.starts_with('/') => at(schema, pointer).is_some(),
+        Some(anchor) => anchors.contains(&anchor),
+        None => {
+            let base = reference.split('#').next().unwrap_or(reference);
+            ids.iter().any(|id| id.ends_with(base))
+                || WELL_KNOWN.iter().any(|known| reference.starts_with(known))
+        }
+    };
+    references
+        .into_iter()
+        .filter(|node| node.as_str().is_some_and(|text| !leads_somewhere(text)))
+        .collect()
+}
+
+#[derive(Default)]
+struct Found<'n> {
+    references: Vec<&'n Node>,
+    anchors: Vec<&'n str>,
+    ids: Vec<&'n str>,
+}
+
+impl<'n> Found<'n> {
+    /// Looks through a tree, which is never deeper than its reader allows.
+    fn collect(&mut self, node: &'n Node) {
+        match &node.value {
+            Value::List(items) => items.iter().for_each(|item| self.collect(item)),
+            Value::Map(map) => self.map(map),
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, map: &'n Map) {
+        let text = |key| map.get(key).and_then(Node::as_str).filter(|text| !text.is_empty());
+        self.references.extend(map.get("$ref").filter(|node| node.as_str().is_some()));
+        self.anchors.extend(text("$anchor").into_iter().chain(text("$dynamicAnchor")));
+        self.ids.extend(text("$id"));
+        for entry in &map.entries {
+            // What stands here is data, not a schema.
+            if !matches!(entry.key.text.as_str(), "enum" | "const" | "default" | "examples") {
+                self.collect(&entry.value);
+            }
+        }
+    }
+}
+
+/// What the JSON pointer leads to.
+fn at<'n>(root: &'n Node, pointer: &str) -> Option<&'n Node> {
+    let mut node = root;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        node = match &node.value {
+            Value::Map(map) => map.get(&part)?,
+            Value::List(items) => items.get(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::{FileId, Findings, Source, json};
+
+    use super::*;
+
+    #[test]
+    fn references_lead_into_the_schema() {
+        let cases = [
+            (r##"{"$ref": "#"}"##, vec![]),
+            (r##"{"$defs": {"a/b": {}}, "items": {"$ref": "#/$defs/a~1b"}}"##, vec![]),
+            (r##"{"items": {"$ref": "#/$defs/a"}}"##, vec!["#/$defs/a"]),
+            (r##"{"anyOf": [{"$ref": "#/anyOf/1"}, {}]}"##, vec![]),
+            (r##"{"anyOf": [{"$ref": "#/anyOf/2"}, {}]}"##, vec!["#/anyOf/2"]),
+            (r##"{"$defs": {"x": {"$anchor": "here"}}, "$ref": "#here"}"##, vec![]),
+            (r##"{"$ref": "#there"}"##, vec!["#there"]),
+            (r#"{"$ref": "other.json"}"#, vec!["other.json"]),
+            (r#"{"$ref": "https://json-schema.org/draft/2020-12/schema"}"#, vec![]),
+            (r#"{"properties": {"$ref": {"type": "string"}}}"#, vec![]),
+            (r##"{"enum": [{"$ref": "#/x"}]}"##, vec![]),
+        ];
+        for (text, expected) in cases {
+            let source = Source::new(FileId(0), "x.json", text);
+            let node = json::parse(&source, &mut Findings::default());
+            let found: Vec<_> = unresolved(&node).iter().filter_map(|node| node.as_str()).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

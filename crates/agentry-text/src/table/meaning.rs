@@ -1,0 +1,136 @@
+//! What a block says beyond what its absence would say: two blocks that mean the same become one.
+
+use std::borrow::Cow;
+
+use super::{Kind, Need, Table};
+use crate::data::Data;
+
+/// `data` under its documented keys, without the values that a field has anyway.
+pub fn meaning(table: &'static Table, data: Data) -> Data {
+    let Data::Map(entries) = data else { return data };
+    let mut out: Vec<(String, Data)> = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        let Some(field) = table.field(&key) else {
+            out.push((key, value));
+            continue;
+        };
+        let value = of_kind(&field.kind, value);
+        // Of a field in two spellings the last counts.
+        out.retain(|(other, _)| other != field.name);
+        let is_default = matches!(field.need, Need::Default(default) if is_same(&value, default));
+        let says_nothing = matches!((&field.kind, &value), (Kind::Block(_), Data::Map(entries)) if entries.is_empty());
+        if !is_default && !says_nothing {
+            out.push((field.name.to_owned(), value));
+        }
+    }
+    Data::Map(out)
+}
+
+fn of_kind(kind: &'static Kind, data: Data) -> Data {
+    match (kind, data) {
+        (Kind::Block(table), data) => meaning(table, data),
+        (Kind::Map(kind), Data::Map(entries)) => {
+            let entry = |(key, value)| (key, of_kind(kind, value));
+            Data::Map(entries.into_iter().map(entry).collect())
+        }
+        (Kind::List(kind), Data::List(items)) => {
+            Data::List(items.into_iter().map(|item| of_kind(kind, item)).collect())
+        }
+        (_, data) => data,
+    }
+}
+
+/// Whether `data` is what the JSON text `default` says; `1` and `1.0` are one number.
+fn is_same(data: &Data, default: &str) -> bool {
+    let Ok(default) = serde_json::from_str::<serde_json::Value>(default) else { return false };
+    let written = data.to_json();
+    match (written.as_f64(), default.as_f64()) {
+        (Some(written), Some(default)) => written.to_bits() == default.to_bits(),
+        _ => written == default,
+    }
+}
+
+/// A path that is written in more than one way, in the shortest: `./w/` is `w`.
+pub fn plain_path(path: &str) -> Cow<'_, str> {
+    let is_plain = |part: &str| !matches!(part, "" | ".");
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let body = path.strip_prefix('/').unwrap_or(path);
+    if body.split('/').all(is_plain) {
+        return Cow::Borrowed(path);
+    }
+    let parts: Vec<_> = body.split('/').filter(|part| is_plain(part)).collect();
+    match (root, parts.is_empty()) {
+        ("", true) => Cow::Borrowed("."),
+        _ => Cow::Owned(format!("{root}{}", parts.join("/"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ANY_FLOAT, Field, Keys};
+
+    static INNER: Table = Table::new(
+        "the inner block",
+        &[
+            Field::default("on", Kind::Bool, "true", "a flag"),
+            Field::default("weight", ANY_FLOAT, "1.0", "a number"),
+            Field::optional("note", Kind::Str, "a text"),
+        ],
+    )
+    .keys(Keys::SnakeOrCamel);
+    static TABLE: Table = Table::new(
+        "the block",
+        &[
+            Field::default("kind", Kind::Str, "\"file\"", "a word"),
+            Field::optional("inner_block", Kind::Block(&INNER), "more"),
+            Field::optional("by_name", Kind::Map(&Kind::Block(&INNER)), "more by name"),
+        ],
+    )
+    .keys(Keys::SnakeOrCamel);
+
+    fn data(json: &str) -> Data {
+        let source = crate::Source::new(crate::FileId(0), "x.json", json);
+        crate::json::parse(&source, &mut crate::Findings::default()).to_data()
+    }
+
+    #[test]
+    fn defaults_say_nothing() {
+        let cases = [
+            (r#"{"kind": "file"}"#, "{}"),
+            (r#"{"kind": "memory", "other": 1}"#, r#"{"kind":"memory","other":1}"#),
+            (r#"{"innerBlock": {"on": true, "weight": 1}}"#, "{}"),
+            (r#"{"innerBlock": {"on": false}}"#, r#"{"inner_block":{"on":false}}"#),
+            (
+                r#"{"by_name": {"a": {"on": true, "note": "x"}}}"#,
+                r#"{"by_name":{"a":{"note":"x"}}}"#,
+            ),
+            (r#"{"by_name": {"a": {"on": true}}}"#, r#"{"by_name":{"a":{}}}"#),
+            (r#"{"inner_block": 3}"#, r#"{"inner_block":3}"#),
+        ];
+        for (written, expected) in cases {
+            let found = meaning(&TABLE, data(written)).to_json().to_string();
+            assert_eq!(found, expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn paths_are_written_in_one_way() {
+        let cases = [
+            ("w", "w"),
+            ("./w", "w"),
+            ("w/", "w"),
+            (".//w/./x/", "w/x"),
+            (".", "."),
+            ("./", "."),
+            ("", "."),
+            ("/", "/"),
+            ("/w/", "/w"),
+            ("../w", "../w"),
+            ("~/w", "~/w"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(plain_path(written), expected, "{written:?}");
+        }
+    }
+}
