@@ -87,7 +87,7 @@ impl Judge {
     /// The strictest decision over all layers about one text.
     fn text(&self, section: Section, text: &str) -> Decision {
         let subject = Subject::Text(text);
-        self.strictest(section, |source, rules| Decision::by(rules.first(&subject), source))
+        self.strictest(section, |source, rules| Decision::by(rules.first(subject), source))
     }
 
     /// The strictest over all layers.

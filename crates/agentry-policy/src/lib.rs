@@ -14,6 +14,7 @@ mod ability;
 mod action;
 pub mod argv;
 pub mod hazard;
+mod judge;
 mod layer;
 mod narrow;
 pub mod path;
@@ -22,15 +23,17 @@ mod permissions;
 mod places;
 mod policy_test;
 mod rules;
-mod sources;
 pub mod shell;
+mod sources;
 pub mod tables;
 mod tool_permissions;
 mod trust;
+mod verdict;
 pub mod web;
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
+pub use judge::{Call, Judge};
 pub use layer::{Layer, Source, allowed_tools, default_rules, layer, layers};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use pattern::{Kind, Pattern, Protections, Subject};
@@ -41,6 +44,7 @@ pub use rules::{Rule, Rules};
 pub use sources::{Place, Server};
 pub use tool_permissions::ToolPermissions;
 pub use trust::{Exec, Filesystem, Network, Trust};
+pub use verdict::{Reason, Verdict};
 
 use agentry_text::Spanned;
 

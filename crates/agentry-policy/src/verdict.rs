@@ -51,13 +51,7 @@ impl Verdict {
 impl Decision {
     /// The decision of a rule.
     pub(crate) fn by(rule: &Rule, layer: Source) -> Self {
-        Self {
-            action: rule.action,
-            rule: rule.text.clone(),
-            span: rule.span,
-            layer,
-            example: None,
-        }
+        Self { action: rule.action, rule: rule.text.clone(), span: rule.span, layer, example: None }
     }
 
     /// What holds whatever the rules say.

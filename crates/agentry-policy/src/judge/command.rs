@@ -1,7 +1,7 @@
 //! One simple command under the rules of all layers.
 
 use crate::argv::{self, Arg};
-use crate::pattern::{Deciders, deciders};
+use crate::pattern::Subject;
 use crate::shell::{Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
@@ -18,8 +18,9 @@ impl Judge {
         self.strictest(Section::Bash, |source, rules| {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
             match spelled_out {
-                Some(rule) => explicit(command, rules, source)
-                    .unwrap_or_else(|| Decision::by(rule, source)),
+                Some(rule) => {
+                    explicit(command, rules, source).unwrap_or_else(|| Decision::by(rule, source))
+                }
                 None if command.free => explicit(command, rules, source)
                     .unwrap_or_else(|| Decision::built_in(Action::Allow, "it has no effect")),
                 None => decide(&command.argv, rules, source),
@@ -40,8 +41,10 @@ fn decide(argv: &[Arg], rules: &Rules, source: Source) -> Decision {
             })
             .reduce(Decision::strictest)
             .unwrap_or_else(|| Decision::by(&rules.intent, source)),
-        Deciders::Unknown => Decision::built_in(Action::Ask, "not understood: it may become too much")
-            .strictest(Decision::by(&rules.intent, source)),
+        Deciders::Unknown => {
+            Decision::built_in(Action::Ask, "not understood: it may become too much")
+                .strictest(Decision::by(&rules.intent, source))
+        }
     }
 }
 
@@ -64,5 +67,25 @@ fn spelling_out<'r>(outer: &Command, rules: &'r Rules) -> Option<&'r Rule> {
     match found.as_slice() {
         [only] if names_both(only.rule) => Some(only.rule),
         _ => None,
+    }
+}
+
+struct Decider<'r> {
+    rule: &'r Rule,
+    example: Option<String>,
+}
+
+enum Deciders<'r> {
+    Known(Vec<Decider<'r>>),
+    Unknown,
+}
+
+fn deciders<'r>(rules: &'r Rules, argv: &[Arg]) -> Deciders<'r> {
+    match argv::literal(argv) {
+        Some(words) => {
+            let rule = rules.first(Subject::Command(&words));
+            Deciders::Known(vec![Decider { rule, example: None }])
+        }
+        None => Deciders::Unknown,
     }
 }

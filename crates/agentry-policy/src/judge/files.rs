@@ -19,7 +19,8 @@ impl Judge {
     /// The decision about a path, relative to the directory of the call.
     pub(super) fn path(&self, call: Call<'_>, resolver: &dyn Resolver) -> Decision {
         let Call { section, subject, directory } = call;
-        let real = absolute(subject, directory, &self.places).and_then(|path| resolver.resolve(&path));
+        let real =
+            absolute(subject, directory, &self.places).and_then(|path| resolver.resolve(&path));
         let Some(real) = real else {
             return self.unknown_path(section, "where it leads cannot be told");
         };
@@ -54,6 +55,7 @@ impl Judge {
     }
 
     fn unknown_path(&self, section: Section, why: &str) -> Decision {
-        self.any_path(section).strictest(Decision::built_in(Action::Ask, format!("not understood: {why}")))
+        self.any_path(section)
+            .strictest(Decision::built_in(Action::Ask, format!("not understood: {why}")))
     }
 }

@@ -12,7 +12,8 @@ use super::{Call, Judge};
 impl Judge {
     /// The verdict about a command line.
     pub(super) fn line(&self, call: Call<'_>, resolver: &dyn Resolver) -> Verdict {
-        let context = Context { home: self.places.home.clone(), directory: call.directory.to_owned() };
+        let context =
+            Context { home: self.places.home.clone(), directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
         let judge = |part: &Part| self.part(part, &parts, call, resolver).about(&*part.text);
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
@@ -59,7 +60,8 @@ impl Judge {
                 _ => self.any_path(call.section),
             };
         };
-        let decide = |directory: &String| {
+        let decide = |base: &String| {
+            let directory = &at(base, call.directory);
             self.path(Call { subject: path, directory, ..call }, resolver)
         };
         let decisions = directories.iter().map(decide);
@@ -78,7 +80,8 @@ impl Judge {
         let (Some(path), Bases::Known(directories)) = (word.literal(), bases) else {
             return self.worst(Section::ExternalDirectory);
         };
-        let decide = |directory: &String| {
+        let decide = |base: &String| {
+            let directory = &at(base, call.directory);
             let call = Call { subject: path, directory, ..call };
             let real = crate::path::absolute(path, directory, &self.places)
                 .and_then(|path| resolver.resolve(&path));
@@ -104,10 +107,15 @@ impl Judge {
                 let why = format!("`{name}` changes what runs");
                 self.intent().strictest(Decision::built_in(Action::Ask, why))
             }
-            (Setting::Other, Scope::Command) if self.is_open(Section::Bash) => {
-                self.worst(Section::Bash)
+            (Setting::Other, Scope::Command | Scope::Exported) => {
+                let decision = self.text(Section::Env, name);
+                // Where every command may run, only what somebody wrote about variables counts.
+                if self.is_open(Section::Bash) && decision.span.is_none() {
+                    self.worst(Section::Bash)
+                } else {
+                    decision
+                }
             }
-            (Setting::Other, Scope::Command) => self.text(Section::Env, name),
         }
     }
 
@@ -123,5 +131,14 @@ impl Judge {
     /// The strictest intent of the layers about commands.
     fn intent(&self) -> Decision {
         self.strictest(Section::Bash, |source, rules| Decision::by(&rules.intent, source))
+    }
+}
+
+/// A directory of a line, seen from the one that it starts in.
+fn at(base: &str, start: &str) -> String {
+    match base {
+        "." => start.to_owned(),
+        base if base.starts_with('/') => base.to_owned(),
+        base => format!("{start}/{base}"),
     }
 }

@@ -33,7 +33,7 @@ impl Judge {
     fn names_host(&self, address: &str) -> bool {
         let subject = Subject::Text(address);
         self.rules(Section::Webfetch).any(|(_, rules)| {
-            let rule = rules.first(&subject);
+            let rule = rules.first(subject);
             rule.action == Action::Allow && rule.pattern.names_host()
         })
     }

@@ -126,13 +126,16 @@ pub(crate) enum Drops {
 pub(crate) fn drops(options: &[GlobalOption], word: &str) -> Drops {
     if let Some(option) = options.iter().find(|option| option.spelling == word) {
         return match option.takes {
-            Takes::Nothing | Takes::Joined => Drops::One,
+            Takes::Nothing | Takes::Joined | Takes::Plus => Drops::One,
             Takes::Next | Takes::Either => Drops::Two,
         };
     }
     match word.strip_prefix('-') {
         Some(rest) if rest.contains('=') => Drops::One,
         Some(_) => Drops::Either,
+        None if word.starts_with('+') && options.iter().any(|it| it.takes == Takes::Plus) => {
+            Drops::One
+        }
         None => Drops::Nothing,
     }
 }

@@ -167,7 +167,8 @@ impl<'c> Analyser<'c> {
 
     /// A program that the line itself may have written is not understood.
     fn fresh_scripts(&mut self) {
-        let written: Vec<String> = self.parts.iter().filter_map(|part| written(&part.what)).collect();
+        let written: Vec<String> =
+            self.parts.iter().filter_map(|part| written(&part.what)).collect();
         let written: BTreeSet<String> = written.into_iter().collect();
         let fresh: Vec<usize> = self
             .scripts

@@ -233,7 +233,11 @@ impl Expander<'_> {
 fn is_simple(raw: &str) -> bool {
     !raw.is_empty()
         && raw.bytes().all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b'.' | b'=' | b',' | b':' | b'@' | b'+' | b'%')
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b'-' | b'_' | b'/' | b'.' | b'=' | b',' | b':' | b'@' | b'+' | b'%'
+                )
         })
 }
 

@@ -13,11 +13,11 @@
 
 mod agree;
 mod analyser;
-mod call;
 mod arithmetic;
 mod bases;
 mod braces;
 mod brush;
+mod call;
 mod expand;
 mod flow;
 mod item;

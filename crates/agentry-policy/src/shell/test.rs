@@ -12,7 +12,9 @@ pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), 
             check(left, state)?;
             check(right, state)
         }
-        ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => check(inner, state),
+        ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+            check(inner, state)
+        }
         ExtendedTestExpr::UnaryTest(
             UnaryPredicate::ShellVariableIsSetAndAssigned
             | UnaryPredicate::ShellVariableIsSetAndNameRef

@@ -62,7 +62,9 @@ enum Next {
     Name,
     Word,
     /// Where a redirection leads; afterwards comes the given part.
-    Target { names: bool },
+    Target {
+        names: bool,
+    },
 }
 
 /// What to do after a node was looked at.

@@ -1,10 +1,10 @@
 //! The walk over the tree of a program: every command becomes parts, whether it runs or not.
 
 use brush_parser::ast::{
-    AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CompoundCommand,
-    CompoundList, ForClauseCommand, FunctionDefinition, IfClauseCommand, IoFileRedirectTarget,
-    IoRedirect, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
-    CommandPrefixOrSuffixItem, ExtendedTestExprCommand,
+    AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CommandPrefixOrSuffixItem,
+    CompoundCommand, CompoundList, ExtendedTestExprCommand, ForClauseCommand, FunctionDefinition,
+    IfClauseCommand, IoFileRedirectTarget, IoRedirect, Pipeline, Program, RedirectList,
+    SeparatorOperator, SimpleCommand,
 };
 
 use super::analyser::Analyser;
@@ -108,7 +108,8 @@ impl Analyser<'_> {
     }
 
     fn process(&mut self, redirect: &IoRedirect, state: &State) {
-        if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) = redirect
+        if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) =
+            redirect
         {
             self.list(&inner.list, state.clone());
         }
@@ -250,7 +251,8 @@ impl Analyser<'_> {
     /// The body may run whenever, with any arguments.
     fn function(&mut self, function: &FunctionDefinition, mut state: State) -> State {
         let name = function.fname.value.clone();
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
         if !is_plain {
             self.unclear(&name, "the name of a function is not literal", &state);
         }

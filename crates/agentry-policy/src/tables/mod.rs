@@ -1,4 +1,6 @@
 //! What is known about programs and files of the world outside: plain tables.
 
+pub mod environment;
 pub mod global_options;
 pub mod hazards;
+pub mod secrets;

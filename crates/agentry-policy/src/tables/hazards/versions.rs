@@ -11,11 +11,7 @@ super::groups! {
     ["gh"] [] WRITE [exact("--clobber")];
     ["gh"] [] RUN [exact("--web")];
     ["gh"] ["pr" "issue" "repo" "run" "release" "workflow" "gist" "browse"] RUN [Short('w')];
-    ["git"] [] RUN [
-        Global("-c"), Global("--config-env"), Global("--exec-path="), long("--ext-diff"),
-        long("--upload-pack"), long("--receive-pack"), Long("--exec", 6), Long("--textconv", 7)
-    ];
-    ["git"] [] WRITE [Long("--output", 8)];
+    ["git"] [] RUN [Global("-c"), Global("--config-env"), Global("--exec-path=")];
     ["git"] ["grep"] RUN [long("--open-files-in-pager"), Short('O')];
     ["git"] ["rebase" "difftool"] RUN [Short('x')];
     ["git"] ["difftool"] RUN [long("--extcmd")];
@@ -46,6 +42,29 @@ super::groups! {
     ["git"] ["merge" "pull" "rebase" "cherry-pick" "revert"] RUN [long("--strategy")];
     ["git"] ["merge" "pull" "rebase"] RUN [Short('s')];
     ["git"] ["cat-file"] RUN [exact("--filters")];
+    ["git"] ["annotate" "archive" "blame" "bundle" "cherry-pick" "diff" "diff-files" "diff-index"
+    "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
+    "replay" "rev-list" "revert" "shortlog" "show" "stash" "whatchanged" "d" "df" "hist" "l" "lg"
+    "ll" "lol"] WRITE [
+        exact("--output")
+    ];
+    ["git"] ["annotate" "archive" "blame" "bundle" "cherry-pick" "diff" "diff-files" "diff-index"
+    "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
+    "replay" "rev-list" "revert" "shortlog" "show" "stash" "whatchanged" "d" "df" "hist" "l" "lg"
+    "ll" "lol" "grep"] RUN [
+        long("--ext-diff")
+    ];
+    ["git"] ["annotate" "archive" "blame" "bundle" "cherry-pick" "diff" "diff-files" "diff-index"
+    "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
+    "replay" "rev-list" "revert" "shortlog" "show" "stash" "whatchanged" "d" "df" "hist" "l" "lg"
+    "ll" "lol" "cat-file" "grep"] RUN [
+        Long("--textconv", 7)
+    ];
+    ["git"] ["clone" "fetch" "fetch-pack" "ls-remote" "pull" "remote" "submodule" "archive"] RUN [
+        long("--upload-pack")
+    ];
+    ["git"] ["push" "send-pack"] RUN [long("--receive-pack")];
+    ["git"] ["archive" "fetch-pack" "ls-remote" "push" "rebase" "send-pack"] RUN [long("--exec")];
     ["hg"] [] RUN [
         Global("--config"), long("--ssh"), long("--remotecmd"), long("--debugger"), long("--tool"),
         long("--output"), long("--repository"), long("--cwd"), long("--config")
