@@ -197,9 +197,9 @@ fn written_defaults_and_other_spellings_mean_the_same() {
     ];
     for (file, first, second) in cases {
         let digest = |text: &str| {
-            let test = Test::new().file(&format!("helper/{file}"), text);
+            let test = Test::new().file(format!("helper/{file}"), text);
             let beside = if file == "agent.acl" { "instructions.md" } else { "persona.md" };
-            let test = test.file(&format!("helper/{beside}"), "You answer.\n");
+            let test = test.file(format!("helper/{beside}"), "You answer.\n");
             let ran = test.run("hash helper --full");
             assert!(ran.stdout.starts_with("sha256:"), "{text}: {}", ran.stderr);
             ran.stdout
