@@ -117,7 +117,7 @@ impl Walk<'_> {
         match kind {
             Kind::Any => {}
             Kind::Str | Kind::Form(_) => {
-                self.typed(name, node.as_str().is_some(), "a string", node)
+                self.typed(name, node.as_str().is_some(), "a string", node);
             }
             Kind::Line => self.line(name, node),
             Kind::Bool => {
