@@ -11,9 +11,14 @@ use crate::output::{Exit, Failure, Outcome, complain, print, print_json};
 
 pub(crate) fn run(args: &Hash) -> Outcome {
     let disk = Disk::default();
-    let agents = find(&disk, &args.agents, args.format_override)?;
-    let several = agents.len() > 1;
+    let (agents, wrong) = find(&disk, &args.agents, args.format_override);
+    let several = agents.len() + wrong.len() > 1;
     let (mut exit, mut rows) = (Exit::Done, Vec::new());
+    // What is wrong with one path says nothing about the others.
+    for failure in &wrong {
+        complain(failure);
+        exit = exit.max(failure.exit);
+    }
     for found in &agents {
         match one(&disk, found, args.full) {
             Ok((shown, _)) if args.format == ResultFormat::Human => {
@@ -29,7 +34,7 @@ pub(crate) fn run(args: &Hash) -> Outcome {
             })),
             Err(failure) => {
                 complain(&failure);
-                exit = Exit::Findings;
+                exit = exit.max(Exit::Findings);
             }
         }
     }
