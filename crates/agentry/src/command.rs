@@ -33,9 +33,12 @@ fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> (Vec<Found>, V
         let failure = Failure::new(format!("`{path}`: {}", diagnostic.message));
         failure.hint_opt(diagnostic.hint.clone()).finding()
     }));
-    wrong.extend(found.empty.iter().map(|path| {
-        Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)
-    }));
+    wrong.extend(
+        found
+            .empty
+            .iter()
+            .map(|path| Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
+    );
     (found.agents, wrong)
 }
 
