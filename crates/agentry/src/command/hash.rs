@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::args::{Hash, ResultFormat};
 use crate::command::{find, show_errors};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, print_json};
+use crate::output::{Exit, Failure, complain, print, print_json};
 
-pub(crate) fn run(args: &Hash) -> Outcome {
+pub(crate) fn run(args: &Hash) -> Exit {
     let disk = Disk::default();
     let (agents, wrong) = find(&disk, &args.agents, args.format_override);
     let several = agents.len() + wrong.len() > 1;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Hash) -> Outcome {
     if args.format == ResultFormat::Json {
         print_json(&Value::Array(rows));
     }
-    Ok(exit)
+    exit
 }
 
 /// The digest to show, and all of them. A manifest is digested by its own rules even where `check`
