@@ -34,17 +34,14 @@ pub struct CheckedReceipt {
 /// The receipt that a file is by its path alone: `<home>/runs/<run>/receipts/<name>.yaml`.
 pub(crate) fn receipt(path: &str) -> Option<HomeReceipt> {
     let (dir, name) = split(path);
-    let (run, receipts) = split(dir);
-    let (runs, run_name) = split(run);
-    let (home, runs_name) = split(runs);
+    let (dir, receipts) = split(dir);
+    let (dir, run) = split(dir);
+    let (home, runs) = split(dir);
     let fits = receipts == "receipts"
-        && runs_name == "runs"
-        && !run_name.is_empty()
+        && runs == "runs"
+        && !run.is_empty()
         && name.strip_suffix(".yaml").is_some_and(|stem| !stem.is_empty());
-    fits.then(|| HomeReceipt {
-        home: home.to_owned(),
-        path: format!("runs/{run_name}/receipts/{name}"),
-    })
+    fits.then(|| HomeReceipt { home: home.to_owned(), path: format!("runs/{run}/receipts/{name}") })
 }
 
 /// The receipts of those directories that are homes: they hold an agent of AgentFS in

@@ -25,9 +25,25 @@ const BOUNDARIES: &str = "## Boundaries\n\
     - Stay inside the workspace and the permissions you were given; do not work around a refusal.\n\
     - Never put secrets into output, commits or messages.\n\
     - Trust exit codes, refusals and time-outs over your own expectation.";
+const TOOL_CONTRACT: &str = "## Tools\n\
+    - Call only tools that you were offered, with arguments that fit their schemas.\n\
+    - Look before you change: read a file before you edit it, list a directory before you write to it.\n\
+    - Take a result for what it says, errors included; do not repeat a failed call unchanged.\n\
+    - What was refused stays refused: ask the person, or leave it.";
 const RESPONSE: &str = "## Response\n\
     - Say what you did, what you found and what is left, in that order.\n\
-    - Before you say that something works, show the command that proves it.";
+    - Keep to what was asked; name what you did not do.";
+const VERIFICATION: &str = "## Verification\n\
+    - Before you say that something works, show the command that proves it and what it printed.\n\
+    - What was not checked, call unchecked.";
+
+/// The parts that no file of an agent directory can replace, in order.
+const AROUND: &[(&str, &str)] = &[
+    ("boundaries", BOUNDARIES),
+    ("tool contract", TOOL_CONTRACT),
+    ("response format", RESPONSE),
+    ("verification", VERIFICATION),
+];
 
 /// The parts of the system prompt, in order, secrets masked.
 pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
@@ -35,16 +51,12 @@ pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
     let agent = &compiled.agent;
     identity(compiled, agent, &mut parts);
     if compiled.found.format == Format::AgentDir {
-        parts.push(Part {
-            name: "boundaries",
+        let own = |(name, text): &(&'static str, &str)| Part {
+            name,
             origin: "agentry".to_owned(),
-            text: BOUNDARIES.to_owned(),
-        });
-        parts.push(Part {
-            name: "response",
-            origin: "agentry".to_owned(),
-            text: RESPONSE.to_owned(),
-        });
+            text: (*text).to_owned(),
+        };
+        parts.extend(AROUND.iter().map(own));
     }
     files(world, compiled, &mut parts);
     if let Some(rules) = &agent.instructions.rules {

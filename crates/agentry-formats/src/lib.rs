@@ -8,7 +8,7 @@
 //! | [`manifest`] | a `.agent` manifest, or a directory with `agent.yaml` |
 //! | [`agentfs`] | `agent.json` with persona, principles, skills and memory |
 //! | [`agent_dir`] | a directory with `instructions.md` |
-#![warn(clippy::disallowed_methods)]
+#![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod agent_dir;
 pub mod agent_md;

@@ -4,7 +4,7 @@
 use agentry_model::Agent;
 use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::{Coerce, Keys, Unknown, validate};
+use agentry_text::table::{Coerce, Form, Keys, Unknown, validate};
 use agentry_text::{
     Data, Example, Field, Findings, Kind, Node, Record, Rule, Severity, Spanned, Table,
 };
@@ -32,6 +32,24 @@ pub static BROKEN_PERMISSION: Rule = Rule {
         "helper.agent",
         "name: helper\ndescription: Answers questions\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git push:deny']}}\n",
     ),
+};
+
+/// A rule: what it is about, and what happens then.
+pub static PERMISSION_RULE: Form = Form {
+    title: "`pattern:action` rule",
+    many: "`pattern:action` rules",
+    fits: |text| text.parse::<PatternRule>().is_ok(),
+    pattern: "[\\s\\S]*\\S[\\s\\S]*:(?:allow|ask|deny)",
+    trims: false,
+    examples: &["git push*:ask", "**/*.lock:deny", "https://example.com/**:allow"],
+    others: &[
+        "git push",
+        ":allow",
+        "  :deny",
+        "git push:never",
+        "git push:Allow",
+        "git push:allow ",
+    ],
 };
 
 /// `x_agentry`: what Agentry itself adds.
@@ -87,7 +105,7 @@ pub static SECTION: Table = Table::new(
         ),
         Field::optional(
             "rules",
-            Kind::List(&Kind::Str),
+            Kind::List(&Kind::Form(&PERMISSION_RULE)),
             "Rules in order, `pattern:action`; the first that matches counts.",
         ),
         policy_tests::MATCH,

@@ -134,9 +134,7 @@ impl Findings {
 
     /// Reports a finding made elsewhere.
     pub fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
-        let at = self.list.len();
-        self.list.push(diagnostic);
-        &mut self.list[at]
+        self.list.push_mut(diagnostic)
     }
 
     /// Takes over all of `other`.

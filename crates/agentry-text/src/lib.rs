@@ -2,7 +2,7 @@
 //! tables that say what a tree may hold, and the diagnostics that come of it.
 //!
 //! This room knows no agents. It does no IO: text comes in, values and findings go out.
-#![warn(clippy::disallowed_methods)]
+#![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod acl;
 mod cursor;

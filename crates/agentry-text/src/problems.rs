@@ -34,9 +34,7 @@ impl Problems {
         if self.list.len() >= MOST {
             return self.beyond.insert(found);
         }
-        let at = self.list.len();
-        self.list.push(found);
-        &mut self.list[at]
+        self.list.push_mut(found)
     }
 
     /// Counts a value; whether there is room for it. Reported once.

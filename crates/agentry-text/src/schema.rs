@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::table::{Field, Keys, Kind, Need, Table, Unknown};
+use crate::table::{Field, Form, Keys, Kind, Need, Table, Unknown};
 
 /// The schema of a document that holds the fields of `table`; `id` is its address.
 pub fn json_schema(table: &'static Table, id: &str, title: &str) -> Value {
@@ -90,6 +90,11 @@ impl Writer {
         object(match kind {
             Kind::Str => json!({ "type": "string" }),
             Kind::Line => json!({ "type": "string", "pattern": "^[^\\r\\n]*[\\r\\n]*$" }),
+            Kind::Form(form) => return text_of(form),
+            Kind::Forms(form) => json!({ "anyOf": [
+                { "type": "string", "pattern": form.list() },
+                { "type": "array", "items": text_of(form) },
+            ] }),
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::Int(least, most) => return whole_number(*least, *most),
             Kind::Float(least, most) => return number(*least, *most),
@@ -130,6 +135,11 @@ impl Writer {
 /// The fields of a JSON object.
 fn object(value: Value) -> Map<String, Value> {
     if let Value::Object(map) = value { map } else { Map::new() }
+}
+
+/// A text of a certain form.
+fn text_of(form: &Form) -> Map<String, Value> {
+    object(json!({ "type": "string", "pattern": form.one(), "examples": form.examples }))
 }
 
 /// A required field that may be written in several ways.
@@ -283,9 +293,21 @@ mod tests {
     .keys(Keys::SnakeOrCamel)
     .unknown(Unknown::Error);
 
+    static WORD: Form = Form {
+        title: "word",
+        many: "words",
+        fits: |text| !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase()),
+        pattern: "[a-z]+",
+        trims: true,
+        examples: &["one"],
+        others: &["One"],
+    };
+
     static TABLE: Table = Table::new(
         "the example",
         &[
+            Field::optional("alias", Kind::Form(&WORD), "What else it is called"),
+            Field::optional("aliases", Kind::Forms(&WORD), "What else it is called"),
             Field::required("name", Kind::Line, "What others call it"),
             Field::default("mode", Kind::Choice(&["slow", "fast"]), "\"slow\"", "How fast it is"),
             Field::optional("level", Kind::ChoiceAnyCase(&["low", "a.b"]), "How loud it is"),
@@ -359,6 +381,13 @@ mod tests {
             (json!({ "name": "a", "limits": { "calls": 1, "more": 2 } }), false),
             (json!({ "name": "a", "limits": { "calls": 1, "x-more": 2 } }), true),
             (json!({ "name": "a", "secret": null }), false),
+            (json!({ "name": "a", "alias": " b " }), true),
+            (json!({ "name": "a", "alias": "B" }), false),
+            (json!({ "name": "a", "alias": 1 }), false),
+            (json!({ "name": "a", "aliases": "b, c\nd," }), true),
+            (json!({ "name": "a", "aliases": "b, C" }), false),
+            (json!({ "name": "a", "aliases": ["b", " c"] }), true),
+            (json!({ "name": "a", "aliases": ["b", "c d"] }), false),
         ];
         for (document, expected) in cases {
             assert_eq!(validator.is_valid(&document), expected, "{document}");

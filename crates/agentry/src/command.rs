@@ -25,26 +25,30 @@ use crate::output::{Failure, style};
 const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
     `agent.yaml`, `agent.json` or `instructions.md`";
 
-/// Finds the agents at `paths`; a path that is none is an error.
-fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> Result<Vec<Found>, Failure> {
+/// Finds the agents at `paths`, and says what is wrong with the paths that are none.
+fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> (Vec<Found>, Vec<Failure>) {
     let found = discover(disk, paths, format, &|_| false);
-    if let Some(failure) = failures(&found).into_iter().next() {
-        return Err(failure);
-    }
-    if let Some(diagnostic) = found.diagnostics.first() {
+    let mut wrong = failures(&found);
+    wrong.extend(found.diagnostics.iter().map(|diagnostic| {
         let path = found.sources.path(diagnostic.span);
         let failure = Failure::new(format!("`{path}`: {}", diagnostic.message));
-        return Err(failure.hint_opt(diagnostic.hint.clone()).finding());
-    }
-    match found.empty.first() {
-        Some(path) => Err(Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
-        None => Ok(found.agents),
-    }
+        failure.hint_opt(diagnostic.hint.clone()).finding()
+    }));
+    wrong.extend(
+        found
+            .empty
+            .iter()
+            .map(|path| Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
+    );
+    (found.agents, wrong)
 }
 
 /// Finds the one agent at `path`.
 fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Failure> {
-    let mut agents = find(disk, &[path.to_owned()], format)?;
+    let (mut agents, wrong) = find(disk, &[path.to_owned()], format);
+    if let Some(failure) = wrong.into_iter().next() {
+        return Err(failure);
+    }
     match agents.len() {
         1 => Ok(agents.remove(0)),
         count => {

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Check(args) => command::check::run(&args),
         Command::Show(args) => command::show::run(&args),
-        Command::Hash(args) => command::hash::run(&args),
+        Command::Hash(args) => Ok(command::hash::run(&args)),
         Command::Convert(args) => command::convert::run(&args),
         Command::Policy(args) => command::policy::run(&args),
         Command::New(args) => command::new::run(&args),

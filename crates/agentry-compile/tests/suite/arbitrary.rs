@@ -2,10 +2,10 @@
 
 use agentry_compile::model::{
     Agent, AgentRef, AgentRole, Auth, AuthStrategy, Behaviour, Budget, Capability, Exposed, Field,
-    Function, Identity, Importance, Inheritance, Instructions, ListField, LongTerm, McpServer,
-    Memory, MemoryFile, Merge, MergeLists, MergeText, Misfire, Mode, ModelChoice, OnError,
-    OnExceed, Overlap, Requirements, RiskLevel, Schedule, ScriptLimits, ScriptTool, SkillPack,
-    SkillRef, Stage, Status, Tools, Transport, Working,
+    Format, Function, Identity, Importance, Inheritance, Instructions, ListField, LongTerm,
+    McpServer, Memory, MemoryFile, Merge, MergeLists, MergeText, Misfire, Mode, ModelChoice,
+    OnError, OnExceed, Overlap, Requirements, RiskLevel, Schedule, ScriptLimits, ScriptTool,
+    SkillPack, SkillRef, Stage, Status, Tools, Transport, Working,
 };
 use agentry_compile::policy::{
     Abilities, Ability, Action, Exec, Expected, Filesystem, Network, PatternRule, Permissions,
@@ -445,6 +445,49 @@ pub(crate) fn full_agent() -> Agent {
     agent.pipeline =
         Some(vec![at(Stage { call: call.map(at), output: Some(at("draft".to_owned())) })]);
     agent
+}
+
+/// What a generated agent never has, because only files of one format say it: each with its field.
+pub(crate) fn particulars() -> Vec<(&'static str, Agent)> {
+    const CODE: &str = "const scheme = {\n  name: \"greet\",\n  description: \"Greets.\",\n  \
+        parameters: { type: \"object\", properties: {} },\n};\n\
+        return { greet: { fn: () => \"hello\", scheme } };\n";
+    let with = |change: fn(&mut Agent)| {
+        let mut agent = full_agent();
+        agent.tools.functions = vec![at(Function {
+            name: "greet".to_owned(),
+            description: Some(at("Greets.".to_owned())),
+            parameters: Some(at(Data::Map(vec![
+                ("type".to_owned(), Data::str("object")),
+                ("properties".to_owned(), Data::Map(Vec::new())),
+            ]))),
+        })];
+        agent.tools.source = vec![at(CODE.to_owned())];
+        change(&mut agent);
+        agent
+    };
+    let team = |agent: &mut Agent| {
+        agent.unknown.push(("team".to_owned(), at(Data::str("support"))));
+    };
+    vec![
+        (
+            "required.startup",
+            with(|agent| agent.requirements.startup = Some(at("greet".to_owned()))),
+        ),
+        ("tools.functions", with(|_| ())),
+        ("tools.source", with(|_| ())),
+        ("unknown", with(team)),
+    ]
+}
+
+/// A setting that only `format` has, or one of another format.
+pub(crate) fn with_setting(format: Format) -> Agent {
+    let flag = |name: &str| Data::Map(vec![(name.to_owned(), Data::Bool(true))]);
+    let (name, value) = match format {
+        Format::AgentFs => ("env", flag("includeOs")),
+        _ => ("queue", flag("enable_dlq")),
+    };
+    Agent { settings: vec![(name.to_owned(), at(value))], ..full_agent() }
 }
 
 /// Each way to say what an agent may do, with the name of its field.

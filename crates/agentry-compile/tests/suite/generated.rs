@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use agentry_compile::formats::{FORMATS, FormatInfo, convert};
-use agentry_compile::model::{Agent, LossKind, tree};
+use agentry_compile::model::{Agent, Loss, LossKind, tree};
 use agentry_compile::text::{Data, Example, Rule, table};
 use agentry_compile::{registry, schema};
 
-use crate::arbitrary::{full_agent, policies};
+use crate::arbitrary::{full_agent, particulars, policies, with_setting};
 use crate::round_trip::targets;
 
 /// Compares pages with the files in the repository; writes the stale ones, then fails.
@@ -79,7 +79,8 @@ fn example(example: &Example) -> String {
 #[test]
 fn generated_formats() {
     let mut page = "# What each format can say\n\nComputed by writing an agent with every field in each format and reading it again.\n\
-        `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format has no words for it.\n\n".to_owned();
+        `yes`: comes back as it was. `~`: comes back changed or narrowed. Empty: the format has no words for it.\n\
+        `settings` are what the file of one format says beyond the model; they come back in that format.\n\n".to_owned();
     let names: Vec<_> = FORMATS.iter().map(|info| info.format.as_str()).collect();
     page.push_str(&format!(
         "| field | {} |\n| --- |{}\n",
@@ -90,6 +91,11 @@ fn generated_formats() {
     for field in field_names(&tree::tree(&agent).to_data()) {
         page.push_str(&row(&agent, &field));
     }
+    for (field, agent) in particulars() {
+        page.push_str(&row(&agent, field));
+    }
+    let settings = |info: &FormatInfo| support(info, &with_setting(info.format), "settings");
+    page.push_str(&cells("settings", FORMATS.iter().map(settings)));
     for (field, policy) in policies() {
         page.push_str(&row(&Agent { policy, ..full_agent() }, field));
     }
@@ -97,21 +103,29 @@ fn generated_formats() {
 }
 
 fn row(agent: &Agent, field: &str) -> String {
-    let cells: Vec<_> = FORMATS.iter().map(|info| support(info, agent, field)).collect();
-    format!("| `{field}` | {} |\n", cells.join(" | "))
+    cells(field, FORMATS.iter().map(|info| support(info, agent, field)))
+}
+
+fn cells(field: &str, cells: impl Iterator<Item = &'static str>) -> String {
+    format!("| `{field}` | {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
 fn support(info: &FormatInfo, agent: &Agent, field: &str) -> &'static str {
     let target = targets(info.format, agent).pop().expect("a target");
-    let losses = convert(agent, info.format, &target).losses;
+    let converted = convert(agent, info.format, &target);
     let within =
         |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
-    let mut about =
-        losses.iter().filter(|loss| within(&loss.field, field) || within(field, &loss.field));
-    match about.next() {
-        None => "yes",
-        Some(loss) if loss.kind == LossKind::Dropped && within(field, &loss.field) => "",
-        Some(_) => "~",
+    let is_about = |loss: &&Loss| within(&loss.field, field) || within(field, &loss.field);
+    let about: Vec<_> = converted.losses.iter().filter(is_about).collect();
+    let left = tree::tree(&converted.agent).to_data();
+    let left = field.split('.').try_fold(&left, |data, name| data.get(name));
+    let dropped = |loss: &&Loss| loss.kind == LossKind::Dropped;
+    if about.is_empty() {
+        "yes"
+    } else if about.iter().all(dropped) && left.is_none_or(Data::is_empty) {
+        ""
+    } else {
+        "~"
     }
 }
 

@@ -10,6 +10,7 @@
 mod arbitrary;
 mod detection;
 mod examples;
+mod forms;
 mod generated;
 mod hostile;
 mod reported;

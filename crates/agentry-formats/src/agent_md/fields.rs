@@ -1,10 +1,48 @@
 //! What the metadata may hold.
 
 use agentry_model::Status;
-use agentry_text::table::Keys;
+use agentry_policy::Ability;
+use agentry_text::table::{Form, Keys};
 use agentry_text::{Field, Kind, Table};
 
+use super::metadata::{is_one_emoji, is_variable};
 use crate::policy_tests;
+/// What an agent may do.
+pub(super) static ABILITY: Form = Form {
+    title: "ability",
+    many: "abilities",
+    fits: |text| text.parse::<Ability>().is_ok(),
+    pattern: "[Ff][Ss]|[Nn][Ee][Tt][Ww][Oo][Rr][Kk]|[Ss][Hh](?::[A-Za-z0-9._-]+)?|[Tt][Oo][Oo][Ll]|\
+              [Mm][Cc][Pp]|[Bb][Rr][Oo][Ww][Ss][Ee][Rr]|[Ee][Nn][Vv]",
+    trims: true,
+    examples: &["fs", "network", "sh", "sh:git", "tool", "mcp", "browser", "env"],
+    others: &["", "disk", "*", "fs:src", "sh:", "sh:git push", "sh:git:push"],
+};
+/// What stands for the agent where there is little room.
+pub(super) static ICON: Form = Form {
+    title: "emoji",
+    many: "emojis",
+    fits: is_one_emoji,
+    // One cluster: pictures joined by U+200D, a flag of two letters, or a key.
+    pattern: concat!(
+        "(?:\\p{Regional_Indicator}{2}|[0-9#*]\\uFE0F?\\u20E3|",
+        "\\p{Extended_Pictographic}[\\uFE0E\\uFE0F]?\\p{Emoji_Modifier}?[\u{E0020}-\u{E007F}]*",
+        "(?:\\u200D\\p{Extended_Pictographic}[\\uFE0E\\uFE0F]?\\p{Emoji_Modifier}?)*)"
+    ),
+    trims: true,
+    examples: &["🤖", "🧭", "⚙️", "👩🏽‍💻", "🇫🇷", "1️⃣"],
+    others: &["", "A", "1", "🤖🤖", ":robot:", "robot 🤖"],
+};
+/// The name of an environment variable.
+pub(super) static VARIABLE: Form = Form {
+    title: "variable name",
+    many: "variable names",
+    fits: is_variable,
+    pattern: "[A-Za-z_][A-Za-z0-9_]*",
+    trims: false,
+    examples: &["API_KEY", "_x1"],
+    others: &["", "1_KEY", "API-KEY", "API KEY"],
+};
 
 /// The metadata of an agent file.
 pub(super) static METADATA: Table = Table::new(
@@ -16,7 +54,7 @@ pub(super) static METADATA: Table = Table::new(
             "\"0.1.0\"",
             "The version of the definition, as a semantic version.",
         ),
-        Field::default("icon", Kind::Str, "\"🤖\"", "Exactly one emoji."),
+        Field::default("icon", Kind::Form(&ICON), "\"🤖\"", "Exactly one emoji."),
         Field::optional(
             "title",
             Kind::Line,
@@ -45,12 +83,12 @@ pub(super) static METADATA: Table = Table::new(
         ),
         Field::optional(
             "abilities",
-            Kind::Either(&[Kind::Strings, Kind::Block(&ABILITIES)]),
+            Kind::Either(&[Kind::Forms(&ABILITY), Kind::Block(&ABILITIES)]),
             "What the agent may do: a list of what is allowed, or `allow` and `deny`. When given, \
              everything else is denied.",
         ),
-        Field::optional("allow", Kind::Strings, "The same as `abilities.allow`."),
-        Field::optional("deny", Kind::Strings, "The same as `abilities.deny`."),
+        Field::optional("allow", Kind::Forms(&ABILITY), "The same as `abilities.allow`."),
+        Field::optional("deny", Kind::Forms(&ABILITY), "The same as `abilities.deny`."),
         Field::optional(
             "system",
             Kind::Str,
@@ -92,7 +130,7 @@ pub(super) static REQUIRED: Table = Table::new(
     &[
         Field::optional(
             "env",
-            Kind::Strings,
+            Kind::Forms(&VARIABLE),
             "Environment variables that must be set and not empty.",
         ),
         Field::optional(
@@ -110,10 +148,10 @@ pub(super) static ABILITIES: Table = Table::new(
     &[
         Field::optional(
             "allow",
-            Kind::Strings,
+            Kind::Forms(&ABILITY),
             "What is allowed: `fs`, `network`, `sh`, `sh:<command>`, `tool`, `mcp`, `browser`, `env`.",
         ),
-        Field::optional("deny", Kind::Strings, "What is denied; beats `allow`."),
+        Field::optional("deny", Kind::Forms(&ABILITY), "What is denied; beats `allow`."),
     ],
 )
 .keys(Keys::AnyCase);

@@ -5,7 +5,7 @@ use agentry_text::table::is_extension;
 use agentry_text::{Data, Entry, Findings, Fix, Node, Record, Source, Span, Spanned, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::fields::{ABILITIES, RECOMMENDED, REQUIRED};
+use super::fields::{ABILITIES, ICON, RECOMMENDED, REQUIRED, VARIABLE};
 use super::rules::{ENV_NAME, NOT_ONE_EMOJI};
 
 /// Fills in version, icon, status, recommendations, requirements and whatever the format does not know.
@@ -64,7 +64,7 @@ pub(super) fn texts(node: &Node, source: &Source) -> ListField<String> {
 }
 
 fn check_icon(icon: &Spanned<String>, findings: &mut Findings) {
-    if !is_one_emoji(&icon.value) {
+    if !ICON.is(&icon.value) {
         let message = format!("`icon` is `{}`, not one emoji", icon.value);
         findings
             .add(&NOT_ONE_EMOJI, icon.span, message)
@@ -82,7 +82,7 @@ pub(super) fn is_one_emoji(text: &str) -> bool {
 }
 
 fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
-    if is_variable(&name.value) {
+    if VARIABLE.is(&name.value) {
         return;
     }
     let message = format!("`{}` is no name of an environment variable", name.value);

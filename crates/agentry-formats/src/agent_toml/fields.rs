@@ -2,12 +2,30 @@
 
 use agentry_model::Mode;
 use agentry_policy::Action;
-use agentry_text::table::Unknown;
+use agentry_text::table::{Form, Unknown};
 use agentry_text::{Field, Kind, Table};
 
+use crate::own;
 use crate::policy_tests;
 
 const NAMES: Kind = Kind::List(&Kind::Str);
+
+/// What programs call an agent.
+pub(super) static NAME: Form = Form {
+    title: "kebab-case name",
+    many: "kebab-case names",
+    fits: is_kebab_case,
+    pattern: "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?",
+    trims: false,
+    examples: &["reviewer", "code-reviewer-2"],
+    others: &["", "Reviewer", "code_reviewer", "-reviewer", "reviewer-", " reviewer", "prüfer"],
+};
+
+/// Whether `name` is a slug that starts and ends with a letter or a digit.
+pub(super) fn is_kebab_case(name: &str) -> bool {
+    let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
+    !name.is_empty() && name.chars().all(sign) && !name.starts_with('-') && !name.ends_with('-')
+}
 
 /// `agent.toml`.
 pub(super) static AGENT: Table = Table::new(
@@ -15,7 +33,7 @@ pub(super) static AGENT: Table = Table::new(
     &[
         Field::required(
             "name",
-            Kind::Str,
+            Kind::Form(&NAME),
             "What programs call the agent: lower-case letters, digits and hyphens, the name of its \
              directory.",
         ),
@@ -108,7 +126,7 @@ pub(super) static SECTION: Table = Table::new(
         ),
         Field::default(
             "rules",
-            NAMES,
+            Kind::List(&Kind::Form(&own::PERMISSION_RULE)),
             "[]",
             "Exceptions in order, `pattern:action`; the first that matches decides.",
         ),

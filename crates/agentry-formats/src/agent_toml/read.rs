@@ -5,7 +5,7 @@ use agentry_policy::PolicyTest;
 use agentry_text::table::{Coerce, is_extension, validate};
 use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned, Value, toml};
 
-use super::fields::{AGENT, PERMISSIONS, SECTION};
+use super::fields::{AGENT, NAME, PERMISSIONS, SECTION};
 use super::rules::{
     DATETIME, EMPTY_DESCRIPTION, EMPTY_PROMPT, MISSING_PROMPT, NAME_IS_NOT_DIRECTORY,
     NOT_KEBAB_CASE, TRAILING_PERIOD,
@@ -66,14 +66,8 @@ fn identity(
     }
 }
 
-/// Whether `name` is a slug that starts and ends with a letter or a digit.
-pub(super) fn is_kebab_case(name: &str) -> bool {
-    let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-');
-    !name.is_empty() && name.chars().all(sign) && !name.starts_with('-') && !name.ends_with('-')
-}
-
 fn check_name(name: &Spanned<String>, dir_name: &str, findings: &mut Findings) {
-    if !is_kebab_case(name) {
+    if !NAME.is(name) {
         let found = findings.add(
             &NOT_KEBAB_CASE,
             name.span,
@@ -90,7 +84,7 @@ fn check_name(name: &Spanned<String>, dir_name: &str, findings: &mut Findings) {
         let message = format!("name `{}` is not the directory's, `{dir_name}`", name.value);
         let found = findings.add(&NAME_IS_NOT_DIRECTORY, name.span, message);
         found.hint(format!("rename the directory to `{}`, or the agent", name.value));
-        if is_kebab_case(dir_name) {
+        if NAME.is(dir_name) {
             let text = format!("\"{dir_name}\"");
             found.fix(Fix::unsafe_(format!("write `{dir_name}`"), name.span, text));
         }

@@ -6,7 +6,7 @@ use agentry_text::data::MapBuilder;
 use agentry_text::table::is_extension;
 use agentry_text::{Data, Spanned, toml};
 
-use super::read::is_kebab_case;
+use super::fields::is_kebab_case;
 use super::{MAIN, PROMPT, SKILLS, write_policy};
 use crate::policy_tests;
 use crate::skill::{self, Dialect};

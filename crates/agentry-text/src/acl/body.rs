@@ -41,6 +41,7 @@ impl Body {
     }
 
     /// The labelled blocks of the name `key`, to which one at `span` comes.
+    #[expect(clippy::indexing_slicing, reason = "the group is known, or was just made")]
     fn blocks(&mut self, key: Key, span: Span) -> &mut Self {
         let next = self.groups.len();
         let group = *self.group_of.entry(key.text.clone()).or_insert(next);
@@ -60,7 +61,7 @@ impl Body {
             let value = match item {
                 Item::Value(value) => value,
                 Item::Group(group) => {
-                    let (body, span) = &mut self.groups[group];
+                    let Some((body, span)) = self.groups.get_mut(group) else { continue };
                     let body = std::mem::take(body).into_map(problems);
                     Node::new(Value::Map(Map { labelled: true, ..body }), *span)
                 }

@@ -126,7 +126,9 @@ fn region(span: Span, sources: &Sources) -> Value {
 
 fn related(label: &Label, sources: &Sources) -> Value {
     let mut location = location(label.span, sources);
-    location["message"] = json!({ "text": label.message });
+    if let Value::Object(fields) = &mut location {
+        fields.insert("message".to_owned(), json!({ "text": label.message }));
+    }
     location
 }
 

@@ -6,6 +6,7 @@
 //! is wrong with names, types and values; then it picks values through a [`crate::Record`], which is
 //! silent about what was reported already.
 
+mod form;
 mod meaning;
 mod reference;
 pub mod rules;
@@ -13,6 +14,7 @@ pub mod rules;
 mod tests;
 mod validate;
 
+pub use form::Form;
 pub use meaning::{meaning, plain_path};
 pub use reference::reference;
 pub use validate::validate;
@@ -52,6 +54,10 @@ pub enum Kind {
     Str,
     /// Text on one line.
     Line,
+    /// Text of a certain form; what does not fit is the reader's to report.
+    Form(&'static Form),
+    /// A list of texts of a certain form, or one text with commas between them.
+    Forms(&'static Form),
     /// `true` or `false`.
     Bool,
     /// A whole number from the first to the second.

@@ -71,6 +71,8 @@ fn one(kind: &Kind) -> String {
     match kind {
         Kind::Str => "string".to_owned(),
         Kind::Line => "one line".to_owned(),
+        Kind::Form(form) => form.title.to_owned(),
+        Kind::Forms(form) => format!("{} or list of {}", form.title, form.many),
         Kind::Bool => "`true` or `false`".to_owned(),
         Kind::Int(least, most) => {
             let least = (*least > i64::MIN).then(|| least.to_string());
@@ -99,6 +101,8 @@ fn many(kind: &Kind) -> String {
     match kind {
         Kind::Str => "strings".to_owned(),
         Kind::Line => "lines".to_owned(),
+        Kind::Form(form) => form.many.to_owned(),
+        Kind::Forms(form) => format!("{0} or lists of {0}", form.many),
         Kind::Int(..) | Kind::Float(..) => one(kind).replacen("number", "numbers", 1),
         Kind::Semver => "versions".to_owned(),
         Kind::Known(_) => one(kind).replacen("string", "strings", 1),

@@ -116,7 +116,9 @@ impl Walk<'_> {
     fn value(&mut self, name: &str, kind: &'static Kind, node: &Node) {
         match kind {
             Kind::Any => {}
-            Kind::Str => self.typed(name, node.as_str().is_some(), "a string", node),
+            Kind::Str | Kind::Form(_) => {
+                self.typed(name, node.as_str().is_some(), "a string", node);
+            }
             Kind::Line => self.line(name, node),
             Kind::Bool => {
                 self.typed(name, as_bool(node, self.coerce).is_some(), "`true` or `false`", node);
@@ -128,8 +130,8 @@ impl Walk<'_> {
             Kind::ChoiceAnyCase(words) => self.choice(name, words, node, true),
             Kind::Known(words) => self.known(name, words, node),
             Kind::List(item) => self.list(name, item, node),
-            Kind::Strings if node.as_str().is_some() => {}
-            Kind::Strings => self.list(name, &Kind::Str, node),
+            Kind::Strings | Kind::Forms(_) if node.as_str().is_some() => {}
+            Kind::Strings | Kind::Forms(_) => self.list(name, &Kind::Str, node),
             Kind::Map(value) => self.map(name, value, node),
             Kind::Block(table) => match &node.value {
                 Value::Map(map) => self.table(table, map, node.span),
@@ -315,7 +317,7 @@ fn full_version(text: &str) -> Option<String> {
 impl Kind {
     fn is_scalar(&self) -> bool {
         match self {
-            Self::List(_) | Self::Strings | Self::Map(_) | Self::Block(_) => false,
+            Self::List(_) | Self::Strings | Self::Forms(_) | Self::Map(_) | Self::Block(_) => false,
             Self::Either(kinds) => kinds.iter().all(Self::is_scalar),
             _ => true,
         }
@@ -327,6 +329,7 @@ impl Kind {
             Self::Any => true,
             Self::Str
             | Self::Line
+            | Self::Form(_)
             | Self::Semver
             | Self::Choice(_)
             | Self::ChoiceAnyCase(_)
@@ -337,7 +340,7 @@ impl Kind {
                 matches!(node.value, Value::Int(_) | Value::Big(_) | Value::Float(_))
             }
             Self::List(_) => node.as_list().is_some(),
-            Self::Strings => node.as_list().is_some() || node.as_str().is_some(),
+            Self::Strings | Self::Forms(_) => node.as_list().is_some() || node.as_str().is_some(),
             Self::Map(_) | Self::Block(_) => node.as_map().is_some(),
             Self::Either(kinds) => kinds.iter().any(|kind| kind.fits(node)),
         }
@@ -347,7 +350,7 @@ impl Kind {
     pub fn describe(&self) -> String {
         match self {
             Self::Any => "anything".to_owned(),
-            Self::Str | Self::Line => "a string".to_owned(),
+            Self::Str | Self::Line | Self::Form(_) => "a string".to_owned(),
             Self::Semver => "a version".to_owned(),
             Self::Bool => "`true` or `false`".to_owned(),
             Self::Int(..) => "a whole number".to_owned(),
@@ -356,7 +359,7 @@ impl Kind {
                 format!("one of {}", listed(words))
             }
             Self::List(_) => "a list".to_owned(),
-            Self::Strings => "a list of strings".to_owned(),
+            Self::Strings | Self::Forms(_) => "a list of strings".to_owned(),
             Self::Map(_) | Self::Block(_) => "a map".to_owned(),
             Self::Either(kinds) => {
                 kinds.iter().map(Self::describe).collect::<Vec<_>>().join(" or ")

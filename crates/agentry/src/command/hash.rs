@@ -7,13 +7,18 @@ use serde_json::{Value, json};
 use crate::args::{Hash, ResultFormat};
 use crate::command::{find, show_errors};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, print_json};
+use crate::output::{Exit, Failure, complain, print, print_json};
 
-pub(crate) fn run(args: &Hash) -> Outcome {
+pub(crate) fn run(args: &Hash) -> Exit {
     let disk = Disk::default();
-    let agents = find(&disk, &args.agents, args.format_override)?;
-    let several = agents.len() > 1;
+    let (agents, wrong) = find(&disk, &args.agents, args.format_override);
+    let several = agents.len() + wrong.len() > 1;
     let (mut exit, mut rows) = (Exit::Done, Vec::new());
+    // What is wrong with one path says nothing about the others.
+    for failure in &wrong {
+        complain(failure);
+        exit = exit.max(failure.exit);
+    }
     for found in &agents {
         match one(&disk, found, args.full) {
             Ok((shown, _)) if args.format == ResultFormat::Human => {
@@ -29,14 +34,14 @@ pub(crate) fn run(args: &Hash) -> Outcome {
             })),
             Err(failure) => {
                 complain(&failure);
-                exit = Exit::Findings;
+                exit = exit.max(Exit::Findings);
             }
         }
     }
     if args.format == ResultFormat::Json {
         print_json(&Value::Array(rows));
     }
-    Ok(exit)
+    exit
 }
 
 /// The digest to show, and all of them. A manifest is digested by its own rules even where `check`

@@ -197,9 +197,9 @@ fn written_defaults_and_other_spellings_mean_the_same() {
     ];
     for (file, first, second) in cases {
         let digest = |text: &str| {
-            let test = Test::new().file(&format!("helper/{file}"), text);
+            let test = Test::new().file(format!("helper/{file}"), text);
             let beside = if file == "agent.acl" { "instructions.md" } else { "persona.md" };
-            let test = test.file(&format!("helper/{beside}"), "You answer.\n");
+            let test = test.file(format!("helper/{beside}"), "You answer.\n");
             let ran = test.run("hash helper --full");
             assert!(ran.stdout.starts_with("sha256:"), "{text}: {}", ran.stderr);
             ran.stdout
@@ -210,4 +210,25 @@ fn written_defaults_and_other_spellings_mean_the_same() {
         );
         assert_ne!(digest(&first), other, "{first}");
     }
+}
+
+/// A path that is wrong does not keep the others from being digested.
+#[test]
+fn a_missing_path_among_others() {
+    let test = helper().file("broken.agent", BROKEN).file("notes.txt", "");
+    insta::assert_snapshot!(test.run("hash nowhere helper.agent notes.txt"), @r#"
+    $ agentry hash nowhere helper.agent notes.txt
+    --- stdout
+    ag1:a58b55624512  helper.agent
+    --- stderr
+    error: `nowhere` does not exist
+    error: `notes.txt` is no agent definition that agentry knows
+      = help: say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    --- exit 2
+    "#);
+    let ran = test.run("hash helper.agent nowhere --format json").exits(2);
+    assert_eq!(ran.json()[0]["path"], "helper.agent");
+    // Bad usage weighs more than a finding.
+    test.run("hash broken.agent nowhere helper.agent").exits(2);
+    test.run("hash broken.agent helper.agent").exits(1);
 }

@@ -84,6 +84,39 @@ fn new_agents_fit_their_schema() {
     }
 }
 
+/// What a reader refuses, an editor underlines.
+#[test]
+fn names_rules_abilities_and_icons_have_a_form() {
+    let toml = |name: &str, rule: &str| {
+        json!({
+            "name": name,
+            "description": "Answers",
+            "permissions": { "bash": { "intent": "ask", "rules": [rule] } },
+        })
+    };
+    let cases = [
+        ("agent-toml", toml("code-reviewer", "git push*:ask"), true),
+        ("agent-toml", toml("Code Reviewer", "git push*:ask"), false),
+        ("agent-toml", toml("code-reviewer", "git push*"), false),
+        ("agent-toml", toml("code-reviewer", "git push*:never"), false),
+        ("agent-md", json!({ "icon": "🧭", "allow": ["fs", "sh:git"] }), true),
+        ("agent-md", json!({ "abilities": "fs, SH:git" }), true),
+        ("agent-md", json!({ "abilities": { "deny": ["sh:rm"] } }), true),
+        ("agent-md", json!({ "icon": "compass" }), false),
+        ("agent-md", json!({ "icon": "🧭🧭" }), false),
+        ("agent-md", json!({ "allow": ["disk"] }), false),
+        ("agent-md", json!({ "abilities": "fs, sh:git push" }), false),
+        ("agent-md", json!({ "abilities": { "deny": ["fs:src"] } }), false),
+        ("agent-md", json!({ "required": { "env": ["API_KEY"] } }), true),
+        ("agent-md", json!({ "required": { "env": ["API-KEY"] } }), false),
+    ];
+    for (format, document, expected) in cases {
+        let schema = Test::new().run(&format!("schema {format}")).json();
+        let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+        assert_eq!(validator.is_valid(&document), expected, "{format} {document}");
+    }
+}
+
 #[test]
 fn the_start_of_one() {
     let ran = Test::new().run("schema agent-toml").exits(0);
@@ -97,10 +130,10 @@ fn the_start_of_one() {
       "properties": {
         "name": {
           "type": "string",
-          "description": "What programs call the agent: lower-case letters, digits and hyphens, the name of its directory."
-        },
-        "display_name": {
-          "type": "string",
+          "pattern": "^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)$",
+          "examples": [
+            "reviewer",
+            "code-reviewer-2"
     "#);
     assert!(ran.stdout.ends_with("}\n"));
 }

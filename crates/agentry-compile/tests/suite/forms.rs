@@ -1,0 +1,77 @@
+//! The forms of texts: what the reader takes, the schema takes, and the samples show both.
+
+use agentry_compile::formats::FORMATS;
+use agentry_compile::text::table::Form;
+use agentry_compile::text::{Kind, Table};
+use serde_json::json;
+
+/// Every form that a field of some format has, by its title.
+fn forms() -> Vec<&'static Form> {
+    let mut seen = Vec::new();
+    let mut forms: Vec<&'static Form> = Vec::new();
+    let tables = FORMATS.iter().flat_map(|format| format.documents).map(|(_, table)| *table);
+    tables.for_each(|table| in_table(table, &mut seen, &mut forms));
+    forms.sort_by_key(|form| form.title);
+    forms.dedup_by_key(|form| form.title);
+    forms
+}
+
+fn in_table(table: &'static Table, seen: &mut Vec<*const Table>, forms: &mut Vec<&'static Form>) {
+    if !seen.contains(&std::ptr::from_ref(table)) {
+        seen.push(table);
+        table.fields.iter().for_each(|field| in_kind(&field.kind, seen, forms));
+    }
+}
+
+fn in_kind(kind: &'static Kind, seen: &mut Vec<*const Table>, forms: &mut Vec<&'static Form>) {
+    match kind {
+        Kind::Form(form) | Kind::Forms(form) => forms.push(form),
+        Kind::List(inner) | Kind::Map(inner) => in_kind(inner, seen, forms),
+        Kind::Either(kinds) => kinds.iter().for_each(|kind| in_kind(kind, seen, forms)),
+        Kind::Block(table) => in_table(table, seen, forms),
+        _ => {}
+    }
+}
+
+fn validator(pattern: &str) -> jsonschema::Validator {
+    jsonschema::draft202012::new(&json!({ "pattern": pattern })).expect("a pattern")
+}
+
+#[test]
+fn samples_show_the_form() {
+    let titles: Vec<_> = forms().iter().map(|form| form.title).collect();
+    let expected =
+        ["`pattern:action` rule", "ability", "emoji", "kebab-case name", "variable name"];
+    assert_eq!(titles, expected);
+    for form in forms() {
+        let (one, list) = (validator(&form.one()), validator(&form.list()));
+        assert!(!form.examples.is_empty() && !form.others.is_empty(), "{}", form.title);
+        for text in form.examples {
+            assert!(form.is(text), "{}: {text:?} is refused", form.title);
+            assert!(one.is_valid(&json!(text)), "{}: {text:?} breaks the pattern", form.title);
+            let several = json!(format!("{text}, {text}\n{text}"));
+            assert!(list.is_valid(&several), "{}: {several}", form.title);
+        }
+        for text in form.others {
+            assert!(!form.is(text), "{}: {text:?} is accepted", form.title);
+            assert!(!one.is_valid(&json!(text)), "{}: {text:?} fits the pattern", form.title);
+        }
+    }
+}
+
+/// The pattern may let more pass than the reader, never less.
+#[test]
+fn every_emoji_fits_the_pattern() {
+    let icon = forms().into_iter().find(|form| form.title == "emoji").expect("a form");
+    let pattern = validator(&icon.one());
+    let mut refused = Vec::new();
+    for emoji in emojis::iter() {
+        let toned = emoji.skin_tones().into_iter().flatten();
+        for emoji in toned.chain([emoji]) {
+            if !icon.is(emoji.as_str()) || !pattern.is_valid(&json!(emoji.as_str())) {
+                refused.push(emoji.as_str());
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{refused:?}");
+}
