@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
     let converted = converted(args, &compiled, &target)?;
-    let refused = args.strict && !converted.losses.is_empty();
+    let refused = args.strict && converted.losses.iter().any(is_lost);
     if !refused && !args.dry_run {
         write(args, &target, &converted)?;
     }
@@ -133,27 +133,35 @@ fn report(args: &Convert, target: &Target, converted: &Converted) {
             print_json(&json!({"files": files, "losses": losses}));
         }
         ResultFormat::Human => {
-            let verb = if args.dry_run || (args.strict && !converted.losses.is_empty()) {
-                "would write"
-            } else {
-                "wrote"
-            };
+            let refused = args.strict && converted.losses.iter().any(is_lost);
+            let verb = if args.dry_run || refused { "would write" } else { "wrote" };
             files.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
-            if converted.losses.is_empty() {
+            let (lost, added): (Vec<_>, Vec<_>) =
+                converted.losses.iter().partition(|loss| is_lost(loss));
+            if lost.is_empty() {
                 print("nothing is lost\n");
-                return;
+            } else {
+                let rows: Vec<_> = lost.into_iter().map(row).collect();
+                print(&format!("lost in {}:\n{}", args.to, columns(&rows)));
             }
-            let row = |loss: &Loss| {
-                vec![
-                    format!("  {}", visible(&loss.field)),
-                    loss.kind.to_string(),
-                    visible(&loss.detail).into_owned(),
-                ]
-            };
-            let rows: Vec<_> = converted.losses.iter().map(row).collect();
-            print(&format!("lost in {}:\n{}", args.to, columns(&rows)));
+            if !added.is_empty() {
+                let rows: Vec<_> = added.into_iter().map(row).collect();
+                print(&format!("added in {}:\n{}", args.to, columns(&rows)));
+            }
         }
     }
+}
+
+/// Whether something of the source is missing or changed, rather than something new.
+fn is_lost(loss: &Loss) -> bool {
+    loss.kind != LossKind::Added
+}
+
+/// A line of the list that a person reads.
+fn row(loss: &Loss) -> Vec<String> {
+    let field = format!("  {}", visible(&loss.field));
+    let detail = visible(&loss.detail).into_owned();
+    if is_lost(loss) { vec![field, loss.kind.to_string(), detail] } else { vec![field, detail] }
 }
 
 fn loss(loss: &Loss) -> Value {

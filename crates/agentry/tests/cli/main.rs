@@ -7,6 +7,7 @@ mod baseline;
 mod check;
 mod config;
 mod convert;
+mod convert_meaning;
 mod fix;
 mod generated;
 mod hash;
