@@ -7,7 +7,7 @@ use agentry_compile::model::{Agent, Format, Loss, LossKind};
 use agentry_compile::policy::Place;
 use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Compiled, convertible};
+use agentry_compile::{Compiled, convertible, relocate};
 use serde_json::{Value, json};
 
 use crate::args::{Convert, ResultFormat};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
-    let converted = converted(args, &compiled, &target)?;
+    let converted = converted(&disk, args, &compiled, &target)?;
     let refused = args.strict && converted.losses.iter().any(is_lost);
     if !refused && !args.dry_run {
         write(args, &target, &converted)?;
@@ -40,16 +40,28 @@ pub(crate) fn run(args: &Convert) -> Outcome {
 }
 
 /// The agent in the other format, unless it would be wider or broken there.
-fn converted(args: &Convert, compiled: &Compiled, target: &Target) -> Result<Converted, Failure> {
+fn converted(
+    disk: &Disk,
+    args: &Convert,
+    compiled: &Compiled,
+    target: &Target,
+) -> Result<Converted, Failure> {
     let (path, to) = (&compiled.found.path, args.to);
     if compiled.agent.inheritance.base.is_some() && to != Format::Manifest {
         let message = format!("`{path}` has a base, and only a manifest can say so");
         return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
     }
     let mut agent = convertible(compiled, to);
+    let dir = directory(args, target);
     let moved =
-        to == Format::Manifest && is_moved(args, compiled) && leave_scope_behind(&mut agent);
+        to == Format::Manifest && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
+    let relocated = relocate(disk, compiled, &mut agent, (to, &dir));
+    if let Some(why) = relocated.refused {
+        let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
+        return Err(Failure::new(message).hint("keep it in the same workspace").finding());
+    }
     let mut converted = convert(&agent, to, target);
+    converted.losses.extend(relocated.losses);
     let nothing = compiled.agent.policy.is_empty() && compiled.found.format != Format::Manifest;
     if to == Format::Manifest && nothing {
         let detail = "what was asked about is denied: a manifest without `trust` has none";
@@ -59,6 +71,7 @@ fn converted(args: &Convert, compiled: &Compiled, target: &Target) -> Result<Con
         let detail = "paths relative to the old place would mean others in the new one";
         converted.losses.push(narrowed("trust.scope", detail));
     }
+    converted.losses.sort();
     if let Some(widened) = &converted.widened {
         let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
         let hint = "choose a format that can say it, such as agent-toml";
@@ -76,15 +89,21 @@ fn narrowed(field: &str, detail: &str) -> Loss {
     Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail: detail.to_owned() }
 }
 
+/// The directory that the relative paths of the result start from.
+fn directory(args: &Convert, target: &Target) -> String {
+    match target.shape {
+        Shape::Directory => args.output.clone(),
+        Shape::File => {
+            let parent = Path::new(&args.output).parent();
+            parent.map_or(String::new(), |parent| parent.to_string_lossy().into_owned())
+        }
+    }
+}
+
 /// Whether the result lies in another directory than its source.
-fn is_moved(args: &Convert, compiled: &Compiled) -> bool {
-    let output = Path::new(&args.output);
-    let directory = output.extension().is_none_or(|end| end != "agent");
-    let dir = if directory { Some(output) } else { output.parent() };
-    let absolute = |path: &Path| {
-        std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok()
-    };
-    dir.and_then(absolute) != absolute(Path::new(&compiled.found.dir))
+fn is_moved(dir: &str, compiled: &Compiled) -> bool {
+    let absolute = |path: &str| std::path::absolute(if path.is_empty() { "." } else { path }).ok();
+    absolute(dir) != absolute(&compiled.found.dir)
 }
 
 /// Takes the relative paths out of the scope, and says whether there were any.

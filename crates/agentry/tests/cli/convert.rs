@@ -43,12 +43,12 @@ fn every_format_to_every_other() {
     manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, changed trust, dropped version
     agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
-    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level, narrowed permissions
+    agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
     agentfs to agentfs: nothing
     agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
     agent-dir to agent-md: added category, added display_name, dropped max_turns, dropped schedules.weekly-review
     agent-dir to agent-toml: changed description, dropped schedules.weekly-review
-    agent-dir to manifest: dropped schedules.weekly-review, narrowed permissions
+    agent-dir to manifest: narrowed permissions, dropped schedules.weekly-review
     agent-dir to agentfs: dropped max_turns
     agent-dir to agent-dir: nothing
     "#);

@@ -8,6 +8,7 @@ mod check;
 mod config;
 mod convert;
 mod convert_meaning;
+mod convert_paths;
 mod fix;
 mod generated;
 mod hash;
