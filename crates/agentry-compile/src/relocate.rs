@@ -83,7 +83,7 @@ impl Move<'_> {
                 named.push(path.map(|_| new));
             } else if let Some(text) = self.text(&full) {
                 let shown = below(&self.from_root, &full).unwrap_or(&path.value);
-                copied.push_str(&format!("\n\n<context path=\"{shown}\">\n{text}\n</context>"));
+                copied.extend(["\n\n<context path=\"", shown, "\">\n", &text, "\n</context>"]);
                 let detail = format!("`{shown}` was copied to the end of the system text");
                 self.lose("context", LossKind::Changed, detail);
             } else {
@@ -110,7 +110,8 @@ impl Move<'_> {
             let full = normal(&format!("{}/rules/{}.md", self.from_root, name.value));
             match self.text(&full) {
                 Some(text) => {
-                    copied.push_str(&format!("\n\n{text}"));
+                    copied += "\n\n";
+                    copied += &text;
                     let detail = format!("`rules/{}.md` was copied into the rules", name.value);
                     self.lose("rule_files", LossKind::Changed, detail);
                 }
@@ -266,7 +267,8 @@ fn append(field: &mut Option<Spanned<String>>, text: &str) {
     }
     let place = Span::start_of(FileId::BUILT_IN);
     let field = field.get_or_insert_with(|| Spanned::new(String::new(), place));
-    field.value = format!("{}{text}", field.value.trim_end()).trim_start().to_owned();
+    let text = format!("{}{text}", field.value.trim_end());
+    text.trim_start().clone_into(&mut field.value);
 }
 
 /// Whether a reference to a definition is a path that starts at the file which names it.

@@ -181,13 +181,13 @@ fn differences(agent: &Agent, result: &Agent, notes: Vec<Loss>) -> Vec<Loss> {
         !agent.policy.is_empty() && POLICIES.contains(&top)
     };
     out.extend(additions(&before, &after).into_iter().filter(|loss| !translated(loss)));
-    let noted = |loss: &Loss| {
+    let has_words = |loss: &Loss| {
         let within = |note: &Loss| {
             loss.field == note.field || loss.field.starts_with(&format!("{}.", note.field))
         };
         notes.iter().any(within)
     };
-    out.retain(|loss| !noted(loss));
+    out.retain(|loss| !has_words(loss));
     out.extend(notes);
     out.sort();
     out

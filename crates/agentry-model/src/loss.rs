@@ -193,7 +193,7 @@ mod tests {
                 r#"{"mcp": [{"name": "x", "url": "u"}, {"name": "z"}]}"#,
                 vec!["mcp.x.url added", "mcp.z added"],
             ),
-            (r#"{}"#, r#"{"a": {"b": {"c": 1}, "d": 2}}"#, vec!["a.b added", "a.d added"]),
+            ("{}", r#"{"a": {"b": {"c": 1}, "d": 2}}"#, vec!["a.b added", "a.d added"]),
         ];
         for (before, after, expected) in cases {
             let found = additions(&data(before), &data(after));

@@ -106,8 +106,8 @@ fn support(info: &FormatInfo, agent: &Agent, field: &str) -> &'static str {
     let losses = convert(agent, info.format, &target).losses;
     let within =
         |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
-    let lost = losses.iter().filter(|loss| loss.kind != LossKind::Added);
-    let mut about = lost.filter(|loss| within(&loss.field, field) || within(field, &loss.field));
+    let real = losses.iter().filter(|loss| loss.kind != LossKind::Added);
+    let mut about = real.filter(|loss| within(&loss.field, field) || within(field, &loss.field));
     match about.next() {
         None => "yes",
         Some(loss) if loss.kind == LossKind::Dropped && within(field, &loss.field) => "",

@@ -5,16 +5,16 @@ use std::path::Path;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
 use agentry_compile::model::{Agent, Format, Loss, LossKind};
 use agentry_compile::policy::Place;
-use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Compiled, convertible, relocate};
+use agentry_compile::text::{Severity, Source};
+use agentry_compile::{Compiled, convertible, discover, read, relocate};
 use serde_json::{Value, json};
 
 use crate::args::{Convert, ResultFormat};
 use crate::command::{find_one, usable};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
-use crate::save::{self, Replace};
+use crate::save::{Replace, Saving};
 
 pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
@@ -23,10 +23,11 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let target = target(args, compiled.dir.clone());
     let converted = converted(&disk, args, &compiled, &target)?;
     let refused = args.strict && converted.losses.iter().any(is_lost);
+    let stale = stale(&disk, args, &compiled, &converted);
     if !refused && !args.dry_run {
-        write(args, &target, &converted)?;
+        write(args, &target, &converted, &stale)?;
     }
-    report(args, &target, &converted);
+    report(args, &target, &converted, &stale);
     if args.to == Format::AgentMd && !target.name.ends_with(".agent.md") {
         remark(&format!(
             "note: a search passes over `{}`; its name lacks `.agent.md`",
@@ -129,32 +130,72 @@ fn target(args: &Convert, dir: String) -> Target {
     Target { name, shape, place: Place { dir } }
 }
 
-fn write(args: &Convert, target: &Target, converted: &Converted) -> Result<(), Failure> {
+/// The files of an older agent of the same format in the target, which the result does not have:
+/// beside the new files they would become a part of the new agent.
+fn stale(disk: &Disk, args: &Convert, compiled: &Compiled, converted: &Converted) -> Vec<String> {
+    let dir = args.output.trim_end_matches('/');
+    // Where the source itself lies, what has no place in the result must not be lost for good.
+    if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
+        return Vec::new();
+    }
+    let found = discover(disk, &[dir.to_owned()], Some(args.to), &|_| false);
+    let Some(old) = found.agents.iter().find(|found| found.dir == dir) else { return Vec::new() };
+    let old = read(disk, old);
+    let mut paths: Vec<_> = old.sources.iter().filter_map(|file| part(dir, file)).collect();
+    paths.retain(|path| converted.files.iter().all(|(new, _)| new != path));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// The path of a file below `dir` that was read as a part of its agent. What runs left behind is
+/// none.
+fn part(dir: &str, file: &Source) -> Option<String> {
+    let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
+    let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
+    let was_read = metadata.is_file() && (!file.text.is_empty() || metadata.len() == 0);
+    (was_read && !path.starts_with("runs/")).then(|| path.to_owned())
+}
+
+fn write(
+    args: &Convert,
+    target: &Target,
+    converted: &Converted,
+    stale: &[String],
+) -> Result<(), Failure> {
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
     match target.shape {
-        Shape::Directory => save::create(&args.output, &converted.files, mode),
+        Shape::Directory => {
+            Saving { dir: &args.output, files: &converted.files, stale, mode }.save()
+        }
         Shape::File => {
             let text = converted.files.first().map_or(String::new(), |(_, text)| text.clone());
-            save::create("", &[(args.output.clone(), text)], mode)
+            let files = [(args.output.clone(), text)];
+            Saving { dir: "", files: &files, stale: &[], mode }.save()
         }
     }
 }
 
-fn report(args: &Convert, target: &Target, converted: &Converted) {
+fn report(args: &Convert, target: &Target, converted: &Converted, stale: &[String]) {
+    let below = |file: &String| format!("{}/{file}", args.output.trim_end_matches('/'));
     let path = |file: &String| match target.shape {
-        Shape::Directory => format!("{}/{file}", args.output.trim_end_matches('/')),
+        Shape::Directory => below(file),
         Shape::File => args.output.clone(),
     };
     let files: Vec<_> = converted.files.iter().map(|(file, _)| path(file)).collect();
+    let removed: Vec<_> = stale.iter().map(below).collect();
     match args.format {
         ResultFormat::Json => {
             let losses: Vec<Value> = converted.losses.iter().map(loss).collect();
-            print_json(&json!({"files": files, "losses": losses}));
+            print_json(&json!({"files": files, "removed": removed, "losses": losses}));
         }
         ResultFormat::Human => {
             let refused = args.strict && converted.losses.iter().any(is_lost);
-            let verb = if args.dry_run || refused { "would write" } else { "wrote" };
+            let planned = args.dry_run || refused;
+            let verb = if planned { "would write" } else { "wrote" };
             files.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
+            let verb = if planned { "would remove" } else { "removed" };
+            removed.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
             let (lost, added): (Vec<_>, Vec<_>) =
                 converted.losses.iter().partition(|loss| is_lost(loss));
             if lost.is_empty() {

@@ -196,6 +196,7 @@ fn losses_for_programs() {
       "files": [
         "x.agent.md"
       ],
+      "removed": [],
       "losses": [
         {
           "field": "display_name",

@@ -12,8 +12,8 @@ fn losses(test: &Test, from: &str, to: &str, output: &str) -> Vec<String> {
     let args = format!("convert {from} --to {to} -o {output} --format json");
     let json = test.run(&args).exits(0).json();
     let losses = json["losses"].as_array().expect("losses").clone();
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
-    losses.iter().map(|loss| format!("{} {}", text(&loss["field"]), text(&loss["kind"]))).collect()
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+    losses.iter().map(|loss| format!("{} {}", word(&loss["field"]), word(&loss["kind"]))).collect()
 }
 
 const WITH_SERVERS: &str = "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n\
@@ -28,13 +28,13 @@ fn references_to_variables_are_translated() {
     let test = Test::new().file("helper.agent", WITH_SERVERS);
     for (format, file) in [("agent-dir", "tools/db.md"), ("agentfs", "agent.json")] {
         convert(&test, "helper.agent", format, format);
-        let text = test.read(format!("{format}/{file}"));
-        assert!(text.contains("${env:DB_URL}") && !text.contains("env.DB_URL"), "{text}");
+        let written = test.read(format!("{format}/{file}"));
+        assert!(written.contains("${env:DB_URL}") && !written.contains("env.DB_URL"), "{written}");
         let back = format!("{format}.agent");
         convert(&test, format, "manifest", &back);
-        let text = test.read(&back);
+        let written = test.read(&back);
         for part in ["DB_URL: env.DB_URL", "X-Key: env.WEB_KEY", "MODE: fast"] {
-            assert!(text.contains(part), "{part} in {format}:\n{text}");
+            assert!(written.contains(part), "{part} in {format}:\n{written}");
         }
     }
 }

@@ -18,9 +18,9 @@ fn files_that_stay_reachable_are_named_from_the_new_place() {
     let test = with_context();
     let ran = test.run("convert agents/helper --to agent-toml -o moved/deep/er/helper").exits(0);
     assert!(ran.stdout.contains("nothing is lost"), "{ran}");
-    let text = test.read("moved/deep/er/helper/agent.toml");
-    assert!(text.contains(r#"context = ["../../../../docs/style.md"]"#), "{text}");
-    assert!(text.contains(r#"rules = ["tone"]"#), "{text}");
+    let written = test.read("moved/deep/er/helper/agent.toml");
+    assert!(written.contains(r#"context = ["../../../../docs/style.md"]"#), "{written}");
+    assert!(written.contains(r#"rules = ["tone"]"#), "{written}");
     test.run("check moved --deny-warnings").exits(0);
     let same = test.run("convert agents/helper --to agent-toml -o agents/helper --force").exits(0);
     assert!(same.stdout.contains("nothing is lost"), "{same}");
@@ -121,9 +121,9 @@ fn a_base_is_named_from_the_new_place_or_nothing_moves() {
         .file("agents/base.agent", "name: base\n")
         .file("other/agentry.toml", "");
     test.run("convert agents/child.agent --to manifest -o moved/deep/child.agent").exits(0);
-    let text = test.read("moved/deep/child.agent");
-    assert!(text.contains("base: ../../agents/base.agent"), "{text}");
-    assert!(text.contains("ref: ../../x.agent"), "{text}");
+    let written = test.read("moved/deep/child.agent");
+    assert!(written.contains("base: ../../agents/base.agent"), "{written}");
+    assert!(written.contains("ref: ../../x.agent"), "{written}");
     insta::assert_snapshot!(test.run("convert agents/child.agent --to manifest -o other/child.agent"), @r#"
     $ agentry convert agents/child.agent --to manifest -o other/child.agent
     --- stderr

@@ -9,6 +9,7 @@ mod config;
 mod convert;
 mod convert_meaning;
 mod convert_paths;
+mod convert_save;
 mod fix;
 mod generated;
 mod hash;
