@@ -133,4 +133,20 @@ impl World for Overlay<'_> {
     fn absolute(&self, path: &str) -> String {
         self.below.absolute(path)
     }
+
+    fn real(&self, path: &str) -> Option<String> {
+        self.below.real(path)
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        self.below.ignores_case(path)
+    }
+
+    fn home(&self) -> Option<String> {
+        self.below.home()
+    }
+
+    fn user_config(&self) -> Option<String> {
+        self.below.user_config()
+    }
 }

@@ -132,5 +132,5 @@ fn user_policy(
     validate(&USER, &node, Coerce::Strict, findings);
     let record = Record::new(&USER, &node, Coerce::Strict);
     let policy = record.record("policy", &own::PERMISSIONS)?;
-    Some(own::read_permissions(&policy, findings))
+    Some(own::read_sections(policy, findings))
 }

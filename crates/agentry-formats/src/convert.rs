@@ -1,9 +1,10 @@
 //! From one format to another: write, read the result again, and name the difference.
 
-use agentry_model::{Agent, Format, Loss, LossKind, losses, tree};
+use agentry_model::{Agent, Format, Loss, LossKind, Requirements, Status, additions, losses, tree};
 use agentry_policy::{Permissions, Policy, to_permissions, widened};
-use agentry_text::{FileId, Findings, Span, Spanned};
+use agentry_text::{Data, FileId, Findings, Span, Spanned};
 
+use crate::own::Block;
 use crate::{MemoryFiles, Package, Shape, Target, Written, info, own, read};
 
 /// A converted agent.
@@ -11,7 +12,7 @@ use crate::{MemoryFiles, Package, Shape, Target, Written, info, own, read};
 pub struct Converted {
     /// Paths with their texts, as in [`Written`].
     pub files: Vec<(String, String)>,
-    /// What the result does not say, sorted by field.
+    /// What the result does not say, and what it adds, sorted by field.
     pub losses: Vec<Loss>,
     /// The agent that the result declares.
     pub agent: Agent,
@@ -22,35 +23,97 @@ pub struct Converted {
     pub findings: Findings,
 }
 
-/// Writes `agent` in `format` and finds out, by reading the result, what was lost. Rules that the
-/// format has no words for go into the block that only Agentry reads, so that nothing is widened.
+/// Writes `agent` in `format` and finds out, by reading the result, what was lost. Rules and
+/// conditions that the format has no words for go into the block that only Agentry reads, so that
+/// nothing is widened.
 pub fn convert(agent: &Agent, format: Format, target: &Target) -> Converted {
     let mut source = agent.clone();
-    if says_more_than_its_own(&agent.policy, format)
-        && let Some(rules) = source.policy.permissions.take()
-    {
-        carry(&mut source, &rules);
+    let mut kept = gates(agent, format);
+    let mut carried = carried_fields(&kept);
+    if says_more_than_its_own(&agent.policy, format) {
+        kept.permissions = source.policy.permissions.take();
     }
-    let first = attempt(agent, &source, format, target);
-    let Some(before) = to_permissions(&agent.policy, &target.place) else { return first };
-    let missing = widened(&before, &permissions(&first.agent, target));
-    if missing.sections.is_empty() {
-        return first;
+    carry(&mut source, &kept);
+    let mut result = attempt(agent, &source, format, target);
+    if let Some(before) = to_permissions(&agent.policy, &target.place) {
+        let missing = widened(&before, &permissions(&result.agent, target));
+        if !missing.sections.is_empty() && !has_rules_of_its_own(format) {
+            let fields = missing.sections.iter();
+            carried.extend(fields.map(|rules| format!("permissions.{}", rules.section.value)));
+            kept.permissions = Some(together(kept.permissions.take(), missing));
+            carry(&mut source, &kept);
+            result = attempt(agent, &source, format, target);
+        }
+        result.widened = wider(&before, &permissions(&result.agent, target));
     }
-    carry(&mut source, &missing);
-    let mut second = attempt(agent, &source, format, target);
-    second.losses.extend(missing.sections.iter().map(|rules| Loss {
-        field: format!("permissions.{}", rules.section.value),
+    result.losses.extend(carried.into_iter().map(|field| Loss {
+        field,
         kind: LossKind::Changed,
         detail: "kept in `x-agentry`, which only Agentry reads".to_owned(),
     }));
-    second.losses.sort();
-    let left = widened(&before, &permissions(&second.agent, target));
-    second.widened = left
-        .sections
-        .first()
-        .map(|rules| format!("`{}` is {} in the source", rules.section.value, rules.mildest()));
-    second
+    result.losses.sort();
+    result.widened = result.widened.or_else(|| ungated(agent, &result.agent));
+    result
+}
+
+/// What keeps `agent` from starting, as far as `format` has no words for it.
+fn gates(agent: &Agent, format: Format) -> Block {
+    let carries = |field: &str| info(format).carries.contains(&field);
+    let in_use = |status: &Spanned<Status>| status.value == Status::Active;
+    let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
+    let requirements =
+        if carries("required") { Requirements::default() } else { agent.requirements.clone() };
+    Block { permissions: None, status, requirements, tests: Vec::new() }
+}
+
+/// The fields of the model that a block holds, but for the rules.
+fn carried_fields(block: &Block) -> Vec<String> {
+    let Block { permissions: _, status, requirements, tests: _ } = block;
+    let Requirements { env, startup } = requirements;
+    let fields = [
+        ("status", status.is_some()),
+        ("required.env", env.is_some()),
+        ("required.startup", startup.is_some()),
+    ];
+    fields.into_iter().filter(|(_, is)| *is).map(|(field, _)| field.to_owned()).collect()
+}
+
+/// Why the result could start where the source does not, in words.
+fn ungated(before: &Agent, after: &Agent) -> Option<String> {
+    let disabled = |agent: &Agent| {
+        agent.identity.status.is_some_and(|status| status.value == Status::Disabled)
+    };
+    if disabled(before) && !disabled(after) {
+        return Some("it is `disabled` in the source".to_owned());
+    }
+    let (Requirements { env, startup }, result) = (&before.requirements, &after.requirements);
+    let names = |env: &Option<Vec<Spanned<String>>>, name: &String| {
+        env.iter().flatten().any(|other| other.value == *name)
+    };
+    let lost = env.iter().flatten().find(|name| !names(&result.env, &name.value));
+    if let Some(name) = lost {
+        return Some(format!("the source requires the variable `{}`", name.value));
+    }
+    let tool = startup.as_ref().map(|tool| &tool.value)?;
+    let kept = result.startup.as_ref().is_some_and(|other| other.value == *tool);
+    (!kept).then(|| format!("`{tool}` must succeed first in the source"))
+}
+
+/// Where `after` allows more than `before`, in words.
+fn wider(before: &Permissions, after: &Permissions) -> Option<String> {
+    let left = widened(before, after);
+    let rules = left.sections.first()?;
+    Some(format!("`{}` is {} in the source", rules.section.value, rules.mildest()))
+}
+
+/// Rules that were kept already, and those that turned out to be missing.
+fn together(kept: Option<Permissions>, missing: Permissions) -> Permissions {
+    let mut sections = kept.unwrap_or_default().sections;
+    let is_missing = |section| missing.sections.iter().any(|rules| rules.section.value == section);
+    sections.retain(|rules| !is_missing(rules.section.value));
+    sections.extend(missing.sections);
+    sections.sort_by_key(|rules| rules.section.value);
+    Permissions { sections }
 }
 
 /// Whether an agent has rules beside the policy that `format` itself has words for.
@@ -64,12 +127,23 @@ fn says_more_than_its_own(policy: &Policy, format: Format) -> bool {
         }
 }
 
-fn carry(agent: &mut Agent, rules: &Permissions) {
-    let mut rules = rules.clone();
-    rules.sections.sort_by_key(|rules| rules.section.value);
-    let block = Spanned::new(own::to_data(&rules), Span::start_of(FileId::BUILT_IN));
+/// Whether `format` writes rules itself, so that a second copy of them would count for nothing.
+fn has_rules_of_its_own(format: Format) -> bool {
+    match format {
+        Format::AgentToml | Format::AgentDir => true,
+        Format::AgentMd | Format::Manifest | Format::AgentFs => false,
+    }
+}
+
+fn carry(agent: &mut Agent, block: &Block) {
+    if *block == Block::default() {
+        return;
+    }
+    let kept = agent.extensions.iter().find(|(key, _)| key == own::KEY);
+    let kept = kept.map_or(Data::Map(Vec::new()), |(_, data)| data.value.clone());
+    let data = Spanned::new(own::merged(&kept, block), Span::start_of(FileId::BUILT_IN));
     agent.extensions.retain(|(key, _)| key != own::KEY);
-    agent.extensions.push((own::KEY.to_owned(), block));
+    agent.extensions.push((own::KEY.to_owned(), data));
 }
 
 fn permissions(agent: &Agent, target: &Target) -> Permissions {
@@ -92,15 +166,30 @@ fn attempt(agent: &Agent, source: &Agent, format: Format, target: &Target) -> Co
         files: &mut memory,
     };
     let result = read(format, &mut package, &mut findings);
-    let mut lost = losses(&tree::tree(agent).to_data(), &tree::tree(&result).to_data());
-    let noted = |loss: &Loss| {
+    let losses = differences(agent, &result, notes);
+    Converted { files, losses, agent: result, widened: None, findings }
+}
+
+/// The notations of what an agent may do: one that is new says what the others said.
+const POLICIES: &[&str] = &["permissions", "trust", "abilities", "tool_permissions"];
+
+/// What was lost and what was added, where the writer has no better words for it.
+fn differences(agent: &Agent, result: &Agent, notes: Vec<Loss>) -> Vec<Loss> {
+    let (before, after) = (tree::tree(agent).to_data(), tree::tree(result).to_data());
+    let mut out = losses(&before, &after);
+    let translated = |loss: &Loss| {
+        let top = loss.field.split('.').next().unwrap_or("");
+        !agent.policy.is_empty() && POLICIES.contains(&top)
+    };
+    out.extend(additions(&before, &after).into_iter().filter(|loss| !translated(loss)));
+    let has_words = |loss: &Loss| {
         let within = |note: &Loss| {
             loss.field == note.field || loss.field.starts_with(&format!("{}.", note.field))
         };
         notes.iter().any(within)
     };
-    lost.retain(|loss| !noted(loss));
-    lost.extend(notes);
-    lost.sort();
-    Converted { files, losses: lost, agent: result, widened: None, findings }
+    out.retain(|loss| !has_words(loss));
+    out.extend(notes);
+    out.sort();
+    out
 }

@@ -1,7 +1,7 @@
-//! The block `x-agentry`, which only Agentry reads: rules that a format has no words for, so that a
-//! conversion never widens what an agent may do.
+//! The block `x-agentry`, which only Agentry reads: rules, and conditions for starting, that a format
+//! has no words for, so that a conversion never widens what an agent may do.
 
-use agentry_model::Agent;
+use agentry_model::{Agent, Field as ModelField, Requirements, Status};
 use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, Form, Keys, Unknown, validate};
@@ -55,13 +55,39 @@ pub static PERMISSION_RULE: Form = Form {
 /// `x_agentry`: what Agentry itself adds.
 pub static X_AGENTRY: Table = Table::new(
     "`x_agentry`",
-    &[Field::optional(
-        "permissions",
-        Kind::Block(&PERMISSIONS),
-        "What the agent may do, as ordered rules; only Agentry reads it.",
-    )],
+    &[
+        Field::optional(
+            "permissions",
+            Kind::Block(&PERMISSIONS),
+            "What the agent may do, as ordered rules; only Agentry reads it.",
+        ),
+        Field::optional(
+            "status",
+            Kind::Choice(Status::WORDS),
+            "Whether the agent is in use; a disabled one does not start.",
+        ),
+        Field::optional(
+            "required",
+            Kind::Block(&REQUIRED),
+            "What must hold before the agent starts.",
+        ),
+    ],
 )
 .keys(Keys::SnakeOrCamel);
+
+/// `required` of `x_agentry`.
+pub static REQUIRED: Table = Table::new(
+    "`required`",
+    &[
+        Field::optional(
+            "env",
+            Kind::List(&Kind::Str),
+            "Environment variables that must be set and not empty.",
+        ),
+        Field::optional("startup", Kind::Line, "The tool that must succeed first."),
+    ],
+)
+.unknown(Unknown::Error);
 
 const RULE_BLOCK: Kind = Kind::Block(&SECTION);
 
@@ -114,23 +140,78 @@ pub static SECTION: Table = Table::new(
 )
 .unknown(Unknown::Error);
 
-/// The permissions of the block `node`, and every problem in it.
-pub fn read(node: &Node, findings: &mut Findings) -> Option<Permissions> {
-    validate(&X_AGENTRY, node, Coerce::Strict, findings);
-    let record = Record::new(&X_AGENTRY, node, Coerce::Strict);
-    let permissions = record.record("permissions", &PERMISSIONS)?;
-    Some(read_permissions(&permissions, findings))
+/// What the block holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Block {
+    /// What the agent may do.
+    pub permissions: Option<Permissions>,
+    /// Whether it is in use.
+    pub status: ModelField<Status>,
+    /// What must hold before it starts.
+    pub requirements: Requirements,
+    /// The examples beside the permissions.
+    pub tests: Vec<Spanned<PolicyTest>>,
 }
 
-/// The examples beside the permissions of the block `node`.
-pub(crate) fn tests(node: &Node) -> Vec<Spanned<PolicyTest>> {
+impl Block {
+    /// Gives `agent` what its format has no words for; what the format says itself stays.
+    pub(crate) fn adopt(self, agent: &mut Agent) {
+        let Self { permissions, status, requirements: Requirements { env, startup }, tests } = self;
+        let policy = &mut agent.policy;
+        policy.tests.extend(tests);
+        policy.permissions = policy.permissions.take().or(permissions);
+        let identity = &mut agent.identity;
+        identity.status = identity.status.take().or(status);
+        let requirements = &mut agent.requirements;
+        requirements.env = requirements.env.take().or(env);
+        requirements.startup = requirements.startup.take().or(startup);
+    }
+
+    /// The block as it is written; examples have a block of their own.
+    pub fn to_data(&self) -> Data {
+        let Self { permissions, status, requirements, tests: _ } = self;
+        let Requirements { env, startup } = requirements;
+        let mut required = MapBuilder::new();
+        let env = env.as_ref().map(|names| Data::strings(names.iter().map(|name| &name.value)));
+        required.set_opt("env", env);
+        required.str_opt("startup", startup.as_ref().map(|tool| &tool.value));
+        let mut out = MapBuilder::new();
+        out.set_opt("permissions", permissions.as_ref().map(sections));
+        out.str_opt("status", status.as_ref().map(|status| status.as_str()));
+        out.set_full("required", required.build());
+        out.build()
+    }
+}
+
+/// The block `kept` with what `block` says beside it; where both say something, `block` counts.
+pub(crate) fn merged(kept: &Data, block: &Block) -> Data {
+    let (Data::Map(mut kept), Data::Map(new)) = (kept.clone(), block.to_data()) else {
+        return block.to_data();
+    };
+    kept.retain(|(key, _)| new.iter().all(|(other, _)| other != key));
+    Data::Map(kept.into_iter().chain(new).collect())
+}
+
+/// What the block `node` holds, and every problem in it.
+pub fn read(node: &Node, findings: &mut Findings) -> Block {
+    validate(&X_AGENTRY, node, Coerce::Strict, findings);
     let record = Record::new(&X_AGENTRY, node, Coerce::Strict);
+    let required = record.record("required", &REQUIRED);
     let permissions = record.record("permissions", &PERMISSIONS);
-    permissions.map_or(Vec::new(), |all| policy_tests::beside_rules(&all, &SECTION))
+    Block {
+        tests: permissions
+            .map_or(Vec::new(), |record| policy_tests::beside_rules(&record, &SECTION)),
+        permissions: permissions.map(|record| read_sections(record, findings)),
+        status: record.word("status"),
+        requirements: Requirements {
+            env: required.and_then(|required| required.strings("env")),
+            startup: required.and_then(|required| required.str("startup")),
+        },
+    }
 }
 
 /// The rules of a block with one field a section.
-pub fn read_permissions(permissions: &Record<'_>, findings: &mut Findings) -> Permissions {
+pub fn read_sections(permissions: Record<'_>, findings: &mut Findings) -> Permissions {
     let mut sections: Vec<SectionRules> = Vec::new();
     for section in Section::ALL {
         let Some(entry) = permissions.entry(section.as_str()) else { continue };
@@ -160,28 +241,60 @@ fn read_section(
     SectionRules { section, intent: record.word("intent"), rules }
 }
 
-/// The permissions as the block writes them.
-pub fn to_data(permissions: &Permissions) -> Data {
+fn sections(permissions: &Permissions) -> Data {
     let mut sections = MapBuilder::new();
     for SectionRules { section, intent, rules } in &permissions.sections {
         let mut out = MapBuilder::new();
         out.str_opt("intent", intent.map(|intent| intent.value.as_str()));
-        let rules = rules.iter().map(|rule| rule.value.to_string());
+        // A pattern without any sign matches nothing and has no spelling.
+        let rules = rules.iter().filter(|rule| !rule.pattern.trim().is_empty());
+        let rules = rules.map(|rule| rule.value.to_string());
         out.set_full("rules", Data::strings(rules));
         sections.set(section.as_str(), out.build());
     }
-    Data::Map(vec![("permissions".to_owned(), sections.build())])
+    sections.build()
 }
 
-/// Takes the block of a format with extensions for what it is: a further layer of the policy.
+/// Takes the block of a format with extensions for what it is: a further layer of the policy, and
+/// conditions for starting. Beside rules of the format itself, the block's rules stay an extension.
 pub(crate) fn adopt(agent: &mut Agent, findings: &mut Findings) {
     let named = |(key, _): &(String, Spanned<Data>)| key.eq_ignore_ascii_case(KEY);
     let Some(at) = agent.extensions.iter().position(named) else { return };
-    if agent.policy.permissions.is_some() {
-        return;
+    let (key, block) = agent.extensions.remove(at);
+    let own = read(&Node::from_data(&block.value, block.span), findings);
+    if let (Some(_), Some(rules)) = (&agent.policy.permissions, &own.permissions) {
+        let rest = Block { permissions: Some(rules.clone()), ..Block::default() };
+        agent.extensions.insert(at, (key, Spanned::new(rest.to_data(), block.span)));
     }
-    let (_, block) = agent.extensions.remove(at);
-    let node = Node::from_data(&block.value, block.span);
-    agent.policy.permissions = read(&node, findings);
-    agent.policy.tests.extend(tests(&node));
+    own.adopt(agent);
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::FileId;
+    use agentry_text::Span;
+
+    use super::*;
+
+    #[test]
+    fn the_block_comes_back_as_it_was() {
+        let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId::BUILT_IN));
+        let disabled = Spanned::new(Status::Disabled, Span::start_of(FileId::BUILT_IN));
+        let requirements = |env: Option<&str>, startup: Option<&str>| Requirements {
+            env: env.map(|name| vec![at(name)]),
+            startup: startup.map(at),
+        };
+        let cases = [
+            Block::default(),
+            Block { status: Some(disabled), ..Block::default() },
+            Block { requirements: requirements(Some("KEY"), Some("ping")), ..Block::default() },
+            Block { requirements: requirements(None, Some("ping")), ..Block::default() },
+        ];
+        for block in cases {
+            let mut findings = Findings::default();
+            let node = Node::from_data(&block.to_data(), Span::start_of(FileId::BUILT_IN));
+            assert_eq!(read(&node, &mut findings), block);
+            assert!(findings.is_empty(), "{block:?}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub use instructions::Instructions;
 pub use interface::{
     AgentRef, AgentRole, Exposed, Inheritance, Merge, MergeLists, MergeText, Stage,
 };
-pub use loss::{Loss, LossKind, losses};
+pub use loss::{Loss, LossKind, additions, losses};
 pub use memory::{Importance, LongTerm, Memory, MemoryFile, MemorySource, MemoryType, Working};
 pub use schedule::{Misfire, Overlap, Schedule};
 pub use skill::{SkillPack, SkillRef, Step, StepKind};

@@ -1,11 +1,11 @@
-//! What a conversion does not carry over: the difference between the agent that went in and the
-//! agent that comes out when the result is read again. Nothing is listed by hand, so nothing can be
-//! forgotten.
+//! What a conversion does not carry over, and what it adds: the difference between the agent that
+//! went in and the agent that comes out when the result is read again. Nothing is listed by hand, so
+//! nothing can be forgotten.
 
 use agentry_policy::words;
 use agentry_text::Data;
 
-/// Something of the source that the result does not say.
+/// Something that source and result do not both say.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
     /// The model's field: `max_turns`, `permissions.bash`, `tools.mcp.github`.
@@ -25,55 +25,83 @@ words! {
         Changed = "changed",
         /// The agent may do less than its source says.
         Narrowed = "narrowed",
+        /// Nothing was lost: the result says something that the source does not.
+        Added = "added",
     }
 }
 
 /// Every value of `before` that `after` does not have, as [`crate::tree::tree`] names them.
 pub fn losses(before: &Data, after: &Data) -> Vec<Loss> {
     let mut out = Vec::new();
-    compare("", before, after, &mut out);
+    compare("", before, after, &mut |path, value, other| {
+        let (kind, detail) = match other {
+            Some(other) => (LossKind::Changed, format!("{} became {}", short(value), short(other))),
+            None => (LossKind::Dropped, format!("{} has no place in the result", short(value))),
+        };
+        out.push(Loss { field: path.to_owned(), kind, detail });
+    });
     out
 }
 
-fn compare(path: &str, before: &Data, after: &Data, out: &mut Vec<Loss>) {
-    match (before, after) {
-        _ if before == after => {}
+/// Every value of `after` that `before` does not have. A text that `before` says in another field
+/// was moved, not made up.
+pub fn additions(before: &Data, after: &Data) -> Vec<Loss> {
+    let mut out = Vec::new();
+    compare("", after, before, &mut |path, value, other| {
+        if other.is_none() && !says(before, value) {
+            let detail = format!("{} is not in the source", short(value));
+            out.push(Loss { field: path.to_owned(), kind: LossKind::Added, detail });
+        }
+    });
+    out
+}
+
+/// Whether the text `value` stands somewhere in `data`: as it is, or as one of several sentences.
+fn says(data: &Data, value: &Data) -> bool {
+    let Some(text) = value.as_str().map(str::trim) else { return false };
+    match data {
+        Data::Str(other) => other.trim() == text || (text.contains(' ') && other.contains(text)),
+        Data::List(items) => items.iter().any(|item| says(item, value)),
+        Data::Map(entries) => entries.iter().any(|(_, item)| says(item, value)),
+        _ => false,
+    }
+}
+
+/// Called with the path of a value, the value, and what stands in its place on the other side.
+type Differs<'a> = dyn FnMut(&str, &Data, Option<&Data>) + 'a;
+
+/// Calls `differs` for every value of `one` that `other` has not, or not so.
+fn compare(path: &str, one: &Data, other: &Data, differs: &mut Differs<'_>) {
+    match (one, other) {
+        _ if one == other => {}
         (Data::Map(entries), Data::Map(_)) => {
             for (key, value) in entries {
-                member(&join(path, key), value, after.get(key), out);
+                member(&join(path, key), value, other.get(key), differs);
             }
         }
         (Data::List(items), Data::List(others)) if named(items) && named(others) => {
             for item in items {
                 let name = name_of(item).unwrap_or("");
                 let same = others.iter().find(|other| name_of(other) == Some(name));
-                member(&join(path, name), item, same, out);
+                member(&join(path, name), item, same, differs);
             }
         }
-        _ => out.push(Loss {
-            field: path.to_owned(),
-            kind: LossKind::Changed,
-            detail: format!("{} became {}", short(before), short(after)),
-        }),
+        _ => differs(path, one, Some(other)),
     }
 }
 
-fn member(path: &str, before: &Data, after: Option<&Data>, out: &mut Vec<Loss>) {
+fn member(path: &str, one: &Data, other: Option<&Data>, differs: &mut Differs<'_>) {
     // A block or a list of named things that is gone is told part by part, near the top of the tree.
     let depth = path.matches('.').count();
-    match (after, before) {
-        (Some(after), _) => compare(path, before, after, out),
+    match (other, one) {
+        (Some(other), _) => compare(path, one, other, differs),
         (None, Data::Map(entries)) if depth == 0 && !entries.is_empty() => {
-            compare(path, before, &Data::Map(Vec::new()), out);
+            compare(path, one, &Data::Map(Vec::new()), differs);
         }
         (None, Data::List(items)) if depth <= 1 && !items.is_empty() && named(items) => {
-            compare(path, before, &Data::List(Vec::new()), out);
+            compare(path, one, &Data::List(Vec::new()), differs);
         }
-        (None, _) => out.push(Loss {
-            field: path.to_owned(),
-            kind: LossKind::Dropped,
-            detail: format!("{} has no place in the result", short(before)),
-        }),
+        (None, _) => differs(path, one, None),
     }
 }
 
@@ -144,6 +172,31 @@ mod tests {
         ];
         for (before, after, expected) in cases {
             let found = losses(&data(before), &data(after));
+            let found: Vec<_> = found.iter().map(|l| format!("{} {}", l.field, l.kind)).collect();
+            assert_eq!(found, expected, "{before}");
+        }
+    }
+
+    #[test]
+    fn additions_are_what_the_source_says_nowhere() {
+        let cases = [
+            (r#"{"a": 1, "b": 2}"#, r#"{"a": 1}"#, vec![]),
+            (r#"{"a": 1}"#, r#"{"a": 2, "b": 2}"#, vec!["b added"]),
+            (r#"{"name": "x"}"#, r#"{"name": "x", "title": "x", "c": "y"}"#, vec!["c added"]),
+            (
+                r#"{"system": "You help. You are kind."}"#,
+                r#"{"description": "You help.", "role": "Be"}"#,
+                vec!["role added"],
+            ),
+            (
+                r#"{"mcp": [{"name": "x"}]}"#,
+                r#"{"mcp": [{"name": "x", "url": "u"}, {"name": "z"}]}"#,
+                vec!["mcp.x.url added", "mcp.z added"],
+            ),
+            ("{}", r#"{"a": {"b": {"c": 1}, "d": 2}}"#, vec!["a.b added", "a.d added"]),
+        ];
+        for (before, after, expected) in cases {
+            let found = additions(&data(before), &data(after));
             let found: Vec<_> = found.iter().map(|l| format!("{} {}", l.field, l.kind)).collect();
             assert_eq!(found, expected, "{before}");
         }

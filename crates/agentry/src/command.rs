@@ -14,8 +14,8 @@ pub(crate) mod show;
 use std::io::{self, Write as _};
 
 use agentry_compile::model::Format;
-use agentry_compile::text::{Diagnostic, Severity, Sources};
 use agentry_compile::text::report::human;
+use agentry_compile::text::{Diagnostic, Severity, Sources};
 use agentry_compile::{Compiled, Discovery, Found, discover, read as read_agent};
 
 use crate::disk::Disk;

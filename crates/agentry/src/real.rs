@@ -63,7 +63,9 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 pub(crate) fn ignores_case(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
     let flipped: Option<PathBuf> = real.to_str().map(|text| {
-        let flip = |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        let flip = |c: char| {
+            if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+        };
         PathBuf::from(text.chars().map(flip).collect::<String>())
     });
     flipped

@@ -1,23 +1,25 @@
-//! Writes files whole or not at all.
+//! Writes a file whole or not at all, and several files all or none.
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::output::{Failure, said};
+
+/// How the names of files start that are not yet, or no longer, in their place.
+const PREFIX: &str = ".agentry-";
 
 /// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
 pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
     // Through a link, the file itself is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| Path::new(path).to_path_buf());
-    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(bytes)?;
-    if let Ok(metadata) = fs::metadata(&target) {
-        file.as_file().set_permissions(metadata.permissions())?;
+    if target.exists() && !target.is_file() {
+        let why = if target.is_dir() { "is a directory" } else { "it is no ordinary file" };
+        return Err(io::Error::other(why));
     }
-    file.as_file().sync_all()?;
-    file.persist(&target).map_err(|error| error.error)?;
+    staged(&target, bytes)?.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -32,54 +34,343 @@ pub(crate) enum Replace {
     Force,
 }
 
-/// Writes new files below `dir`; refuses, before anything is written, to replace one that is there.
-pub(crate) fn create(
-    dir: &str,
-    files: &[(String, String)],
-    replace_mode: Replace,
-) -> Result<(), Failure> {
-    for (path, _) in files.iter().filter(|_| !dir.is_empty()) {
-        stays_below(dir, path)?;
-    }
-    let full = |path: &String| if dir.is_empty() { path.clone() } else { format!("{dir}/{path}") };
-    let taken = files.iter().map(|(path, _)| full(path)).find(|path| Path::new(path).exists());
-    if let Some(path) = taken.filter(|_| replace_mode != Replace::Force) {
-        let hint = match replace_mode {
-            Replace::Never => "choose another name, or another directory with `--output`",
-            Replace::Refuse | Replace::Force => "choose another path, or pass `--force`",
-        };
-        return Err(Failure::new(format!("`{path}` is there already")).hint(hint));
-    }
-    for (path, text) in files {
-        let path = full(path);
-        let write = || -> io::Result<()> {
-            if let Some(parent) = Path::new(&path).parent() {
-                fs::create_dir_all(parent)?;
-            }
-            if replace_mode == Replace::Force && Path::new(&path).exists() {
-                return replace(&path, text.as_bytes());
-            }
-            fs::File::create_new(&path)?.write_all(text.as_bytes())
-        };
-        write().map_err(|error| {
-            Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
-        })?;
-    }
-    Ok(())
+/// Files that are written together, or not at all.
+#[derive(Debug)]
+pub(crate) struct Saving<'a> {
+    /// The directory that they lie in, and that no link leads out of; empty where a path is whole.
+    pub(crate) dir: &'a str,
+    /// Their paths below it, and their texts.
+    pub(crate) files: &'a [(String, String)],
+    /// Files below it that are taken away.
+    pub(crate) stale: &'a [String],
+    /// What becomes of files that are there already.
+    pub(crate) mode: Replace,
 }
 
-/// Refuses a path that would leave `dir`, by its parts or through a link that stands there.
+impl Saving<'_> {
+    /// Writes every file and takes the stale ones away. Where that fails, all is as it was.
+    pub(crate) fn save(&self) -> Result<(), Failure> {
+        let paths = self.files.iter().map(|(path, _)| path);
+        for path in paths.chain(self.stale) {
+            stays_below(self.dir, path)?;
+        }
+        self.free()?;
+        let mut change = Change::default();
+        match self.carry_out(&mut change) {
+            Ok(()) => {
+                change.settle();
+                self.remove_empty();
+                Ok(())
+            }
+            Err((path, error)) => {
+                let message = format!("`{}` cannot be written: {}", path.display(), said(&error));
+                Err(Failure::new(message).hint_opt(change.undo()))
+            }
+        }
+    }
+
+    fn full(&self, path: &str) -> PathBuf {
+        if self.dir.is_empty() { PathBuf::from(path) } else { Path::new(self.dir).join(path) }
+    }
+
+    /// Refuses to replace what must stay, before anything is written.
+    fn free(&self) -> Result<(), Failure> {
+        for (path, _) in self.files {
+            let full = self.full(path);
+            let Ok(metadata) = fs::symlink_metadata(&full) else { continue };
+            let shown = full.display();
+            let hint = match self.mode {
+                Replace::Never => "choose another name, or another directory with `--output`",
+                Replace::Refuse => "choose another path, or pass `--force`",
+                Replace::Force if metadata.is_file() => continue,
+                Replace::Force => {
+                    let why = if metadata.is_dir() { "is a directory" } else { "no ordinary file" };
+                    return Err(Failure::new(format!("`{shown}` cannot be written: {why}")));
+                }
+            };
+            return Err(Failure::new(format!("`{shown}` is there already")).hint(hint));
+        }
+        Ok(())
+    }
+
+    /// First every text is on disk under another name; only then do the names change.
+    fn carry_out(&self, change: &mut Change) -> Result<(), (PathBuf, io::Error)> {
+        let mut ready = Vec::new();
+        for (path, text) in self.files {
+            let full = self.full(path);
+            let staged = change.parents(&full).and_then(|()| staged(&full, text.as_bytes()));
+            ready.push((staged.map_err(|error| (full.clone(), error))?, full));
+        }
+        for (file, full) in ready {
+            change.put(file, &full).map_err(|error| (full, error))?;
+        }
+        for path in self.stale {
+            let full = self.full(path);
+            change.take_away(&full).map_err(|error| (full, error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the directories that held nothing but stale files.
+    fn remove_empty(&self) {
+        for path in self.stale {
+            for dir in Path::new(path).ancestors().skip(1).filter(|dir| *dir != Path::new("")) {
+                if fs::remove_dir(Path::new(self.dir).join(dir)).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A file with the text of `target`, beside it: on disk, but not yet in its place.
+fn staged(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(parent(target))?;
+    file.write_all(bytes)?;
+    if let Ok(metadata) = fs::metadata(target) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What was changed so far, so that it can be taken back.
+#[derive(Debug, Default)]
+struct Change {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// A directory was made.
+    Made(PathBuf),
+    /// A file was written where there was none.
+    Wrote(PathBuf),
+    /// A file was replaced or taken away; its old text has another name for now.
+    Kept(TempPath, PathBuf),
+}
+
+impl Change {
+    /// Makes the directories above `path` that are missing.
+    fn parents(&mut self, path: &Path) -> io::Result<()> {
+        let above = parent(path).ancestors().filter(|dir| !dir.as_os_str().is_empty());
+        let missing: Vec<_> = above.take_while(|dir| !dir.exists()).collect();
+        for dir in missing.into_iter().rev() {
+            fs::create_dir(dir)?;
+            self.steps.push(Step::Made(dir.to_path_buf()));
+        }
+        Ok(())
+    }
+
+    /// Moves `file` to its place.
+    fn put(&mut self, file: NamedTempFile, path: &Path) -> io::Result<()> {
+        if fs::symlink_metadata(path).is_ok() {
+            self.keep(path)?;
+            file.persist(path).map_err(|error| error.error)?;
+        } else {
+            file.persist_noclobber(path).map_err(|error| error.error)?;
+            self.steps.push(Step::Wrote(path.to_path_buf()));
+        }
+        Ok(())
+    }
+
+    fn take_away(&mut self, path: &Path) -> io::Result<()> {
+        self.keep(path)?;
+        fs::remove_file(path)
+    }
+
+    /// Gives the old text of `path` a second name.
+    fn keep(&mut self, path: &Path) -> io::Result<()> {
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(PREFIX);
+        let linked = builder.make_in(parent(path), |name| fs::hard_link(path, name));
+        let kept = match linked {
+            Ok(kept) => kept.into_temp_path(),
+            // Not every file system has second names.
+            Err(_) => {
+                let copy = builder.tempfile_in(parent(path))?.into_temp_path();
+                fs::copy(path, &copy)?;
+                copy
+            }
+        };
+        self.steps.push(Step::Kept(kept, path.to_path_buf()));
+        Ok(())
+    }
+
+    /// Forgets the old texts.
+    fn settle(self) {
+        drop(self.steps);
+    }
+
+    /// Takes everything back, last step first; says where an old text is that would not go back.
+    fn undo(self) -> Option<String> {
+        let mut left = Vec::new();
+        for step in self.steps.into_iter().rev() {
+            match step {
+                Step::Made(dir) => drop(fs::remove_dir(dir)),
+                Step::Wrote(path) => drop(fs::remove_file(path)),
+                Step::Kept(old, path) => {
+                    if let Err(failed) = old.persist(&path)
+                        && let Ok(kept) = failed.path.keep()
+                    {
+                        let (path, kept) = (path.display(), kept.display());
+                        left.push(format!("the old text of `{path}` is in `{kept}`"));
+                    }
+                }
+            }
+        }
+        (!left.is_empty()).then(|| left.join(", "))
+    }
+}
+
+/// Refuses a path that would leave `dir`, by its parts or through a link that stands there. A path
+/// that is whole must not be a link itself.
 fn stays_below(dir: &str, path: &str) -> Result<(), Failure> {
+    let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|at| at.is_symlink());
+    let refuse = |path: &Path| {
+        let message = format!("`{}` is a link; nothing is written through it", path.display());
+        Err(Failure::new(message).hint("remove it, or choose another path"))
+    };
+    if dir.is_empty() {
+        return if is_link(Path::new(path)) { refuse(Path::new(path)) } else { Ok(()) };
+    }
     let mut at = Path::new(dir).to_path_buf();
     for part in Path::new(path).components() {
         let Component::Normal(name) = part else {
             return Err(Failure::new(format!("`{path}` would be written outside `{dir}`")));
         };
         at.push(name);
-        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink()) {
-            let message = format!("`{}` is a link; nothing is written through it", at.display());
-            return Err(Failure::new(message).hint("remove it, or choose another path"));
+        if is_link(&at) {
+            return refuse(&at);
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every file below `dir` with its text, sorted.
+    fn listing(dir: &Path) -> Vec<String> {
+        let mut out = Vec::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                out.push(format!("{name}/"));
+                out.extend(listing(&path).into_iter().map(|inner| format!("{name}/{inner}")));
+            } else {
+                out.push(format!("{name}={}", fs::read_to_string(&path).unwrap()));
+            }
+        }
+        out.sort();
+        out
+    }
+
+    fn old() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("skills/old")).unwrap();
+        fs::write(folder.path().join("a"), "1").unwrap();
+        fs::write(folder.path().join("skills/old/x"), "2").unwrap();
+        folder
+    }
+
+    fn save(folder: &Path, files: &[&str], stale: &[&str], mode: Replace) -> Result<(), Failure> {
+        let files: Vec<_> = files.iter().map(|path| ((*path).to_owned(), "new".into())).collect();
+        let stale: Vec<_> = stale.iter().map(|path| (*path).to_owned()).collect();
+        let dir = folder.to_str().unwrap();
+        Saving { dir, files: &files, stale: &stale, mode }.save()
+    }
+
+    #[test]
+    fn all_is_as_it_was_when_one_file_cannot_be_written() {
+        let long = "n".repeat(300);
+        let below_a_file = "a/b";
+        let cases: [(&str, &[&str], &[&str]); 7] = [
+            // The text can be stored, but not under its name: names have changed by then.
+            ("a name too long", &["a", "b/c", &long], &[]),
+            ("a stale file taken away before", &["b"], &["skills/old/x", &long]),
+            ("a stale file that is none", &["a", "b"], &["skills"]),
+            ("a file where a folder should be", &["b/c", below_a_file], &[]),
+            ("a folder where a file should be", &["b", "skills/old"], &[]),
+            ("a folder too long", &["a", &format!("{long}/x")], &[]),
+            ("a path that leaves", &["a", "../b"], &[]),
+        ];
+        for (case, files, stale) in cases {
+            let folder = old();
+            let before = listing(folder.path());
+            assert!(save(folder.path(), files, stale, Replace::Force).is_err(), "{case}");
+            assert_eq!(listing(folder.path()), before, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_replaced_only_by_force() {
+        for mode in [Replace::Never, Replace::Refuse] {
+            let folder = old();
+            let before = listing(folder.path());
+            assert!(save(folder.path(), &["b", "a"], &[], mode).is_err());
+            assert_eq!(listing(folder.path()), before, "{mode:?}");
+        }
+        let folder = old();
+        assert!(save(folder.path(), &["b/c", "a"], &["skills/old/x"], Replace::Force).is_ok());
+        assert_eq!(listing(folder.path()), ["a=new", "b/", "b/c=new"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn modes_stay_and_new_files_are_as_open_as_others() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = old();
+        let mode = |name: &str| {
+            fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777
+        };
+        fs::set_permissions(folder.path().join("a"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::write(folder.path().join("plain"), "").unwrap();
+        assert!(save(folder.path(), &["a", "b"], &[], Replace::Force).is_ok());
+        assert_eq!((mode("a"), mode("b")), (0o640, mode("plain")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_is_written_through_and_no_device_replaced() {
+        use std::os::unix::fs::symlink;
+        let folder = old();
+        symlink("../..", folder.path().join("up")).unwrap();
+        symlink("nowhere", folder.path().join("dangling")).unwrap();
+        symlink("/dev/null", folder.path().join("device")).unwrap();
+        let before = listing_names(folder.path());
+        for path in ["up/x", "dangling", "device"] {
+            assert!(save(folder.path(), &["b", path], &[], Replace::Force).is_err(), "{path}");
+            assert_eq!(listing_names(folder.path()), before, "{path}");
+            let whole = folder.path().join(path).to_str().unwrap().to_owned();
+            let files = [(whole, "new".to_owned())];
+            if path != "up/x" {
+                let saving = Saving { dir: "", files: &files, stale: &[], mode: Replace::Force };
+                assert!(saving.save().is_err(), "{path}");
+            }
+        }
+        let device = [("/dev/full".to_owned(), "new".to_owned())];
+        let saving = Saving { dir: "", files: &device, stale: &[], mode: Replace::Force };
+        assert!(saving.save().is_err());
+        assert!(replace("/dev/full", b"new").is_err());
+        assert!(!Path::new("/dev/full").is_file());
+    }
+
+    #[cfg(unix)]
+    fn listing_names(dir: &Path) -> Vec<String> {
+        let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
 }

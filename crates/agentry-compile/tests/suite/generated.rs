@@ -115,7 +115,9 @@ fn support(info: &FormatInfo, agent: &Agent, field: &str) -> &'static str {
     let converted = convert(agent, info.format, &target);
     let within =
         |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}."));
-    let is_about = |loss: &&Loss| within(&loss.field, field) || within(field, &loss.field);
+    let is_about = |loss: &&Loss| {
+        loss.kind != LossKind::Added && (within(&loss.field, field) || within(field, &loss.field))
+    };
     let about: Vec<_> = converted.losses.iter().filter(is_about).collect();
     let left = tree::tree(&converted.agent).to_data();
     let left = field.split('.').try_fold(&left, |data, name| data.get(name));

@@ -251,11 +251,10 @@ fn default_model(model: &Spanned<String>, record: Record<'_>, findings: &mut Fin
         .hint(near.unwrap_or_else(|| "declare it, or name one that is declared".to_owned()));
 }
 
-/// The block that only Agentry reads: permissions that the format has no words for.
+/// The block that only Agentry reads: what the format has no words for.
 fn own_block(node: &Node, agent: &mut Agent, findings: &mut Findings) {
     let plain = without_calls(node);
-    agent.policy.permissions = own::read(&plain, findings);
-    agent.policy.tests.extend(own::tests(&plain));
+    own::read(&plain, findings).adopt(agent);
     for entry in Record::new(&own::X_AGENTRY, &plain, Coerce::Strict).unknown() {
         let data = Spanned::new(entry.value.to_data(), entry.value.span);
         set(&mut agent.unknown, &format!("{OWN_BLOCK}.{}", entry.key.text), data);

@@ -229,6 +229,8 @@ fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source>
     match reader.package.files.probe(Base::Workspace, &plain) {
         Presence::File => {}
         Presence::Outside => return outside(path, reader.findings),
+        // A script of the workspace stays where it is when the agent is written.
+        Presence::Missing if !reader.package.files.is_complete() => {}
         presence @ (Presence::Missing | Presence::Directory) => {
             let message = match presence {
                 Presence::Directory => format!("`{}` is a directory, not a script", path.value),

@@ -86,7 +86,7 @@ impl Writer<'_> {
                 raw.trim().to_owned()
             }
             (None, None) if rules.is_some() => String::new(),
-            (None, None) => self.made_up(identity),
+            (None, None) => Self::made_up(identity),
         };
         if let Some(rules) = rules {
             let clash = [&text, &rules.value].iter().any(|text| text.contains(RULES_MARK));
@@ -97,21 +97,12 @@ impl Writer<'_> {
     }
 
     /// A role for an agent that has none: the format requires one.
-    fn made_up(&mut self, identity: &Identity) -> String {
+    fn made_up(identity: &Identity) -> String {
         let Identity { name, display_name, description, .. } = identity;
         match (description, display_name.as_ref().or(name.as_ref())) {
-            (Some(description), _) => {
-                self.note("system", LossKind::Changed, "made up of the description");
-                description.trim().to_owned()
-            }
-            (None, Some(name)) => {
-                self.note("system", LossKind::Changed, "made up of the name");
-                format!("You are {}.", name.trim())
-            }
-            (None, None) => {
-                self.note("system", LossKind::Changed, "made up: the source says nothing");
-                "You are a helpful agent.".to_owned()
-            }
+            (Some(description), _) => description.trim().to_owned(),
+            (None, Some(name)) => format!("You are {}.", name.trim()),
+            (None, None) => "You are a helpful agent.".to_owned(),
         }
     }
 
@@ -155,12 +146,21 @@ impl Writer<'_> {
         for (name, data) in self.extensions.iter().filter(|(name, _)| is_plain_extension(name)) {
             out.set(name, data.value.clone());
         }
-        if let Some(rules) = rules {
-            out.set(OWN_BLOCK, own::to_data(rules));
+        if let Some(block) = self.own_block(rules) {
+            out.set(OWN_BLOCK, block);
         }
         if !out.is_empty() {
             self.files.push((FILE.to_owned(), acl::emit(&out.build(), LABELLED)));
         }
+    }
+
+    /// The block that only Agentry reads: the rules, and what else a conversion keeps there.
+    fn own_block(&self, rules: Option<&Permissions>) -> Option<Data> {
+        let kept = self.extensions.iter().find(|(name, _)| name == own::KEY);
+        let kept = kept.map_or(Data::Map(Vec::new()), |(_, data)| data.value.clone());
+        let rules = own::Block { permissions: rules.cloned(), ..own::Block::default() };
+        let block = own::merged(&kept, &rules);
+        (!block.is_empty()).then_some(block)
     }
 
     fn skill(&mut self, pack: &SkillPack) {

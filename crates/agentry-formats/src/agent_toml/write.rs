@@ -102,7 +102,7 @@ impl Writer {
         let people = of.display_name.as_ref().and_then(|name| one_line(name));
         let name = match written.filter(|name| is_kebab_case(name)) {
             Some(name) => name.to_owned(),
-            None => self.slug([written, people.as_deref(), Some(&target.name)]),
+            None => Self::slug([written, people.as_deref(), Some(&target.name)]),
         };
         // A name that programs cannot use is still one that people can.
         let display_name =
@@ -119,12 +119,9 @@ impl Writer {
     }
 
     /// The first of `texts` that makes a slug.
-    fn slug(&mut self, texts: [Option<&str>; 3]) -> String {
+    fn slug(texts: [Option<&str>; 3]) -> String {
         let name = texts.into_iter().flatten().map(slug).find(|slug| !slug.is_empty());
-        let name = name.unwrap_or_else(|| "agent".to_owned());
-        let was = if texts[0].is_some() { "not kebab-case" } else { "missing" };
-        self.note("name", format!("was {was}; `{name}` was made of what else is known"));
-        name
+        name.unwrap_or_else(|| "agent".to_owned())
     }
 
     fn description(&mut self, of: &Identity, said: &Instructions, shown: &str) -> String {
@@ -138,9 +135,7 @@ impl Writer {
         let sentence = said.system.as_ref().and_then(|text| first_sentence(text));
         let role = || of.role.as_ref().and_then(|role| one_line(role));
         let made_up = sentence.or_else(role).unwrap_or_else(|| shown.to_owned());
-        let made_up = without_stop(&made_up).to_owned();
-        self.note("description", format!("was missing; `{made_up}` was made up"));
-        made_up
+        without_stop(&made_up).to_owned()
     }
 
     /// The system prompt, then habits, then hard rules, which are last wherever they are.
@@ -173,7 +168,6 @@ impl Writer {
             self.note("system_override", "became the system prompt");
             return raw.to_owned();
         }
-        self.note("system", "was missing; a sentence was made up");
         let shown = named.display_name.as_deref().unwrap_or(&named.name);
         format!("You are {}: {}.", without_stop(shown), without_stop(&named.description))
     }

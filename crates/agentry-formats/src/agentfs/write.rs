@@ -44,8 +44,10 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         pipeline: _,
     } = agent;
     let mut notes = Vec::new();
-    let mut files = vec![("agent.json".to_owned(), definition(agent, target, &mut notes))];
-    texts(instructions, &mut files, &mut notes);
+    let definition = definition(agent, target, &mut notes);
+    let role = could_be_anything(&definition).then(|| made_up(&agent.identity, target));
+    let mut files = vec![("agent.json".to_owned(), json::emit(&definition))];
+    texts(instructions, role, &mut files, &mut notes);
     for (at, file) in memories.iter().enumerate() {
         let path = free(&files, "memory/", &memory::safe_path(&file.path, at), ".md");
         files.push((path, memory::write(file, unknown)));
@@ -67,7 +69,26 @@ fn free(files: &[(String, String)], dir: &str, path: &str, suffix: &str) -> Stri
     names.find(is_free).unwrap_or_default()
 }
 
-fn texts(instructions: &Instructions, files: &mut Vec<(String, String)>, notes: &mut Vec<Loss>) {
+/// Whether nothing in `agent.json` is only of this format: a search then asks for a persona.
+fn could_be_anything(definition: &Data) -> bool {
+    const COMMON: &[&str] =
+        &["id", "name", "version", "description", "author", "avatar", "extensions"];
+    let Data::Map(entries) = definition else { return false };
+    entries.iter().all(|(key, _)| COMMON.contains(&key.as_str()) || is_extension(key))
+}
+
+/// A persona for an agent that has none.
+fn made_up(identity: &Identity, target: &Target) -> String {
+    let described = text(&identity.description).filter(|text| !text.trim().is_empty());
+    described.cloned().unwrap_or_else(|| format!("You are {}.", shown_name(identity, target)))
+}
+
+fn texts(
+    instructions: &Instructions,
+    role: Option<String>,
+    files: &mut Vec<(String, String)>,
+    notes: &mut Vec<Loss>,
+) {
     let Instructions {
         system,
         rules,
@@ -86,18 +107,18 @@ fn texts(instructions: &Instructions, files: &mut Vec<(String, String)>, notes: 
             detail: "written as the persona".to_owned(),
         });
     }
-    for (path, text) in [
-        ("persona.md", system.as_ref().or(system_override.as_ref())),
-        ("principles.md", rules.as_ref()),
-    ] {
+    let system = system.as_ref().or(system_override.as_ref()).map(|text| text.value.clone());
+    let role = role.filter(|_| rules.is_none());
+    let rules = rules.as_ref().map(|text| text.value.clone());
+    for (path, text) in [("persona.md", system.or(role)), ("principles.md", rules)] {
         if let Some(text) = text {
             files.push((path.to_owned(), format!("{}\n", text.trim())));
         }
     }
 }
 
-/// The text of `agent.json`.
-fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> String {
+/// What `agent.json` says.
+fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Data {
     let lists = permissions::lists(&agent.policy, &target.place, notes);
     let mut out = MapBuilder::new();
     identity(agent, target, &mut out, notes);
@@ -110,10 +131,10 @@ fn definition(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> String {
     settings(agent, &lists, &mut out);
     out.set_opt(policy_tests::KEY, policy_tests::to_data(&agent.policy.tests));
     extensions(agent, &mut out);
-    let Data::Map(mut entries) = out.build() else { return String::new() };
+    let Data::Map(mut entries) = out.build() else { return Data::Map(Vec::new()) };
     older_or_newer(agent, &mut entries);
     entries.sort_by_key(|(key, _)| place(key));
-    json::emit(&Data::Map(entries))
+    Data::Map(entries)
 }
 
 /// Where a field stands: first which agent it is, then as the table has it, then the unknown ones.

@@ -199,7 +199,7 @@ fn tools(agent: &Agent, findings: &mut Findings) {
             findings.add(&SERVER_TRANSPORT, span, message).hint(hint);
         }
         for (key, text) in server.env.iter().chain(&server.headers) {
-            if mcp::looks_secret(key, text) && !text.starts_with("env.") {
+            if mcp::looks_secret(key, text) {
                 findings
                     .add(
                         &mcp::LITERAL_SECRET,

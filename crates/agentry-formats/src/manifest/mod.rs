@@ -13,6 +13,7 @@
 //! skills[]                          skills[]: a name, or {name, optional, …options}
 //! tools.mcp[]                       tools.mcp[]: a name, {name, command, …}, or {name: {…options}}
 //! tools.mcp[].transport             http is streamable-http, sse is http
+//! tools.mcp[].env, headers, url …   env.NAME is ${env:NAME}
 //! tools.native                      tools.native
 //! memory                            memory
 //! behavior.persona                  role
@@ -47,6 +48,7 @@ mod tests;
 mod texts;
 mod tools;
 mod unknown;
+mod variables;
 mod write;
 mod write_parts;
 

@@ -8,7 +8,7 @@ use agentry_text::{Data, Entry, Field as TableField, Findings, Map, Node, Record
 
 use super::read::{block, pairs, put, texts};
 use super::rules::{SERVER_WITHOUT_NAME, SEVERAL_SERVERS, SKILL_WITHOUT_NAME};
-use super::{fields, read};
+use super::{fields, read, variables};
 use crate::mcp;
 
 /// The skills that the manifest asks for.
@@ -144,7 +144,7 @@ fn settings_of_server(name: &str, node: &Node) -> McpServer {
     for Entry { key, value } in node.as_map().map(|map| map.entries.as_slice()).unwrap_or_default()
     {
         if key.text == "requires" || fields::MCP_SERVER.field(&key.text).is_none() {
-            put(&mut options, &key.text, value.to_data());
+            put(&mut options, &key.text, variables::read_data(value.to_data()));
         }
     }
     McpServer {
@@ -152,9 +152,9 @@ fn settings_of_server(name: &str, node: &Node) -> McpServer {
         transport: read::word::<Spelling>(&record, "transport").map(|word| word.map(|word| word.0)),
         command: record.str("command"),
         args: texts(&record, "args"),
-        url: record.str("url"),
-        headers: pairs(record.map("headers")),
-        env: pairs(record.map("env")),
+        url: record.str("url").map(|url| url.map(|url| variables::read(&url))),
+        headers: variables::read_pairs(pairs(record.map("headers"))),
+        env: variables::read_pairs(pairs(record.map("env"))),
         enabled: record.bool("enabled"),
         timeout: record.int("timeout"),
         options,

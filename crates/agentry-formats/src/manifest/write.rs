@@ -41,7 +41,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         unknown: _,
     } = agent;
     let mut notes = Vec::new();
-    let name = name(identity, target, &mut notes);
+    let name = name(identity, target);
     let trust = trust(policy, target, tools.mcp.is_some(), &mut notes);
     let in_files = target.shape == Shape::Directory;
     let groups = [
@@ -93,17 +93,14 @@ fn one(key: &str, value: Option<Data>) -> MapBuilder {
 }
 
 /// The agent's name; one is made up where there is none, since a manifest needs it.
-fn name(identity: &Identity, target: &Target, notes: &mut Vec<Loss>) -> String {
+fn name(identity: &Identity, target: &Target) -> String {
     if let Some(name) = &identity.name {
         return name.value.clone();
     }
     let title = identity.display_name.as_ref().map(|title| slug(title));
     let file = || slug(target.name.trim_end_matches(".agent"));
     let made = title.filter(|name| !name.is_empty()).unwrap_or_else(file);
-    let made = if made.is_empty() { "agent".to_owned() } else { made };
-    let detail = format!("a manifest needs a name; `{made}` was made up");
-    notes.push(Loss { field: "name".to_owned(), kind: LossKind::Changed, detail });
-    made
+    if made.is_empty() { "agent".to_owned() } else { made }
 }
 
 fn file_name(target: &Target, name: &str) -> String {

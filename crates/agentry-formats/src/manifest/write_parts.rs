@@ -10,6 +10,7 @@ use agentry_text::{Data, Spanned};
 use super::fields;
 use super::packs::DIALECT;
 use super::tools::Spelling;
+use super::variables;
 use super::write::{text, texts, word};
 use crate::skill;
 
@@ -48,16 +49,17 @@ fn server(server: &McpServer) -> Data {
     settings.set_opt("transport", transport.map(|it| Data::str(Spelling(it.value).word())));
     settings.set_opt("command", text(command));
     settings.set_opt("args", texts(args));
-    settings.set_opt("url", text(url));
-    settings.set_full("env", pairs(env));
-    settings.set_full("headers", pairs(headers));
+    let url = url.as_ref().and_then(|url| variables::write(url));
+    settings.str_opt("url", url);
+    settings.set_full("env", variables(env));
+    settings.set_full("headers", variables(headers));
     settings.set_opt("enabled", enabled.map(|enabled| Data::Bool(enabled.value)));
     settings.set_opt("timeout", timeout.map(|seconds| Data::Int(seconds.value.clamp(1, 86_400))));
     let is_field = |key: &str| fields::MCP_SERVER.field(key).is_some();
     let kept = options.iter().filter(|(key, _)| key == "requires" || !is_field(key));
     let own = kept.clone().any(|(key, _)| key != "requires");
     for (key, value) in kept {
-        settings.set(key, value.clone());
+        settings.set_opt(key, variables::write_data(value));
     }
     match settings.build() {
         Data::Map(entries) if entries.is_empty() => Data::str(name),
@@ -72,6 +74,14 @@ fn server(server: &McpServer) -> Data {
 
 fn pairs(pairs: &[(String, Spanned<String>)]) -> Data {
     Data::Map(pairs.iter().map(|(key, text)| (key.clone(), Data::str(&text.value))).collect())
+}
+
+/// Pairs whose values may name variables; one that cannot be spelt is left out.
+fn variables(pairs: &[(String, Spanned<String>)]) -> Data {
+    let each = |(key, text): &(String, Spanned<String>)| {
+        variables::write(text).map(|text| (key.clone(), Data::Str(text)))
+    };
+    Data::Map(pairs.iter().filter_map(each).collect())
 }
 
 /// The functions; one without a name cannot be called and is left out.

@@ -5,28 +5,29 @@ use std::path::Path;
 use agentry_compile::formats::{Converted, Shape, Target, convert};
 use agentry_compile::model::{Agent, Format, Loss, LossKind};
 use agentry_compile::policy::Place;
-use agentry_compile::text::Severity;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Compiled, convertible};
+use agentry_compile::text::{Severity, Source};
+use agentry_compile::{Compiled, convertible, discover, read, relocate};
 use serde_json::{Value, json};
 
 use crate::args::{Convert, ResultFormat};
 use crate::command::{find_one, usable};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
-use crate::save::{self, Replace};
+use crate::save::{Replace, Saving};
 
 pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
     let target = target(args, compiled.dir.clone());
-    let converted = converted(args, &compiled, &target)?;
-    let refused = args.strict && !converted.losses.is_empty();
+    let converted = converted(&disk, args, &compiled, &target)?;
+    let refused = args.strict && converted.losses.iter().any(is_lost);
+    let stale = stale(&disk, args, &compiled, &converted);
     if !refused && !args.dry_run {
-        write(args, &target, &converted)?;
+        write(args, &target, &converted, &stale)?;
     }
-    report(args, &target, &converted);
+    report(args, &target, &converted, &stale);
     if args.to == Format::AgentMd && !target.name.ends_with(".agent.md") {
         remark(&format!(
             "note: a search passes over `{}`; its name lacks `.agent.md`",
@@ -40,16 +41,28 @@ pub(crate) fn run(args: &Convert) -> Outcome {
 }
 
 /// The agent in the other format, unless it would be wider or broken there.
-fn converted(args: &Convert, compiled: &Compiled, target: &Target) -> Result<Converted, Failure> {
+fn converted(
+    disk: &Disk,
+    args: &Convert,
+    compiled: &Compiled,
+    target: &Target,
+) -> Result<Converted, Failure> {
     let (path, to) = (&compiled.found.path, args.to);
     if compiled.agent.inheritance.base.is_some() && to != Format::Manifest {
         let message = format!("`{path}` has a base, and only a manifest can say so");
         return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
     }
     let mut agent = convertible(compiled, to);
+    let dir = directory(args, target);
     let moved =
-        to == Format::Manifest && is_moved(args, compiled) && leave_scope_behind(&mut agent);
+        to == Format::Manifest && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
+    let relocated = relocate(disk, compiled, &mut agent, (to, &dir));
+    if let Some(why) = relocated.refused {
+        let message = format!("`{path}` cannot be moved to `{}`: {why}", args.output);
+        return Err(Failure::new(message).hint("keep it in the same workspace").finding());
+    }
     let mut converted = convert(&agent, to, target);
+    converted.losses.extend(relocated.losses);
     let nothing = compiled.agent.policy.is_empty() && compiled.found.format != Format::Manifest;
     if to == Format::Manifest && nothing {
         let detail = "what was asked about is denied: a manifest without `trust` has none";
@@ -59,6 +72,7 @@ fn converted(args: &Convert, compiled: &Compiled, target: &Target) -> Result<Con
         let detail = "paths relative to the old place would mean others in the new one";
         converted.losses.push(narrowed("trust.scope", detail));
     }
+    converted.losses.sort();
     if let Some(widened) = &converted.widened {
         let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
         let hint = "choose a format that can say it, such as agent-toml";
@@ -76,15 +90,21 @@ fn narrowed(field: &str, detail: &str) -> Loss {
     Loss { field: field.to_owned(), kind: LossKind::Narrowed, detail: detail.to_owned() }
 }
 
+/// The directory that the relative paths of the result start from.
+fn directory(args: &Convert, target: &Target) -> String {
+    match target.shape {
+        Shape::Directory => args.output.clone(),
+        Shape::File => {
+            let parent = Path::new(&args.output).parent();
+            parent.map_or(String::new(), |parent| parent.to_string_lossy().into_owned())
+        }
+    }
+}
+
 /// Whether the result lies in another directory than its source.
-fn is_moved(args: &Convert, compiled: &Compiled) -> bool {
-    let output = Path::new(&args.output);
-    let directory = output.extension().is_none_or(|end| end != "agent");
-    let dir = if directory { Some(output) } else { output.parent() };
-    let absolute = |path: &Path| {
-        std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok()
-    };
-    dir.and_then(absolute) != absolute(Path::new(&compiled.found.dir))
+fn is_moved(dir: &str, compiled: &Compiled) -> bool {
+    let absolute = |path: &str| std::path::absolute(if path.is_empty() { "." } else { path }).ok();
+    absolute(dir) != absolute(&compiled.found.dir)
 }
 
 /// Takes the relative paths out of the scope, and says whether there were any.
@@ -110,50 +130,98 @@ fn target(args: &Convert, dir: String) -> Target {
     Target { name, shape, place: Place { dir, ..Place::default() } }
 }
 
-fn write(args: &Convert, target: &Target, converted: &Converted) -> Result<(), Failure> {
+/// The files of an older agent of the same format in the target, which the result does not have:
+/// beside the new files they would become a part of the new agent.
+fn stale(disk: &Disk, args: &Convert, compiled: &Compiled, converted: &Converted) -> Vec<String> {
+    let dir = args.output.trim_end_matches('/');
+    // Where the source itself lies, what has no place in the result must not be lost for good.
+    if !args.force || !is_moved(dir, compiled) || !Path::new(dir).is_dir() {
+        return Vec::new();
+    }
+    let found = discover(disk, &[dir.to_owned()], Some(args.to), &|_| false);
+    let Some(old) = found.agents.iter().find(|found| found.dir == dir) else { return Vec::new() };
+    let old = read(disk, old);
+    let mut paths: Vec<_> = old.sources.iter().filter_map(|file| part(dir, file)).collect();
+    paths.retain(|path| converted.files.iter().all(|(new, _)| new != path));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// The path of a file below `dir` that was read as a part of its agent. What runs left behind is
+/// none.
+fn part(dir: &str, file: &Source) -> Option<String> {
+    let path = file.path.strip_prefix(dir)?.strip_prefix('/')?;
+    let metadata = std::fs::symlink_metadata(&*file.path).ok()?;
+    let was_read = metadata.is_file() && (!file.text.is_empty() || metadata.len() == 0);
+    (was_read && !path.starts_with("runs/")).then(|| path.to_owned())
+}
+
+fn write(
+    args: &Convert,
+    target: &Target,
+    converted: &Converted,
+    stale: &[String],
+) -> Result<(), Failure> {
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
     match target.shape {
-        Shape::Directory => save::create(&args.output, &converted.files, mode),
+        Shape::Directory => {
+            Saving { dir: &args.output, files: &converted.files, stale, mode }.save()
+        }
         Shape::File => {
             let text = converted.files.first().map_or(String::new(), |(_, text)| text.clone());
-            save::create("", &[(args.output.clone(), text)], mode)
+            let files = [(args.output.clone(), text)];
+            Saving { dir: "", files: &files, stale: &[], mode }.save()
         }
     }
 }
 
-fn report(args: &Convert, target: &Target, converted: &Converted) {
+fn report(args: &Convert, target: &Target, converted: &Converted, stale: &[String]) {
+    let below = |file: &String| format!("{}/{file}", args.output.trim_end_matches('/'));
     let path = |file: &String| match target.shape {
-        Shape::Directory => format!("{}/{file}", args.output.trim_end_matches('/')),
+        Shape::Directory => below(file),
         Shape::File => args.output.clone(),
     };
     let files: Vec<_> = converted.files.iter().map(|(file, _)| path(file)).collect();
+    let removed: Vec<_> = stale.iter().map(below).collect();
     match args.format {
         ResultFormat::Json => {
             let losses: Vec<Value> = converted.losses.iter().map(loss).collect();
-            print_json(&json!({"files": files, "losses": losses}));
+            print_json(&json!({"files": files, "removed": removed, "losses": losses}));
         }
         ResultFormat::Human => {
-            let verb = if args.dry_run || (args.strict && !converted.losses.is_empty()) {
-                "would write"
-            } else {
-                "wrote"
-            };
+            let refused = args.strict && converted.losses.iter().any(is_lost);
+            let planned = args.dry_run || refused;
+            let verb = if planned { "would write" } else { "wrote" };
             files.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
-            if converted.losses.is_empty() {
+            let verb = if planned { "would remove" } else { "removed" };
+            removed.iter().for_each(|file| print(&format!("{verb} {}\n", visible(file))));
+            let (lost, added): (Vec<_>, Vec<_>) =
+                converted.losses.iter().partition(|loss| is_lost(loss));
+            if lost.is_empty() {
                 print("nothing is lost\n");
-                return;
+            } else {
+                let rows: Vec<_> = lost.into_iter().map(row).collect();
+                print(&format!("lost in {}:\n{}", args.to, columns(&rows)));
             }
-            let row = |loss: &Loss| {
-                vec![
-                    format!("  {}", visible(&loss.field)),
-                    loss.kind.to_string(),
-                    visible(&loss.detail).into_owned(),
-                ]
-            };
-            let rows: Vec<_> = converted.losses.iter().map(row).collect();
-            print(&format!("lost in {}:\n{}", args.to, columns(&rows)));
+            if !added.is_empty() {
+                let rows: Vec<_> = added.into_iter().map(row).collect();
+                print(&format!("added in {}:\n{}", args.to, columns(&rows)));
+            }
         }
     }
+}
+
+/// Whether something of the source is missing or changed, rather than something new.
+fn is_lost(loss: &Loss) -> bool {
+    loss.kind != LossKind::Added
+}
+
+/// A line of the list that a person reads.
+fn row(loss: &Loss) -> Vec<String> {
+    let field = format!("  {}", visible(&loss.field));
+    let detail = visible(&loss.detail).into_owned();
+    if is_lost(loss) { vec![field, loss.kind.to_string(), detail] } else { vec![field, detail] }
 }
 
 fn loss(loss: &Loss) -> Value {

@@ -6,7 +6,7 @@ use agentry_compile::text::report::visible;
 
 use crate::args::New;
 use crate::output::{Exit, Failure, Outcome, print};
-use crate::save::{self, Replace};
+use crate::save::{Replace, Saving};
 
 pub(crate) fn run(args: &New) -> Outcome {
     check_name(&args.name)?;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &New) -> Outcome {
     }
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };
-    save::create(dir, &files, Replace::Never)?;
+    Saving { dir, files: &files, stale: &[], mode: Replace::Never }.save()?;
     for (path, _) in &files {
         print(&if dir.is_empty() {
             format!("wrote {path}\n")

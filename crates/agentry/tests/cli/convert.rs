@@ -31,24 +31,24 @@ fn every_format_to_every_other() {
     agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, changed permissions.env, changed permissions.tool, dropped status
     agent-md to agentfs: narrowed abilities, dropped category, changed permissions.env, changed permissions.mcp, changed permissions.tool, dropped status
     agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
-    agent-toml to agent-md: dropped max_turns, dropped mode, narrowed permissions, dropped tags
+    agent-toml to agent-md: added category, dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-toml: nothing
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
-    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
-    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, changed rules, changed system, changed traits, changed trust, dropped version
+    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
+    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, changed rules, added system, changed traits, changed trust, dropped version
     manifest to manifest: nothing
-    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, changed permissions.external_directory, changed permissions.mcp, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
+    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
     manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, changed trust, dropped version
-    agentfs to agent-md: dropped greeting, dropped risk_level, dropped role, dropped traits
+    agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
-    agentfs to manifest: dropped display_name, dropped greeting, dropped risk_level, narrowed permissions
+    agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
     agentfs to agentfs: nothing
     agentfs to agent-dir: dropped description, dropped display_name, dropped greeting, dropped risk_level, dropped role, dropped traits, dropped version
-    agent-dir to agent-md: dropped max_turns, dropped schedules.weekly-review
+    agent-dir to agent-md: added category, added display_name, dropped max_turns, dropped schedules.weekly-review
     agent-dir to agent-toml: changed description, dropped schedules.weekly-review
-    agent-dir to manifest: dropped schedules.weekly-review, narrowed permissions
+    agent-dir to manifest: narrowed permissions, dropped schedules.weekly-review
     agent-dir to agentfs: dropped max_turns
     agent-dir to agent-dir: nothing
     "#);
@@ -111,10 +111,11 @@ fn losses_are_listed() {
       on_error           dropped  `"ask"` has no place in the result
       role               dropped  `"careful-reviewer"` has no place in the result
       rules              changed  moved to the end of the prompt, under `## Rules`
-      system             changed  was missing; a sentence was made up
       traits             changed  moved to the end of the prompt, under `## Traits`
       trust              changed  written as `permissions`
       version            dropped  `"0.1.0"` has no place in the result
+    added in agent-toml:
+      system  `"You are reviewer: Reviews the changes of a Git …` is not in the source
     --- exit 0
     "#);
     insta::assert_snapshot!(test.read("reviewer/agent.toml"), @r#"
@@ -195,7 +196,13 @@ fn losses_for_programs() {
       "files": [
         "x.agent.md"
       ],
+      "removed": [],
       "losses": [
+        {
+          "field": "display_name",
+          "kind": "added",
+          "detail": "`\"Helper\"` is not in the source"
+        },
         {
           "field": "trust",
           "kind": "narrowed",
@@ -228,6 +235,8 @@ fn strict_writes_nothing_that_loses() {
       tags               dropped   `["review"]` has no place in the result
       traits             dropped   `["never-guess","flag-uncertainty","be-concise"]` has no place in the result
       trust              narrowed  abilities grant only what is allowed without exception
+    added in agent-md:
+      display_name  `"Reviewer"` is not in the source
     --- stderr
     error: something would be lost; nothing was written (`--strict`)
     --- exit 1
@@ -290,6 +299,8 @@ fn a_name_that_no_search_finds() {
     wrote helper.md
     lost in agent-md:
       trust  narrowed  abilities grant only what is allowed without exception
+    added in agent-md:
+      display_name  `"Helper"` is not in the source
     --- stderr
     note: a search passes over `helper.md`; its name lacks `.agent.md`
     --- exit 0

@@ -106,7 +106,7 @@ fn in_another_directory() {
     insta::assert_snapshot!(test.run("new manifest reviewer -o taken"), @r#"
     $ agentry new manifest reviewer -o taken
     --- stderr
-    error: `taken/reviewer.agent` cannot be written: file exists
+    error: `taken/reviewer.agent` cannot be written: not a directory
     --- exit 2
     "#);
 }

@@ -57,6 +57,12 @@ fn file<'c>(converted: &'c Converted, path: &str) -> &'c str {
 }
 
 /// A change to an empty agent, the role that is written, and what is said to be lost.
+fn named_helper() -> Agent {
+    let mut agent = Agent::default();
+    agent.identity.name = spanned("helper".to_owned());
+    agent
+}
+
 type Case = (fn(&mut Agent), &'static str, &'static [&'static str]);
 
 #[test]
@@ -66,10 +72,15 @@ fn a_role_is_made_up_where_there_is_none() {
     let raw =
         |agent: &mut Agent| agent.instructions.system_override = spanned("Be raw.".to_owned());
     let cases: [Case; 4] = [
-        (|_| {}, "You are a helpful agent.\n", &["system changed"]),
-        (named, "You are helper.\n", &["system changed"]),
-        (described, "Helps.\n", &["system changed"]),
-        (raw, "Be raw.\n", &["system_override changed"]),
+        (
+            |_| {},
+            "You are a helpful agent.\n",
+            &["description added", "name added", "system added"],
+        ),
+        (named, "You are helper.\n", &["description added", "system added"]),
+        // What the source says elsewhere is moved, not made up.
+        (described, "Helps.\n", &["name added"]),
+        (raw, "Be raw.\n", &["name added", "system_override changed"]),
     ];
     for (change, text, expected) in cases {
         let mut agent = Agent::default();
@@ -83,7 +94,7 @@ fn a_role_is_made_up_where_there_is_none() {
 
 #[test]
 fn rules_stay_visible_and_are_found_again() {
-    let mut agent = Agent::default();
+    let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     agent.instructions.rules = spanned("- Never lie".to_owned());
     let (converted, findings) = again(&agent);
@@ -94,7 +105,7 @@ fn rules_stay_visible_and_are_found_again() {
 
 #[test]
 fn what_may_be_done_is_never_widened() {
-    let mut agent = Agent::default();
+    let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     agent.policy.trust = Some(Trust::default());
     let (converted, findings) = again(&agent);
@@ -106,7 +117,7 @@ fn what_may_be_done_is_never_widened() {
 
 #[test]
 fn names_become_files_of_their_own() {
-    let mut agent = Agent::default();
+    let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     for name in ["Report!", "report", "REPORT", "readme", "../x", "日本"] {
         agent.schedules.push(Schedule {
@@ -125,7 +136,7 @@ fn names_become_files_of_their_own() {
 
 #[test]
 fn what_has_no_words_is_lost_and_said() {
-    let mut agent = Agent::default();
+    let mut agent = named_helper();
     agent.instructions.system = spanned("You help.".to_owned());
     let server = McpServer { name: "github".to_owned(), ..Default::default() };
     agent.tools.mcp = Some(spanned(server).into_iter().collect());

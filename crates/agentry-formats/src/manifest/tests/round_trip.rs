@@ -68,7 +68,7 @@ fn small_manifests_come_back() {
 fn what_a_manifest_needs_is_made_up() {
     let converted = convert(&Agent::default(), Format::Manifest, &target(Shape::Directory));
     let losses: Vec<_> = converted.losses.iter().map(|loss| loss.detail.as_str()).collect();
-    assert_eq!(losses, ["a manifest needs a name; `helper` was made up"]);
+    assert_eq!(losses, ["`\"helper\"` is not in the source"]);
     assert_eq!(converted.agent.name(), "helper");
 }
 

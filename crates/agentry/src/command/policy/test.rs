@@ -1,9 +1,9 @@
 //! `agentry policy test`: whether the rules do what their author says.
 
 use agentry_compile::policy::{PolicyTest, Verdict};
+use agentry_compile::tested;
 use agentry_compile::text::report::visible;
 use agentry_compile::text::{Sources, Spanned};
-use agentry_compile::tested;
 use serde_json::{Value, json};
 
 use crate::args::{PolicyTest as Args, ResultFormat};

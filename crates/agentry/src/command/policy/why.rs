@@ -15,8 +15,9 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let mut compiled = usable(&disk, &found)?;
-    let judge = judge(&disk, &mut compiled)
-        .map_err(|findings| reported(&findings, &compiled.sources, "the user's policy has errors"))?;
+    let judge = judge(&disk, &mut compiled).map_err(|findings| {
+        reported(&findings, &compiled.sources, "the user's policy has errors")
+    })?;
     let directory = match &args.directory {
         Some(directory) => disk.absolute(directory),
         None => judge.places().workspace.clone(),

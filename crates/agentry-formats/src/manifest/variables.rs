@@ -1,0 +1,77 @@
+//! References to environment variables in the settings of an MCP server. A manifest writes `env.NAME`
+//! where the model, like every other format, has `${env:NAME}`.
+
+use agentry_text::{Data, Spanned};
+
+use crate::mcp;
+
+/// A value as the model has it.
+pub(super) fn read(text: &str) -> String {
+    match text.strip_prefix("env.") {
+        Some(name) if mcp::is_reference(&format!("${{env:{name}}}")) => format!("${{env:{name}}}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// A value as a manifest has it; `None` for a text that a manifest would take for a reference.
+pub(super) fn write(text: &str) -> Option<String> {
+    if mcp::is_reference(text) {
+        let name = text.trim_start_matches("${env:").trim_end_matches('}');
+        return Some(format!("env.{name}"));
+    }
+    (read(text) == text).then(|| text.to_owned())
+}
+
+/// The values of a map as the model has them.
+pub(super) fn read_pairs(pairs: Vec<(String, Spanned<String>)>) -> Vec<(String, Spanned<String>)> {
+    pairs.into_iter().map(|(key, text)| (key, text.map(|text| read(&text)))).collect()
+}
+
+/// Settings of a server's own as the model has them.
+pub(super) fn read_data(data: Data) -> Data {
+    match data {
+        Data::Str(text) => Data::Str(read(&text)),
+        Data::List(items) => Data::List(items.into_iter().map(read_data).collect()),
+        Data::Map(entries) => {
+            Data::Map(entries.into_iter().map(|(key, value)| (key, read_data(value))).collect())
+        }
+        other => other,
+    }
+}
+
+/// Settings of a server's own as a manifest has them; `None` where one cannot be spelt.
+pub(super) fn write_data(data: &Data) -> Option<Data> {
+    Some(match data {
+        Data::Str(text) => Data::Str(write(text)?),
+        Data::List(items) => Data::List(items.iter().map(write_data).collect::<Option<_>>()?),
+        Data::Map(entries) => {
+            let entry =
+                |(key, value): &(String, Data)| write_data(value).map(|value| (key.clone(), value));
+            Data::Map(entries.iter().map(entry).collect::<Option<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_spelt_as_each_side_spells_it() {
+        let cases = [
+            ("env.DB_URL", "${env:DB_URL}", Some("env.DB_URL")),
+            ("plain", "plain", Some("plain")),
+            ("env.local.json", "env.local.json", Some("env.local.json")),
+            ("Bearer ${env:TOKEN}", "Bearer ${env:TOKEN}", Some("Bearer ${env:TOKEN}")),
+            ("env.", "env.", Some("env.")),
+            ("", "", Some("")),
+        ];
+        for (manifest, model, again) in cases {
+            assert_eq!(read(manifest), model, "{manifest}");
+            assert_eq!(write(model).as_deref(), again, "{model}");
+        }
+        // Another format's plain text must not become a look into the environment.
+        assert_eq!(write("env.production"), None);
+    }
+}

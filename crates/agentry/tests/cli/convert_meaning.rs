@@ -1,0 +1,134 @@
+//! `agentry convert`: what an agent means stays what it means.
+
+use crate::test::{HELPER, Ran, Test};
+
+/// Converts and gives the run, which must have worked.
+fn convert(test: &Test, from: &str, to: &str, output: &str) -> Ran {
+    test.run(&format!("convert {from} --to {to} -o {output}")).exits(0)
+}
+
+/// The losses of a run with `--format json`, as `field kind`.
+fn losses(test: &Test, from: &str, to: &str, output: &str) -> Vec<String> {
+    let args = format!("convert {from} --to {to} -o {output} --format json");
+    let json = test.run(&args).exits(0).json();
+    let losses = json["losses"].as_array().expect("losses").clone();
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+    losses.iter().map(|loss| format!("{} {}", word(&loss["field"]), word(&loss["kind"]))).collect()
+}
+
+const WITH_SERVERS: &str = "name: helper\ndescription: Answers questions\nsoul: You answer questions.\n\
+    trust: {filesystem: full, network: allowed, exec: full}\n\
+    tools:\n  mcp:\n\
+    \x20   - name: db\n      command: db-server\n      env: {DB_URL: env.DB_URL, MODE: fast}\n\
+    \x20   - name: web\n      url: https://example.com/mcp\n      headers: {X-Key: env.WEB_KEY}\n";
+
+/// A manifest writes `env.NAME`, the others `${env:NAME}`.
+#[test]
+fn references_to_variables_are_translated() {
+    let test = Test::new().file("helper.agent", WITH_SERVERS);
+    for (format, file) in [("agent-dir", "tools/db.md"), ("agentfs", "agent.json")] {
+        convert(&test, "helper.agent", format, format);
+        let written = test.read(format!("{format}/{file}"));
+        assert!(written.contains("${env:DB_URL}") && !written.contains("env.DB_URL"), "{written}");
+        let back = format!("{format}.agent");
+        convert(&test, format, "manifest", &back);
+        let written = test.read(&back);
+        for part in ["DB_URL: env.DB_URL", "X-Key: env.WEB_KEY", "MODE: fast"] {
+            assert!(written.contains(part), "{part} in {format}:\n{written}");
+        }
+    }
+}
+
+/// What is plain text elsewhere would become a look into the environment.
+#[test]
+fn a_text_that_would_become_a_reference_is_left_out() {
+    let tool = "---\nkind: mcp\ncommand: db-server\nenv:\n  STAGE: env.production\n---\n";
+    let test = Test::new()
+        .file("agents/db/instructions.md", "You answer questions.\n")
+        .file("agents/db/tools/db.md", tool);
+    let lost = losses(&test, "agents/db", "manifest", "db.agent");
+    assert!(lost.contains(&"tools.mcp.db.env dropped".to_owned()), "{lost:?}");
+    assert!(!test.read("db.agent").contains("production"));
+}
+
+const GATED: &str = "---\nstatus: disabled\nrequired:\n  env: [API_KEY]\n  startup: ping\n---\n\
+    # Helper\n\nAnswers questions.\n\n## Tools\n\n```js\nreturn {\n  ping: {\n    \
+    fn: async () => ({ ok: true }),\n    scheme: { name: 'ping', description: 'Answers', \
+    parameters: { type: 'object', properties: {} } },\n  },\n};\n```\n";
+
+/// An agent that does not start must not start in another format.
+#[test]
+fn what_keeps_an_agent_from_starting_is_kept() {
+    let test = Test::new().file("agents/help_helper.agent.md", GATED);
+    for format in ["agent-toml", "manifest", "agentfs", "agent-dir"] {
+        let output = format!("out/{format}/helper");
+        let lost = losses(&test, "agents/help_helper.agent.md", format, &output);
+        for field in ["status", "required.env", "required.startup"] {
+            assert!(lost.contains(&format!("{field} changed")), "{format}: {lost:?}");
+        }
+        let shown = test.run(&format!("show {output} --format json")).exits(0).json();
+        assert_eq!(shown["status"], "disabled", "{format}");
+        assert_eq!(shown["required"]["env"][0], "API_KEY", "{format}");
+        assert_eq!(shown["required"]["startup"], "ping", "{format}");
+        test.run(&format!("check {output}")).exits(0);
+    }
+    convert(&test, "out/manifest/helper", "agentfs", "twice");
+    let shown = test.run("show twice --format json").exits(0).json();
+    assert_eq!(shown["status"], "disabled");
+}
+
+/// A format that has words for it but would not take the value: nothing is written.
+#[test]
+fn an_agent_that_could_start_afterwards_is_refused() {
+    let manifest = format!("{HELPER}extensions: {{x-agentry: {{required: {{env: [API-KEY]}}}}}}\n");
+    let test = Test::new().file("helper.agent", manifest);
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-md -o x.agent.md"), @r#"
+    $ agentry convert helper.agent --to agent-md -o x.agent.md
+    --- stderr
+    error: `helper.agent` cannot be written as agent-md without widening it: the source requires the variable `API-KEY`
+      = help: choose a format that can say it, such as agent-toml
+    --- exit 1
+    "#);
+    assert!(!test.has("x.agent.md"));
+}
+
+/// What a writer makes up is named, and is no loss.
+#[test]
+fn what_is_added_is_said() {
+    let test = Test::new().file("helper.agent", "name: helper\nsoul: You answer questions.\n");
+    insta::assert_snapshot!(test.run("convert helper.agent --to agent-toml -o helper"), @r#"
+    $ agentry convert helper.agent --to agent-toml -o helper
+    --- stdout
+    wrote helper/agent.toml
+    wrote helper/system-prompt.md
+    lost in agent-toml:
+      trust  changed  written as `permissions`
+    --- exit 0
+    "#);
+    let test = Test::new().file("bare.agent", "name: bare\n");
+    insta::assert_snapshot!(test.run("convert bare.agent --to agent-dir -o bare --strict"), @r#"
+    $ agentry convert bare.agent --to agent-dir -o bare --strict
+    --- stdout
+    would write bare/instructions.md
+    would write bare/agent.acl
+    lost in agent-dir:
+      trust  changed  kept in `x_agentry` of `agent.acl`, which only Agentry reads
+    added in agent-dir:
+      description  `"You are bare."` is not in the source
+      system       `"You are bare."` is not in the source
+    --- stderr
+    error: something would be lost; nothing was written (`--strict`)
+    --- exit 1
+    "#);
+    let test = Test::new().file("helper/instructions.md", "You answer questions.\n");
+    insta::assert_snapshot!(test.run("convert helper --to agent-md -o a_helper.agent.md --strict"), @r#"
+    $ agentry convert helper --to agent-md -o a_helper.agent.md --strict
+    --- stdout
+    wrote a_helper.agent.md
+    nothing is lost
+    added in agent-md:
+      category      `"a"` is not in the source
+      display_name  `"Helper"` is not in the source
+    --- exit 0
+    "#);
+}

@@ -1,0 +1,145 @@
+//! `agentry convert`: what an agent names by relative paths is still there in the new place.
+
+use crate::test::{HELPER, Test};
+
+const AGENT_TOML: &str = "name = \"helper\"\ndescription = \"Answers questions\"\n\
+    context = [\"../../docs/style.md\"]\nrules = [\"tone\"]\n";
+
+fn with_context() -> Test {
+    Test::new()
+        .file("agents/helper/agent.toml", AGENT_TOML)
+        .file("agents/helper/system-prompt.md", "You answer questions.\n")
+        .file("docs/style.md", "Write short sentences.\n")
+        .file("rules/tone.md", "- Stay polite\n")
+}
+
+#[test]
+fn files_that_stay_reachable_are_named_from_the_new_place() {
+    let test = with_context();
+    let ran = test.run("convert agents/helper --to agent-toml -o moved/deep/er/helper").exits(0);
+    assert!(ran.stdout.contains("nothing is lost"), "{ran}");
+    let written = test.read("moved/deep/er/helper/agent.toml");
+    assert!(written.contains(r#"context = ["../../../../docs/style.md"]"#), "{written}");
+    assert!(written.contains(r#"rules = ["tone"]"#), "{written}");
+    test.run("check moved --deny-warnings").exits(0);
+    let same = test.run("convert agents/helper --to agent-toml -o agents/helper --force").exits(0);
+    assert!(same.stdout.contains("nothing is lost"), "{same}");
+    assert!(test.read("agents/helper/agent.toml").contains("../../docs/style.md"));
+}
+
+#[test]
+fn files_of_another_workspace_are_copied_into_the_texts() {
+    let test = with_context().file("other/agentry.toml", "");
+    insta::assert_snapshot!(test.run("convert agents/helper --to agent-toml -o other/helper"), @r#"
+    $ agentry convert agents/helper --to agent-toml -o other/helper
+    --- stdout
+    wrote other/helper/agent.toml
+    wrote other/helper/system-prompt.md
+    lost in agent-toml:
+      context     changed  `docs/style.md` was copied to the end of the system text
+      rule_files  changed  `rules/tone.md` was copied into the rules
+      rules       changed  moved to the end of the prompt, under `## Rules`
+      system      changed  what has no field of its own was added at its end
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.read("other/helper/system-prompt.md"), @r#"
+    You answer questions.
+
+    <context path="docs/style.md">
+    Write short sentences.
+    </context>
+
+    ## Rules
+
+    - Stay polite
+    "#);
+    assert!(!test.read("other/helper/agent.toml").contains("context"));
+    test.run("check other --deny-warnings").exits(0);
+}
+
+#[test]
+fn a_format_without_references_takes_the_texts_in() {
+    let test = with_context();
+    insta::assert_snapshot!(test.run("convert agents/helper --to manifest -o helper.agent"), @r#"
+    $ agentry convert agents/helper --to manifest -o helper.agent
+    --- stdout
+    wrote helper.agent
+    lost in manifest:
+      context      changed   `docs/style.md` was copied to the end of the system text
+      permissions  narrowed  what was asked about is denied: a manifest without `trust` has none
+      rule_files   changed   `rules/tone.md` was copied into the rules
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.read("helper.agent"), @r#"
+    apiVersion: agent/v1
+    name: helper
+    description: Answers questions
+
+    soul: |
+      You answer questions.
+
+      <context path="docs/style.md">
+      Write short sentences.
+      </context>
+    rules: |
+      - Stay polite
+    "#);
+}
+
+/// What no model may see is not copied, and said to be lost.
+#[test]
+fn a_file_that_cannot_be_copied_is_a_loss() {
+    let test = with_context().file("docs/style.md", "Hidden \u{202e}text\n");
+    let ran = test.run("convert agents/helper --to manifest -o helper.agent").exits(0);
+    assert!(ran.stdout.contains("`../../docs/style.md` cannot be reached"), "{ran}");
+    assert!(!test.read("helper.agent").contains("Hidden"));
+}
+
+const SCRIPT: &str = "async function run(ctx, inputs) {\n  return inputs;\n}\n";
+
+#[test]
+fn a_script_of_the_workspace_comes_along_where_it_is_missing() {
+    let tool = "---\nkind: script\ndescription: Echoes\npath: scripts/echo.js\n---\n";
+    let test = Test::new()
+        .file("agents/helper/instructions.md", "You answer questions.\n")
+        .file("agents/helper/tools/echo.md", tool)
+        .file("scripts/echo.js", SCRIPT)
+        .file("other/agentry.toml", "");
+    test.run("convert agents/helper --to agent-dir -o moved/helper").exits(0);
+    assert!(!test.has("moved/helper/scripts"));
+    test.run("check moved").exits(0);
+    test.run("convert agents/helper --to agent-dir -o other/helper").exits(0);
+    assert_eq!(test.read("other/helper/scripts/echo.js"), SCRIPT);
+    test.run("check other").exits(0);
+}
+
+#[test]
+fn a_base_is_named_from_the_new_place_or_nothing_moves() {
+    let child = format!("base: ./base.agent\n{HELPER}agents: {{other: {{ref: ../x.agent}}}}\n");
+    let test = Test::new()
+        .file("agents/child.agent", child)
+        .file("agents/base.agent", "name: base\n")
+        .file("other/agentry.toml", "");
+    test.run("convert agents/child.agent --to manifest -o moved/deep/child.agent").exits(0);
+    let written = test.read("moved/deep/child.agent");
+    assert!(written.contains("base: ../../agents/base.agent"), "{written}");
+    assert!(written.contains("ref: ../../x.agent"), "{written}");
+    insta::assert_snapshot!(test.run("convert agents/child.agent --to manifest -o other/child.agent"), @r#"
+    $ agentry convert agents/child.agent --to manifest -o other/child.agent
+    --- stderr
+    error: `agents/child.agent` cannot be moved to `other/child.agent`: its base `./base.agent` cannot be reached from there
+      = help: keep it in the same workspace
+    --- exit 1
+    "#);
+    assert!(!test.has("other/child.agent"));
+}
+
+#[test]
+fn files_beside_a_skill_are_named_when_they_stay_behind() {
+    let skill = "---\nname: review\ndescription: Reviews a change\n---\n\nRun `scripts/run.sh`.\n";
+    let test = with_context()
+        .file("agents/helper/skills/review/SKILL.md", skill)
+        .file("agents/helper/skills/review/scripts/run.sh", "true\n");
+    let ran = test.run("convert agents/helper --to agent-dir -o moved").exits(0);
+    assert!(ran.stdout.contains("`scripts` beside it is not copied"), "{ran}");
+}
