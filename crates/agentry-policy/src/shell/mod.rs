@@ -13,13 +13,16 @@
 
 mod agree;
 mod analyser;
-mod call;
 mod arithmetic;
+mod assign;
 mod bases;
 mod braces;
 mod brush;
+mod builtin;
+mod call;
 mod expand;
 mod flow;
+mod interpreter;
 mod item;
 mod redirect;
 mod screen;
@@ -30,6 +33,10 @@ mod touched;
 mod tree_sitter;
 mod walk;
 mod word;
+mod wrapper;
+
+#[cfg(test)]
+mod tests;
 
 pub use bases::Bases;
 
