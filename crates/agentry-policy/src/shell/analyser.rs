@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::agree;
+use super::assign::is_name;
 use super::bases::Bases;
 use super::expand::{Effects, Expander};
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::{Command, Context, Part, What, redirect};
-use crate::argv::Arg;
+use crate::argv::{Arg, Word};
+use crate::tables::builtins::DECLARATIONS;
 
 /// Texts inside of texts: substitutions, `sh -c`, `eval`.
 const MAX_DEPTH: usize = 32;
@@ -27,6 +29,8 @@ pub(super) struct Analyser<'c> {
     pub(super) functions: BTreeSet<String>,
     /// Files that are run as programs: their name, and where the part is.
     pub(super) scripts: Vec<(String, usize)>,
+    /// How many wrappers are around the current command.
+    pub(super) wrappers: usize,
     depth: usize,
     work: usize,
     fuel: usize,
@@ -40,6 +44,7 @@ impl<'c> Analyser<'c> {
             parts: Vec::new(),
             functions: BTreeSet::new(),
             scripts: Vec::new(),
+            wrappers: 0,
             depth: 0,
             work: size * MAX_WORK,
             fuel: size * MAX_GROWTH,
@@ -153,16 +158,33 @@ impl<'c> Analyser<'c> {
 
     /// The arguments that the words of a command become.
     pub(super) fn arguments(&mut self, simple: &Simple, text: &str, state: &mut State) -> Vec<Arg> {
+        let first = simple.words.first().and_then(Option::as_deref).unwrap_or_default();
+        let declares = DECLARATIONS.contains(&first);
         self.expand(text, state, |words| {
             let mut arguments = Vec::with_capacity(simple.words.len());
             for word in &simple.words {
                 match word {
+                    Some(raw) if declares && is_assignment(raw) => {
+                        arguments.push(Arg::One(words.value(raw)));
+                    }
                     Some(raw) => arguments.extend(words.args(raw)),
-                    None => arguments.push(Arg::One(crate::argv::Word::any())),
+                    None => arguments.push(Arg::One(Word::any())),
                 }
             }
             arguments
         })
+    }
+
+    /// The only text that a word may be; what it runs was added already.
+    pub(super) fn literal(
+        &mut self,
+        state: &State,
+        expand: impl FnOnce(&mut Expander<'_>) -> Word,
+    ) -> Option<String> {
+        let mut effects = Effects::default();
+        let (context, fuel) = (self.context, &mut self.fuel);
+        let word = expand(&mut Expander { state, context, fuel, effects: &mut effects });
+        word.literal().map(str::to_owned)
     }
 
     /// A program that the line itself may have written is not understood.
@@ -183,6 +205,11 @@ impl<'c> Analyser<'c> {
             }
         }
     }
+}
+
+/// Whether a raw word is `NAME=value`.
+fn is_assignment(raw: &str) -> bool {
+    raw.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
 }
 
 /// The name of a file that a part writes.

@@ -2,10 +2,38 @@
 
 use super::analyser::Analyser;
 use super::flow::Flow;
-use super::simple::Simple;
-use super::state::{State, Value};
-use super::{Scope, What};
-use crate::argv::{Arg, Word};
+use super::simple::{Redirect, Simple};
+use super::state::State;
+use super::{Bases, Scope};
+use crate::argv::Arg;
+use crate::tables::wrappers::{OTHER_SHELLS, SHELLS, SYSTEM};
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) struct Call<'a> {
+    /// As written.
+    pub(super) text: &'a str,
+    /// The words.
+    pub(super) argv: Vec<Arg>,
+    /// Where its input may come from.
+    pub(super) redirects: &'a [Redirect],
+    /// Who looks the name up.
+    pub(super) by: By,
+}
+
+/// Who looks a command's name up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The shell: functions, then its own commands, then programs.
+    Shell,
+    /// The shell without functions.
+    Builtin,
+    /// A program, which knows programs only.
+    Program,
+}
+
+/// So many wrappers around a command are followed.
+const MAX_WRAPPERS: usize = 32;
 
 impl Analyser<'_> {
     /// A simple command.
@@ -20,27 +48,72 @@ impl Analyser<'_> {
         if argv.is_empty() {
             return Flow::both(state);
         }
-        self.call(&Call { text: &text, argv, simple }, state)
+        let redirects = &simple.redirects;
+        self.call(Call { text: &text, argv, redirects, by: By::Shell }, state)
     }
 
-    fn assignment(&mut self, raw: &str, text: &str, scope: Scope, state: &mut State) {
-        let _ = (raw, text, scope, state);
+    /// A command, which a wrapper may have given.
+    pub(super) fn call(&mut self, call: Call<'_>, state: State) -> Flow {
+        if self.wrappers >= MAX_WRAPPERS {
+            self.unclear(call.text, "too much nesting", &state);
+            return Flow::both(state);
+        }
+        self.wrappers += 1;
+        let flow = self.dispatch(call, state);
+        self.wrappers -= 1;
+        flow
     }
 
-    pub(super) fn call(&mut self, call: &Call<'_>, state: State) -> Flow {
-        let Some(_name) = call.argv.first().and_then(Arg::literal) else {
+    fn dispatch(&mut self, call: Call<'_>, mut state: State) -> Flow {
+        let Some(name) = call.argv.first().and_then(Arg::literal).map(str::to_owned) else {
             self.unclear(call.text, "the command is not literal", &state);
+            state.forget_all();
+            state.bases = Bases::Unknown;
             return Flow::both(state);
         };
-        self.command(call.text, call.argv.clone(), &state);
-        let _ = (Value::Unknown, What::Read(Word::any()));
+        if call.by == By::Shell && self.functions.contains(&name) {
+            return self.function_call(&name, call, state);
+        }
+        self.known(&name, call, state)
+    }
+
+    /// A command that is not a function.
+    fn known(&mut self, name: &str, call: Call<'_>, state: State) -> Flow {
+        if call.by != By::Program
+            && let Some(flow) = self.builtin(name, &call, &state)
+        {
+            return flow;
+        }
+        let (base, is_system) = match name.rsplit_once('/') {
+            Some((directory, base)) => (base, SYSTEM.contains(&directory)),
+            None => (name, true),
+        };
+        if !is_system {
+            // Whatever it does with them, its arguments may name a command.
+            let index = self.command(call.text, call.argv.clone(), &state);
+            self.scripts.push((name.to_owned(), index));
+        }
+        if OTHER_SHELLS.contains(&base) && call.argv.len() > 1 {
+            self.unclear(call.text, "a shell of another language", &state);
+        } else if SHELLS.contains(&base) {
+            return self.shell(&call, state);
+        } else if self.wrapped(base, &call, &state) {
+            return Flow::both(state);
+        }
+        if is_system {
+            self.command(call.text, call.argv, &state);
+        }
         Flow::both(state)
     }
-}
 
-/// One call.
-pub(super) struct Call<'a> {
-    pub(super) text: &'a str,
-    pub(super) argv: Vec<Arg>,
-    pub(super) simple: &'a Simple,
+    /// A call of a function, whose body was looked at where it is defined.
+    fn function_call(&mut self, name: &str, call: Call<'_>, mut state: State) -> Flow {
+        if !state.is_function(name) {
+            // It may be the command as well.
+            self.known(name, call, state.clone());
+        }
+        state.forget_all();
+        state.bases = Bases::Unknown;
+        Flow::both(state)
+    }
 }

@@ -14,12 +14,18 @@
 mod agree;
 mod analyser;
 mod arithmetic;
+mod assign;
 mod bases;
 mod braces;
 mod brush;
+<<<<<<< HEAD
+=======
+mod builtin;
+>>>>>>> shell
 mod call;
 mod expand;
 mod flow;
+mod interpreter;
 mod item;
 mod redirect;
 mod screen;
@@ -30,6 +36,10 @@ mod touched;
 mod tree_sitter;
 mod walk;
 mod word;
+mod wrapper;
+
+#[cfg(test)]
+mod tests;
 
 pub use bases::Bases;
 

@@ -4,3 +4,5 @@ pub mod environment;
 pub mod global_options;
 pub mod hazards;
 pub mod secrets;
+pub mod builtins;
+pub mod wrappers;

@@ -1,0 +1,145 @@
+//! Variables that a line sets.
+
+use super::analyser::Analyser;
+use super::call::Call;
+use super::expand::tidy;
+use super::flow::Flow;
+use super::state::{State, Value};
+use super::{Scope, What};
+use crate::argv::{Arg, Piece, Word};
+use crate::tables::builtins::SPECIAL;
+
+impl Analyser<'_> {
+    /// `NAME=value` before a command, or alone.
+    pub(super) fn assignment(&mut self, raw: &str, text: &str, scope: Scope, state: &mut State) {
+        let Some((name, value)) = split(raw) else {
+            self.unclear(text, "an assignment that is not understood", state);
+            self.expand(text, state, |words| words.value(raw));
+            return;
+        };
+        let is_array = value.starts_with('(');
+        if is_array && value.contains('[') {
+            self.unclear(text, "an array subscript can run commands", state);
+        }
+        let word = self.expand(text, state, |words| words.value(value));
+        let word = if is_array || raw.contains("+=") { Word::any() } else { word };
+        self.set(text, name, word, scope, state);
+    }
+
+    /// Sets a variable.
+    pub(super) fn set(
+        &mut self,
+        text: &str,
+        name: &str,
+        value: Word,
+        scope: Scope,
+        state: &mut State,
+    ) {
+        if scope != Scope::Command {
+            if SPECIAL.contains(&name) {
+                let why = format!("`{name}` changes how the rest of the line is read");
+                self.unclear(text, &why, state);
+            }
+            state.set(name, known(&value));
+        }
+        let name = name.to_owned();
+        self.push(text, What::Set { name, value, scope }, state);
+    }
+
+    /// `export`, `declare` and their like.
+    pub(super) fn declaration(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+        let mut exports = name == "export";
+        let mut operands = call.argv.iter().skip(1);
+        let mut count = 0;
+        for argument in operands.by_ref() {
+            match argument.literal() {
+                Some("--") => {}
+                Some(option) if option.starts_with(['-', '+']) => {
+                    exports |= option.starts_with('-') && option.contains('x');
+                    let letters = option.trim_start_matches(['-', '+']);
+                    if !letters.chars().all(|c| "xrgaAlutp".contains(c)) {
+                        self.unclear(call.text, "an option that changes what a name means", &state);
+                    }
+                }
+                _ => {
+                    count += 1;
+                    let scope = if exports { Scope::Exported } else { Scope::Shell };
+                    self.declared(argument, call.text, scope, &mut state);
+                }
+            }
+        }
+        if count == 0 {
+            self.command(call.text, call.argv.clone(), &state);
+        }
+        Flow::both(state)
+    }
+
+    fn declared(&mut self, argument: &Arg, text: &str, scope: Scope, state: &mut State) {
+        let Arg::One(Word { pieces }) = argument else {
+            return self.unclear(text, "the name of a variable is not literal", state);
+        };
+        let Some((Piece::Text(first), rest)) = pieces.split_first() else {
+            return self.unclear(text, "the name of a variable is not literal", state);
+        };
+        let (name, value) = match first.split_once('=') {
+            Some((name, start)) => {
+                let mut pieces = vec![Piece::Text(start.to_owned())];
+                pieces.extend_from_slice(rest);
+                (name.trim_end_matches('+'), tidy(pieces))
+            }
+            None if rest.is_empty() => (first.as_str(), self.current(first, state)),
+            None => return self.unclear(text, "the name of a variable is not literal", state),
+        };
+        if !is_name(name) {
+            return self.unclear(text, "a subscript can run commands", state);
+        }
+        let is_array = value.pieces.first().is_some_and(|piece| {
+            matches!(piece, Piece::Text(text) if text.starts_with('('))
+        });
+        if is_array && first.contains('[') {
+            self.unclear(text, "an array subscript can run commands", state);
+        }
+        let value = if is_array || first.contains("+=") { Word::any() } else { value };
+        self.set(text, name, value, scope, state);
+    }
+
+    /// What a variable holds already.
+    fn current(&self, name: &str, state: &State) -> Word {
+        match state.variable(name) {
+            Some(Value::Text(text)) => Word::text(text.clone()),
+            Some(Value::Number) => Word { pieces: vec![Piece::Segment] },
+            Some(Value::Unknown) | None => Word::any(),
+        }
+    }
+}
+
+/// What is known of a variable with this value.
+fn known(word: &Word) -> Value {
+    match (word.literal(), word.pieces.as_slice()) {
+        (Some(text), _) => Value::Text(text.to_owned()),
+        (None, [Piece::Segment]) => Value::Number,
+        (None, _) => Value::Unknown,
+    }
+}
+
+/// Splits a raw assignment. A subscript must be a plain number.
+fn split(raw: &str) -> Option<(&str, &str)> {
+    let (name, value) = raw.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = match name.split_once('[') {
+        Some((name, index)) => {
+            let index = index.strip_suffix(']')?;
+            let is_number = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then_some(name)?
+        }
+        None => name,
+    };
+    is_name(name).then_some((name, value))
+}
+
+/// Whether `text` may be the name of a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let is_first = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    is_first && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,206 @@
+//! The options of a wrapper, up to the command that it runs.
+
+use crate::argv::{Arg, Piece, Word};
+use crate::shell::assign::is_name;
+use crate::shell::expand::tidy;
+use crate::tables::wrappers::{Extra, Wrapper, extra};
+
+/// A wrapper and its arguments.
+pub(super) struct Options<'a> {
+    pub(super) entry: &'a Wrapper,
+    pub(super) argv: &'a [Arg],
+}
+
+/// What was found among them.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Where the command starts.
+    pub(super) inner_at: usize,
+    /// Words of the command that stand elsewhere: `env -S`.
+    pub(super) inserted: Vec<Arg>,
+    /// Options with an effect, and their values.
+    pub(super) extras: Vec<(Extra, Option<Arg>)>,
+    /// Variables that are set.
+    pub(super) assignments: Vec<(String, Word)>,
+    /// What was not understood.
+    pub(super) unclear: Vec<String>,
+}
+
+impl Found {
+    /// The values of the options with one effect.
+    pub(super) fn of(&self, wanted: Extra) -> impl Iterator<Item = &Arg> {
+        let rows = self.extras.iter().filter(move |(extra, _)| *extra == wanted);
+        rows.filter_map(|(_, value)| value.as_ref())
+    }
+}
+
+impl Options<'_> {
+    /// Reads from `at` on.
+    pub(super) fn read(&self, mut at: usize) -> Found {
+        let mut found = Found::default();
+        let mut operands = self.entry.operands;
+        while let Some(argument) = self.argv.get(at) {
+            let literal = argument.literal();
+            if let Some("--") = literal {
+                at += 1;
+                // `kubectl exec pod -- command`: the operands may come first.
+                if operands > 0 && self.entry.name != "kubectl" {
+                    at += operands;
+                }
+                break;
+            }
+            if self.entry.assigns
+                && let Some(assignment) = assignment(argument)
+            {
+                found.assignments.push(assignment);
+                at += 1;
+                continue;
+            }
+            match literal {
+                Some(option) if option.len() > 1 && option.starts_with('-') => {
+                    at = self.option(option, at, &mut found);
+                }
+                Some("-") if self.has(self.entry.flags, "-") => at += 1,
+                Some(_) if operands > 0 => {
+                    operands -= 1;
+                    at += 1;
+                }
+                Some(_) => break,
+                None if operands > 0 && is_certainly_operand(argument) => {
+                    operands -= 1;
+                    at += 1;
+                }
+                None => {
+                    found.unclear.push("an argument of it is not literal".to_owned());
+                    break;
+                }
+            }
+        }
+        self.trailing(&mut at, &mut found);
+        found.inner_at = at;
+        found
+    }
+
+    /// `su user -c text`, `flock file -c text`, `script file -c text`: options behind operands.
+    fn trailing(&self, at: &mut usize, found: &mut Found) {
+        let takes_text = |word: &Arg| {
+            word.literal().is_some_and(|text| extra(self.entry.name, text) == Some(Extra::Text))
+        };
+        let rest = self.argv.get(*at..).unwrap_or_default();
+        let is_behind = match self.entry.name {
+            "su" | "script" => !rest.is_empty(),
+            "runuser" => !found.extras.iter().any(|(extra, _)| *extra == Extra::Exact),
+            _ => false,
+        };
+        if let Some(index) = rest.iter().position(takes_text)
+            && (is_behind || index == 0)
+        {
+            found.extras.push((Extra::Text, rest.get(index + 1).cloned()));
+            if rest.get(index + 1).is_none() {
+                found.unclear.push("an option without a value".to_owned());
+            }
+            *at = self.argv.len();
+        } else if is_behind && found.of(Extra::Text).next().is_some() {
+            *at = self.argv.len();
+        } else if is_behind && rest.len() == 1 {
+            // Only the user: a shell.
+            *at = self.argv.len();
+        }
+    }
+
+    /// One option or a cluster of them; answers with the index after it and its value.
+    fn option(&self, option: &str, at: usize, found: &mut Found) -> usize {
+        let entry = self.entry;
+        if option.starts_with("--") {
+            return self.long(option, at, found);
+        }
+        if self.has(entry.flags, option) {
+            self.took(option, None, found);
+            return at + 1;
+        }
+        let letters = option.get(1..).unwrap_or_default();
+        if self.has(entry.flags, "-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+            return at + 1;
+        }
+        for (index, letter) in letters.char_indices() {
+            let short = format!("-{letter}");
+            let rest = letters.get(index + letter.len_utf8()..).unwrap_or_default();
+            if self.has(entry.valued, &short) {
+                let value = match rest {
+                    "" => self.argv.get(at + 1).cloned(),
+                    rest => Some(Arg::text(rest)),
+                };
+                self.took(&short, value, found);
+                return at + 1 + usize::from(rest.is_empty());
+            }
+            if !self.has(entry.flags, &short) {
+                found.unclear.push(format!("the option `{option}` is not known"));
+                return at + 1;
+            }
+            self.took(&short, None, found);
+        }
+        at + 1
+    }
+
+    fn long(&self, option: &str, at: usize, found: &mut Found) -> usize {
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(Arg::text(value))),
+            None => (option, None),
+        };
+        if self.has(self.entry.valued, name) {
+            let is_apart = value.is_none();
+            let value = value.or_else(|| self.argv.get(at + 1).cloned());
+            self.took(name, value, found);
+            return at + 1 + usize::from(is_apart);
+        }
+        if self.has(self.entry.flags, name) {
+            self.took(name, value, found);
+        } else {
+            found.unclear.push(format!("the option `{name}` is not known"));
+        }
+        at + 1
+    }
+
+    fn took(&self, option: &str, value: Option<Arg>, found: &mut Found) {
+        let Some(extra) = extra(self.entry.name, option) else { return };
+        if extra == Extra::Split {
+            match value.as_ref().and_then(Arg::literal).and_then(split) {
+                Some(words) => found.inserted.extend(words),
+                None => found.unclear.push("a text that it splits is not plain".to_owned()),
+            }
+            return;
+        }
+        let needs_value =
+            !matches!(extra, Extra::Nothing | Extra::Shell | Extra::Exact | Extra::Replace);
+        if needs_value && !matches!(value, Some(Arg::One(_))) {
+            found.unclear.push("the value of an option is not literal".to_owned());
+        }
+        found.extras.push((extra, value));
+    }
+
+    fn has(&self, options: &str, wanted: &str) -> bool {
+        options.split(' ').any(|option| option == wanted)
+    }
+}
+
+/// `NAME=value`
+fn assignment(argument: &Arg) -> Option<(String, Word)> {
+    let Arg::One(Word { pieces }) = argument else { return None };
+    let (Piece::Text(first), rest) = pieces.split_first()? else { return None };
+    let (name, start) = first.split_once('=')?;
+    let mut value = vec![Piece::Text(start.to_owned())];
+    value.extend_from_slice(rest);
+    is_name(name).then(|| (name.to_owned(), tidy(value)))
+}
+
+/// Whether an argument is one word that is no option.
+fn is_certainly_operand(argument: &Arg) -> bool {
+    let Arg::One(word) = argument else { return false };
+    matches!(word.pieces.first(), Some(Piece::Text(text)) if !text.starts_with('-'))
+}
+
+/// The words of a plain text.
+fn split(text: &str) -> Option<Vec<Arg>> {
+    let is_plain = !text.contains(['\\', '$', '\'', '"', '#']);
+    is_plain.then(|| text.split_whitespace().map(Arg::text).collect())
+}

@@ -1,0 +1,74 @@
+//! Programs that look for files and run a command on each.
+
+use super::replace;
+use crate::argv::{Arg, Word};
+use crate::shell::Bases;
+use crate::shell::analyser::Analyser;
+use crate::shell::call::{By, Call};
+use crate::shell::state::State;
+
+impl Analyser<'_> {
+    /// `find … -exec command {} ;`. `find` itself is judged as well.
+    pub(super) fn find(&mut self, call: &Call<'_>, state: &State) -> bool {
+        let mut at = 1;
+        while let Some(argument) = call.argv.get(at) {
+            at += 1;
+            let Some(action @ ("-exec" | "-execdir" | "-ok" | "-okdir")) = argument.literal() else {
+                continue;
+            };
+            let rest = call.argv.get(at..).unwrap_or_default();
+            let end = rest.iter().position(|word| matches!(word.literal(), Some(";" | "+")));
+            let Some(end) = end.filter(|end| *end > 0) else {
+                self.unclear(call.text, "the command that `find` runs does not end", state);
+                continue;
+            };
+            let mut argv = rest.get(..end).unwrap_or_default().to_vec();
+            let is_batch = rest.get(end).and_then(Arg::literal) == Some("+");
+            if is_batch && argv.last().and_then(Arg::literal) == Some("{}") {
+                argv.pop();
+                argv.push(Arg::Many(Word::any()));
+            }
+            argv.iter_mut().for_each(|word| replace(word, "{}"));
+            let mut inside = state.clone();
+            if action.ends_with("dir") {
+                inside.bases = Bases::Unknown;
+            }
+            self.call(Call { argv, by: By::Program, ..call.clone() }, inside);
+            at += end + 1;
+        }
+        false
+    }
+
+    /// `fd pattern -x command {}`.
+    pub(super) fn fd(&mut self, call: &Call<'_>, state: &State) -> bool {
+        let is_action = |word: &Arg| {
+            matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
+        };
+        let mut rest = call.argv.as_slice();
+        while let Some(at) = rest.iter().position(is_action) {
+            rest = rest.get(at + 1..).unwrap_or_default();
+            let end = rest.iter().position(|word| word.literal() == Some(";"));
+            let end = end.unwrap_or(rest.len());
+            let mut argv = rest.get(..end).unwrap_or_default().to_vec();
+            rest = rest.get(end..).unwrap_or_default();
+            let before = argv.clone();
+            for mark in ["{}", "{/}", "{//}", "{.}", "{/.}"] {
+                argv.iter_mut().for_each(|word| replace(word, mark));
+            }
+            if argv == before {
+                argv.push(Arg::Many(Word::any()));
+            }
+            self.call(Call { argv, by: By::Program, ..call.clone() }, state.clone());
+        }
+        let is_hidden = |word: &&Arg| {
+            word.literal().is_some_and(|text| {
+                let is_cluster = text.starts_with('-') && !text.starts_with("--") && text.len() > 2;
+                (is_cluster && text.contains(['x', 'X'])) || text.starts_with("--exec")
+            })
+        };
+        if call.argv.iter().filter(is_hidden).any(|word| !is_action(word)) {
+            self.unclear(call.text, "an option that runs a command", state);
+        }
+        false
+    }
+}
