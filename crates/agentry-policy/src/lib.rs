@@ -8,6 +8,7 @@
 mod ability;
 mod action;
 pub mod argv;
+mod automata;
 pub mod hazard;
 mod narrow;
 pub mod pattern;
