@@ -97,7 +97,12 @@ impl Known {
     }
 
     fn is_harmless(&self, regex: &str, rest: &[&str]) -> bool {
-        let harmless = self.harmless.get_or_init(|| Regex::new(&format!(r"\A(?:{regex})\z")).ok());
+        let read = || {
+            // What cannot be told by an automaton is no use here either: both must agree.
+            crate::automata::regex::read(regex)?;
+            Regex::new(&format!(r"\A(?:{regex})\z")).ok()
+        };
+        let harmless = self.harmless.get_or_init(read);
         harmless.as_ref().is_some_and(|harmless| harmless.is_match(&rest.join("\0")))
     }
 }

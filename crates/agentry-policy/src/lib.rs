@@ -13,6 +13,7 @@
 mod ability;
 mod action;
 pub mod argv;
+mod automata;
 pub mod hazard;
 mod judge;
 mod layer;

@@ -13,11 +13,16 @@ pub(crate) mod sequence;
 mod tests;
 pub(crate) mod web;
 
+use std::sync::{Arc, OnceLock};
+
 use command::CommandPattern;
 use glob::{Glob, Part};
 use path::PathPattern;
 use web::WebPattern;
 
+use crate::automata::TooLarge;
+use crate::automata::leaf::leaf;
+use crate::automata::machine::Machine;
 use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
@@ -61,7 +66,20 @@ pub struct Pattern {
     pub(crate) kind: Kind,
     pub(crate) action: Action,
     pub(crate) shape: Shape,
+    machine: Memo,
 }
+
+/// The machine of a pattern, once it has been asked for. No part of what the pattern says.
+#[derive(Debug, Clone, Default)]
+struct Memo(Arc<OnceLock<Result<Machine, TooLarge>>>);
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
 
 /// What a pattern was read into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +111,8 @@ impl Pattern {
     /// Reads a pattern. What it means depends on the action: a deny reaches further than an allow.
     pub fn new(kind: Kind, text: &str, action: Action, places: &Places) -> Self {
         let shape = Shape::read(kind, text.trim_matches(' '), action, places);
-        Self { text: text.to_owned(), kind, action, shape: shape.unwrap_or_else(Shape::Wrong) }
+        let shape = shape.unwrap_or_else(Shape::Wrong);
+        Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
     }
 
     /// Whether the rule holds for `subject`.
@@ -118,6 +137,12 @@ impl Pattern {
             // What is not understood is never allowed.
             _ => stricter,
         }
+    }
+
+    /// The machine of all subjects that the rule holds for, protections included.
+    pub(crate) fn machine(&self) -> Result<&Machine, TooLarge> {
+        let machine = self.machine.0.get_or_init(|| leaf(self, Protections::On));
+        machine.as_ref().map_err(|too_large| *too_large)
     }
 
     /// What kind of subjects it is about.

@@ -1,0 +1,44 @@
+//! Hash maps with a quick hash: their keys are numbers of our own making, not a stranger's.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map from state numbers, or rows of them.
+pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// Multiplies and rotates.
+#[derive(Debug, Default)]
+pub(crate) struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        // The map looks at the high and the low bits; a multiplication leaves the low ones poor.
+        self.0 ^ (self.0 >> 29)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.mix(u64::from(word));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.mix(word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.mix(word as u64);
+    }
+}

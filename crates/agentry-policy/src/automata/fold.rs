@@ -1,0 +1,81 @@
+//! The rules of a section as one machine: merged two by two, so that every merge is small.
+
+use super::TooLarge;
+use super::leaf::{leaf, universe};
+use super::machine::{Machine, NONE};
+use crate::pattern::{Kind, Pattern, Protections};
+use crate::{Action, Rules};
+
+/// Merges the machines of rules about one kind of subjects.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// Everything that is a subject.
+    pub(crate) universe: Machine,
+    protections: Protections,
+}
+
+impl Folder {
+    /// For rules about `kind`.
+    pub(crate) fn new(kind: Kind, protections: Protections) -> Result<Self, TooLarge> {
+        Ok(Self { universe: universe(kind)?, protections })
+    }
+
+    /// The subjects of one pattern.
+    pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
+        match self.protections {
+            Protections::On => pattern.machine().cloned(),
+            Protections::Off => leaf(pattern, Protections::Off),
+        }
+    }
+
+    /// The machine whose output is the label of the rule that decides; the intent's index is the
+    /// number of rules.
+    pub(crate) fn rules(
+        &self,
+        rules: &Rules,
+        label: impl Fn(usize) -> u32,
+    ) -> Result<Machine, TooLarge> {
+        let mut machines = Vec::with_capacity(rules.rules.len() + 1);
+        for (index, rule) in rules.rules.iter().enumerate() {
+            machines.push(self.leaf(&rule.pattern)?.relabel(|_| label(index)));
+        }
+        machines.push(self.universe.clone().relabel(|_| label(rules.rules.len())));
+        while machines.len() > 1 {
+            let mut merged = Vec::with_capacity(machines.len().div_ceil(2));
+            for pair in machines.chunks(2) {
+                merged.push(match pair {
+                    [first, second] => self.first_of(first, second)?,
+                    _ => pair.first().cloned().unwrap_or_else(Machine::nothing),
+                });
+            }
+            machines = merged;
+        }
+        Ok(machines.pop().unwrap_or_else(Machine::nothing))
+    }
+
+    /// What the first machine decides, else what the second one does.
+    pub(crate) fn first_of(&self, first: &Machine, second: &Machine) -> Result<Machine, TooLarge> {
+        let settled = first.settled(&self.universe, |output| output != NONE);
+        let merged = first.merge(second, &settled, |a, b| if a == NONE { b } else { a })?;
+        Ok(merged.minimise())
+    }
+
+    /// The stricter of two answers; of two that are as strict the first. `action` says what an
+    /// output means.
+    pub(crate) fn strictest(
+        &self,
+        first: &Machine,
+        second: &Machine,
+        action: impl Fn(u32) -> Action,
+    ) -> Result<Machine, TooLarge> {
+        let settled = first
+            .settled(&self.universe, |output| output != NONE && action(output) == Action::Deny);
+        let combine = |a: u32, b: u32| match (a, b) {
+            (NONE, b) => b,
+            (a, NONE) => a,
+            (a, b) if action(b) > action(a) => b,
+            (a, _) => a,
+        };
+        Ok(first.merge(second, &settled, combine)?.minimise())
+    }
+}

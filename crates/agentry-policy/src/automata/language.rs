@@ -1,0 +1,173 @@
+//! Patterns as automata: for each kind the same meaning as the direct matching in `pattern`.
+
+use super::TooLarge;
+use super::nfa::{Items, Nfa, State, Watch};
+use super::regex;
+use super::set::Set;
+use super::subject::{items, universe};
+use crate::pattern::command::{CommandPattern, base_name};
+use crate::pattern::glob::Glob;
+use crate::pattern::sequence::Element;
+use crate::pattern::web::WebPattern;
+use crate::pattern::{Kind, Pattern, Shape};
+use crate::tables::global_options::{GLOBAL_OPTIONS, GlobalOption};
+
+/// The bit of what the pattern itself matches.
+pub(crate) const PATTERN: u128 = 1;
+/// The bit of everything that is a subject at all.
+pub(crate) const UNIVERSE: u128 = 2;
+
+/// Adds the subjects of a kind, and gives where they start.
+pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<State, TooLarge> {
+    let start = nfa.build(part);
+    let hir = regex::read(universe(kind)).ok_or(TooLarge)?;
+    let end = nfa.regex(start, &hir);
+    nfa.accept(end, part);
+    Ok(start)
+}
+
+/// Adds what a pattern matches apart from protections, and gives where it starts. Nothing for a
+/// pattern that matches nothing.
+pub(crate) fn add_pattern(nfa: &mut Nfa, pattern: &Pattern) -> Result<Option<State>, TooLarge> {
+    let everything = match &pattern.shape {
+        Shape::Everything => true,
+        Shape::Wrong(_) if pattern.action == crate::Action::Allow => return Ok(None),
+        Shape::Wrong(_) => true,
+        _ => false,
+    };
+    if everything {
+        return add_universe(nfa, pattern.kind, PATTERN).map(Some);
+    }
+    let start = nfa.build(PATTERN);
+    let items = items(pattern.kind);
+    let end = match &pattern.shape {
+        Shape::Everything | Shape::Wrong(_) => start,
+        Shape::Command(pattern) => command(nfa, start, pattern, &items),
+        Shape::Path(pattern) => nfa.elements(start, &pattern.elements, &items),
+        Shape::Web(pattern) => web(nfa, start, pattern, &items),
+        Shape::Name(glob) => nfa.glob(start, glob, &items.any),
+    };
+    nfa.accept(end, PATTERN);
+    Ok(Some(start))
+}
+
+fn command(nfa: &mut Nfa, start: State, pattern: &CommandPattern, items: &Items) -> State {
+    let end = nfa.elements(start, &pattern.elements, items);
+    if pattern.as_written {
+        return end;
+    }
+    // A leading `**` that takes no word leaves the command word to what follows it; one that takes
+    // some can take the global options as well.
+    let many = pattern.elements.iter().take_while(|element| **element == Element::Many).count();
+    let Some((Element::One(globs), rest)) = pattern.elements[many..].split_first() else {
+        return end;
+    };
+    let after = nfa.state();
+    let last = nfa.elements(after, rest, items);
+    nfa.join(last, end);
+    let word = CommandWord { globs, items, start, below: below(nfa, start, items), after };
+    word.by_base_name(nfa);
+    for (command, options) in GLOBAL_OPTIONS {
+        word.with_options(nfa, command, options);
+    }
+    end
+}
+
+/// A state behind the directory of a command word, or behind nothing.
+pub(crate) fn below(nfa: &mut Nfa, start: State, items: &Items) -> State {
+    let inside = nfa.star(start, &items.any);
+    let below = nfa.text(inside, "/");
+    nfa.join(start, below);
+    below
+}
+
+/// The ways in which the command word of a deny or an ask may be written.
+struct CommandWord<'a> {
+    globs: &'a [Glob],
+    items: &'a Items,
+    /// Where it starts.
+    start: State,
+    /// Where its base name starts.
+    below: State,
+    /// Where the words after it start.
+    after: State,
+}
+
+impl CommandWord<'_> {
+    fn by_base_name(&self, nfa: &mut Nfa) {
+        for glob in self.globs {
+            let end = nfa.glob(self.below, glob, &self.items.any.without('/'));
+            nfa.edge(end, &Set::one('\0'), self.after);
+        }
+    }
+
+    fn with_options(&self, nfa: &mut Nfa, command: &str, options: &[GlobalOption]) {
+        let word = nfa.state();
+        let mut used = false;
+        for glob in self.globs {
+            match glob.as_literal() {
+                _ if glob.matches(command) => {
+                    let end = nfa.text(self.below, command);
+                    nfa.join(end, word);
+                }
+                Some(literal) if base_name(literal) == command => {
+                    let end = nfa.text(self.start, literal);
+                    nfa.join(end, word);
+                }
+                Some(_) => continue,
+                None => {
+                    let end = self.of_base_name(nfa, glob, command);
+                    nfa.join(end, word);
+                }
+            }
+            used = true;
+        }
+        if used {
+            let named = nfa.one(word, &Set::one('\0'));
+            let around = nfa.global_options(named, options, self.items);
+            nfa.join(around, self.after);
+        }
+    }
+
+    /// A word that the glob matches and whose base name is `command`.
+    fn of_base_name(&self, nfa: &mut Nfa, glob: &Glob, command: &str) -> State {
+        let letters: Vec<char> = command.chars().collect();
+        let count = u32::try_from(letters.len()).unwrap_or(u32::MAX);
+        let mut characters = letters.clone();
+        characters.push('/');
+        characters.sort_unstable();
+        characters.dedup();
+        // States: how many characters of the command have been read, one more for another name.
+        let step = |state: u32, c: Option<char>| match c {
+            Some('/') => Some(0),
+            Some(c) if letters.get(state as usize) == Some(&c) => Some(state + 1),
+            _ => Some(count + 1),
+        };
+        let watch = Watch { characters, step: &step, accepts: &|state| state == count };
+        nfa.watched(self.start, glob, &self.items.any, &watch)
+    }
+}
+
+fn web(nfa: &mut Nfa, start: State, pattern: &WebPattern, labels: &Items) -> State {
+    let any = Set::all().without('\0');
+    let scheme = nfa.text(start, pattern.scheme);
+    let host = nfa.text(scheme, "://");
+    let host = nfa.elements(host, &pattern.host, labels);
+    let port = nfa.text(host, ":");
+    let path = match pattern.port {
+        Some(number) => nfa.text(port, &number.to_string()),
+        None => nfa.star(port, &Set::ranges([('0', '9')].into_iter())),
+    };
+    let Some(glob) = &pattern.path else {
+        let path = nfa.text(path, "/");
+        return nfa.star(path, &any);
+    };
+    let end = nfa.glob(path, glob, &any);
+    if pattern.without_query {
+        let plain = nfa.glob(path, glob, &any.without('?'));
+        let query = nfa.text(plain, "?");
+        let query = nfa.star(query, &any);
+        nfa.join(query, end);
+    }
+    end
+}

@@ -1,0 +1,46 @@
+//! One pattern as a machine, with all that its rule means: protections included.
+
+use super::TooLarge;
+use super::determinise::{Judge, determinise};
+use super::hazards::{HAZARD, add_hazards};
+use super::language::{PATTERN, UNIVERSE, add_pattern, add_universe};
+use super::machine::Machine;
+use super::nfa::Nfa;
+use super::subject::items;
+use crate::Action;
+use crate::pattern::{Kind, Pattern, Protections, Shape};
+
+/// The machine of everything that is a subject of a kind. Its output is 0.
+pub(crate) fn universe(kind: Kind) -> Result<Machine, TooLarge> {
+    let mut nfa = Nfa::default();
+    let start = add_universe(&mut nfa, kind, UNIVERSE)?;
+    let judge = Judge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
+    Ok(determinise(&nfa, &[start], &judge, 0)?.minimise())
+}
+
+/// The machine of the subjects that a pattern matches. Its output is 0.
+pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machine, TooLarge> {
+    let mut nfa = Nfa::default();
+    let Some(start) = add_pattern(&mut nfa, pattern)? else { return Ok(Machine::nothing()) };
+    let mut starts = vec![start, add_universe(&mut nfa, pattern.kind, UNIVERSE)?];
+    let guarded = pattern.action == Action::Allow
+        && protections == Protections::On
+        && matches!(pattern.shape, Shape::Command(_));
+    let mut unless = Vec::new();
+    if guarded {
+        let hazards = add_hazards(&mut nfa, pattern, &items(pattern.kind)).ok_or(TooLarge)?;
+        starts.push(hazards.start);
+        unless = hazards.unless;
+    }
+    let both = PATTERN | UNIVERSE;
+    let judge = Judge {
+        alive: &|part, accepts| part & both == both && accepts & HAZARD == 0,
+        accepts: &|accepts| {
+            accepts & both == both
+                && unless
+                    .iter()
+                    .all(|(at_all, harmless)| accepts & at_all == 0 || accepts & harmless != 0)
+        },
+    };
+    Ok(determinise(&nfa, &starts, &judge, 0)?.minimise())
+}

@@ -1,0 +1,164 @@
+//! Deterministic machines with an output: for each text the rule that decides about it.
+
+use super::fast_map::FastMap;
+use super::set::Alphabet;
+use super::{MOST_ENTRIES, MOST_STATES, TooLarge};
+
+/// The output of a text that nothing decides about.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A complete machine. State 0 is dead: it has no output and leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Machine {
+    pub(crate) alphabet: Alphabet,
+    /// For each state and each letter the next state.
+    pub(crate) table: Vec<u32>,
+    /// For each state the output of a text that ends there.
+    pub(crate) outputs: Vec<u32>,
+    pub(crate) start: u32,
+}
+
+impl Machine {
+    /// The machine without any output.
+    pub(crate) fn nothing() -> Self {
+        let (alphabet, _) = Alphabet::of(&[]);
+        let table = vec![0; alphabet.letters];
+        Self { alphabet, table, outputs: vec![NONE], start: 0 }
+    }
+
+    /// How many states it has.
+    pub(crate) fn states(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// The next states of a state, by letter.
+    pub(crate) fn row(&self, state: u32) -> &[u32] {
+        let letters = self.alphabet.letters;
+        let from = state as usize * letters;
+        self.table.get(from..from + letters).unwrap_or_default()
+    }
+
+    /// The next state.
+    pub(crate) fn step(&self, state: u32, letter: usize) -> u32 {
+        self.row(state).get(letter).copied().unwrap_or(0)
+    }
+
+    /// The output of a state.
+    pub(crate) fn output(&self, state: u32) -> u32 {
+        self.outputs.get(state as usize).copied().unwrap_or(NONE)
+    }
+
+    /// The same with each output changed, [`NONE`] apart.
+    pub(crate) fn relabel(mut self, label: impl Fn(u32) -> u32) -> Self {
+        for output in self.outputs.iter_mut().filter(|output| **output != NONE) {
+            *output = label(*output);
+        }
+        self
+    }
+
+    /// The output of a text.
+    #[cfg(test)]
+    pub(crate) fn run(&self, text: &str) -> u32 {
+        let step = |state, c| self.step(state, self.alphabet.letter(c));
+        self.output(text.chars().fold(self.start, step))
+    }
+
+    /// For each state whether every subject that leads through it gets an output that satisfies
+    /// `decided`, so that no other machine needs to be asked.
+    pub(crate) fn settled(&self, universe: &Self, decided: impl Fn(u32) -> bool) -> Vec<bool> {
+        let (_, letters) = self.alphabet.refine(&universe.alphabet);
+        let mut pairs = Pairs::new(self.start, universe.start);
+        let mut back: Vec<(u32, u32)> = Vec::new();
+        let mut open: Vec<bool> = Vec::new();
+        let mut at = 0;
+        while let Some(&(state, inside)) = pairs.list.get(at) {
+            open.push(universe.output(inside) != NONE && !decided(self.output(state)));
+            for (left, right) in &letters {
+                let inside = universe.step(inside, usize::from(*right));
+                if inside != 0 {
+                    let next = pairs.number(self.step(state, usize::from(*left)), inside);
+                    back.push((next, u32::try_from(at).unwrap_or(u32::MAX)));
+                }
+            }
+            at += 1;
+        }
+        spread(&mut open, &mut back);
+        let mut settled = vec![true; self.states()];
+        for ((state, _), open) in pairs.list.iter().zip(open) {
+            settled[*state as usize] &= !open;
+        }
+        settled
+    }
+
+    /// Merges two machines: the output of a text is made from the two outputs. Where `settled`
+    /// holds for a state of `self`, `other` is not asked any more.
+    pub(crate) fn merge(
+        &self,
+        other: &Self,
+        settled: &[bool],
+        combine: impl Fn(u32, u32) -> u32,
+    ) -> Result<Self, TooLarge> {
+        let (alphabet, letters) = self.alphabet.refine(&other.alphabet);
+        let key = |left: u32, right: u32| {
+            let settled = settled.get(left as usize).copied().unwrap_or(false);
+            (left, if settled { 0 } else { right })
+        };
+        let mut pairs = Pairs::new(0, 0);
+        let (left, right) = key(self.start, other.start);
+        let start = pairs.number(left, right);
+        let (mut table, mut outputs) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        while let Some(&(left, right)) = pairs.list.get(at) {
+            outputs.push(combine(self.output(left), other.output(right)));
+            let (left, right) = (self.row(left), other.row(right));
+            for (a, b) in &letters {
+                let (left, right) = key(left[usize::from(*a)], right[usize::from(*b)]);
+                table.push(pairs.number(left, right));
+            }
+            at += 1;
+            if at > MOST_STATES || table.len() > MOST_ENTRIES {
+                return Err(TooLarge);
+            }
+        }
+        Ok(Self { alphabet, table, outputs, start })
+    }
+}
+
+/// Makes everything open from which something open can be reached.
+fn spread(open: &mut [bool], back: &mut [(u32, u32)]) {
+    back.sort_unstable();
+    let mut stack: Vec<u32> =
+        (0..).zip(open.iter()).filter(|(_, open)| **open).map(|(at, _)| at).collect();
+    while let Some(to) = stack.pop() {
+        let from = back.partition_point(|(head, _)| *head < to);
+        for (_, tail) in back[from..].iter().take_while(|(head, _)| *head == to) {
+            if !std::mem::replace(&mut open[*tail as usize], true) {
+                stack.push(*tail);
+            }
+        }
+    }
+}
+
+/// Pairs of states, numbered as they are found.
+pub(crate) struct Pairs {
+    pub(crate) list: Vec<(u32, u32)>,
+    numbers: FastMap<u64, u32>,
+}
+
+impl Pairs {
+    /// The first pair has the number 0.
+    pub(crate) fn new(left: u32, right: u32) -> Self {
+        let mut pairs = Self { list: Vec::new(), numbers: FastMap::default() };
+        pairs.number(left, right);
+        pairs
+    }
+
+    /// The number of a pair, a new one if it was not known.
+    pub(crate) fn number(&mut self, left: u32, right: u32) -> u32 {
+        let key = (u64::from(left) << 32) | u64::from(right);
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.list.push((left, right));
+            u32::try_from(self.list.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! Global options as automata: the words between a command and its subcommand.
+
+use std::collections::BTreeMap;
+
+use super::nfa::{Items, Nfa, State};
+use super::set::Set;
+use crate::pattern::command::{Drops, drops};
+use crate::tables::global_options::GlobalOption;
+
+impl Nfa {
+    /// A state behind any number of global options that start at `from`. Says the same as
+    /// [`crate::pattern::command::starts`].
+    pub(crate) fn global_options(
+        &mut self,
+        from: State,
+        options: &[GlobalOption],
+        items: &Items,
+    ) -> State {
+        let around = self.state();
+        self.join(from, around);
+        let value = self.state();
+        let after = self.item(value, items);
+        self.join(after, around);
+        let region = Region { options, around, value, items };
+        region.build(self);
+        around
+    }
+}
+
+struct Region<'a> {
+    options: &'a [GlobalOption],
+    around: State,
+    value: State,
+    items: &'a Items,
+}
+
+impl Region<'_> {
+    /// Follows the spellings of the table like a tree; a word that leaves the tree is unknown.
+    fn build(&self, nfa: &mut Nfa) {
+        let mut nodes: BTreeMap<String, State> = BTreeMap::new();
+        nodes.insert(String::new(), self.around);
+        nodes.insert("-".to_owned(), nfa.state());
+        for option in self.options {
+            for (at, c) in option.spelling.char_indices() {
+                let start = &option.spelling[..at + c.len_utf8()];
+                nodes.entry(start.to_owned()).or_insert_with(|| nfa.state());
+            }
+        }
+        let unknown = nfa.state();
+        let joined = nfa.state();
+        nfa.edge(unknown, &self.items.any.without('='), unknown);
+        nfa.edge(unknown, &Set::one('='), joined);
+        nfa.edge(joined, &self.items.any, joined);
+        self.end(nfa, unknown, Drops::Either);
+        self.end(nfa, joined, Drops::One);
+        for (text, node) in &nodes {
+            let mut rest = self.items.any.clone();
+            for (child, state) in nodes.range(text.clone()..) {
+                let mut more = match child.strip_prefix(text.as_str()) {
+                    Some(more) => more.chars(),
+                    None => break,
+                };
+                if let (Some(c), None) = (more.next(), more.next()) {
+                    rest = rest.without(c);
+                    nfa.edge(*node, &Set::one(c), *state);
+                }
+            }
+            self.leave(nfa, (text, *node), &rest, (unknown, joined));
+        }
+    }
+
+    /// The ways out of the tree at one of its nodes.
+    fn leave(
+        &self,
+        nfa: &mut Nfa,
+        (text, node): (&str, State),
+        rest: &Set,
+        (unknown, joined): (State, State),
+    ) {
+        self.end(
+            nfa,
+            node,
+            if text.is_empty() { Drops::Nothing } else { drops(self.options, text) },
+        );
+        if !text.starts_with('-') {
+            return;
+        }
+        if text.contains('=') {
+            nfa.edge(node, rest, joined);
+        } else {
+            nfa.edge(node, &rest.without('='), unknown);
+            if rest.contains('=') {
+                nfa.edge(node, &Set::one('='), joined);
+            }
+        }
+    }
+
+    fn end(&self, nfa: &mut Nfa, state: State, drops: Drops) {
+        let end = Set::one(self.items.end);
+        if matches!(drops, Drops::One | Drops::Either) {
+            nfa.edge(state, &end, self.around);
+        }
+        if matches!(drops, Drops::Two | Drops::Either) {
+            nfa.edge(state, &end, self.value);
+        }
+    }
+}

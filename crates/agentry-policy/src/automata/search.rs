@@ -1,0 +1,52 @@
+//! The shortest text for each pair of outputs that two machines give.
+
+use std::ops::ControlFlow;
+
+use super::machine::{Machine, NONE, Pairs};
+use super::{MOST_STATES, TooLarge};
+
+/// Calls `found` with each pair of outputs, as soon as it is met, and the shortest text that has it;
+/// of texts that are as short the one that reads best.
+pub(crate) fn outputs(
+    left: &Machine,
+    right: &Machine,
+    mut found: impl FnMut(u32, u32, &dyn Fn() -> String) -> ControlFlow<()>,
+) -> Result<(), TooLarge> {
+    let (alphabet, letters) = left.alphabet.refine(&right.alphabet);
+    let readable = alphabet.readable();
+    let mut pairs = Pairs::new(left.start, right.start);
+    // How each pair was reached first.
+    let mut from: Vec<(u32, char)> = vec![(0, '\0')];
+    let mut at = 0;
+    while let Some(&(a, b)) = pairs.list.get(at) {
+        let number = u32::try_from(at).unwrap_or(u32::MAX);
+        let (one, two) = (left.output(a), right.output(b));
+        if one != NONE || two != NONE {
+            let text = || spell(&from, number);
+            if found(one, two, &text).is_break() {
+                return Ok(());
+            }
+        }
+        for (letter, c) in &readable {
+            let (x, y) = letters[*letter];
+            let next = (left.step(a, usize::from(x)), right.step(b, usize::from(y)));
+            if next != (0, 0) && pairs.number(next.0, next.1) as usize == from.len() {
+                from.push((number, *c));
+            }
+        }
+        at += 1;
+        if at > 4 * MOST_STATES {
+            return Err(TooLarge);
+        }
+    }
+    Ok(())
+}
+
+fn spell(from: &[(u32, char)], mut at: u32) -> String {
+    let mut text = Vec::new();
+    while let Some(&(before, c)) = from.get(at as usize).filter(|_| at != 0) {
+        text.push(c);
+        at = before;
+    }
+    text.into_iter().rev().collect()
+}

@@ -1,0 +1,153 @@
+//! Subjects as texts for machines: every item of a row is followed by a character that no item
+//! holds, so that two different rows are never the same text.
+
+use super::nfa::Items;
+use super::set::Set;
+use crate::pattern::path::segments;
+use crate::pattern::{Kind, Subject};
+
+/// What is known to be a command, a path and so on, as regular expressions over such texts.
+pub(crate) const fn universe(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Command => r"[^\x00]+\x00(?:[^\x00]*\x00)*",
+        Kind::Path => r"(?:(?:[^/.\x00][^/\x00]*|\.[^/.\x00][^/\x00]*|\.\.[^/\x00]+)/)*",
+        Kind::Web => concat!(
+            r"(?:https?|wss?|ftp)://(?:(?:[a-z0-9_!$&'()*+,;=~{}`\x22-]+\.)+|\[[0-9a-f:]+\]\.):",
+            r"(?:0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}",
+            r"|655[0-2][0-9]|6553[0-5])/[!-~&&[^#]]*"
+        ),
+        Kind::Name | Kind::Text => r"[^\x00]+",
+    }
+}
+
+/// The items of a kind's subjects.
+pub(crate) fn items(kind: Kind) -> Items {
+    let any = Set::all().without('\0');
+    match kind {
+        Kind::Path => Items { any: any.without('/'), end: '/' },
+        // The labels of a host name.
+        Kind::Web => Items { any: any.without('/').without('.'), end: '.' },
+        Kind::Command | Kind::Name | Kind::Text => Items { any, end: '\0' },
+    }
+}
+
+/// The text of a subject.
+pub(crate) fn encode(kind: Kind, subject: Subject<'_>) -> String {
+    match (kind, subject) {
+        (_, Subject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),
+        (Kind::Path, Subject::Text(path)) => {
+            segments(path).flat_map(|segment| [segment, "/"]).collect()
+        }
+        (Kind::Web, Subject::Text(address)) => {
+            let start = address.find("://").map_or(0, |at| at + 3);
+            let end = address[start..].find('/').map_or(address.len(), |at| start + at);
+            let (authority, path) = address.split_at(end);
+            match authority.rsplit_once(':') {
+                Some((host, port)) => format!("{host}.:{port}{path}"),
+                None => address.to_owned(),
+            }
+        }
+        (_, Subject::Text(text)) => text.to_owned(),
+    }
+}
+
+/// A subject that was found by a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Example {
+    /// An argument list.
+    Command(Vec<String>),
+    /// A path, an address, a name.
+    Text(String),
+}
+
+impl Example {
+    /// The subject whose text this is.
+    pub(crate) fn decode(kind: Kind, text: &str) -> Self {
+        match kind {
+            Kind::Command => {
+                let words = text.strip_suffix('\0').unwrap_or(text).split('\0');
+                Self::Command(words.map(str::to_owned).collect())
+            }
+            Kind::Path => Self::Text(format!("/{}", text.strip_suffix('/').unwrap_or(text))),
+            Kind::Web => Self::Text(text.replacen(".:", ":", 1)),
+            Kind::Name | Kind::Text => Self::Text(text.to_owned()),
+        }
+    }
+
+    /// Passes it on as a [`Subject`].
+    pub fn with<T>(&self, then: impl FnOnce(Subject<'_>) -> T) -> T {
+        match self {
+            Self::Command(words) => {
+                let argv: Vec<&str> = words.iter().map(String::as_str).collect();
+                then(Subject::Command(&argv))
+            }
+            Self::Text(text) => then(Subject::Text(text)),
+        }
+    }
+}
+
+impl std::fmt::Display for Example {
+    /// A command is written as one would type it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{}", visible(text)),
+            Self::Command(words) => {
+                for (index, word) in words.iter().enumerate() {
+                    let space = if index > 0 { " " } else { "" };
+                    write!(f, "{space}{}", quoted(word))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A word as one would type it, in quotes where it needs them.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
+    let tilde = word.strip_prefix('~').is_some_and(|rest| rest.chars().all(plain));
+    if tilde || (!word.is_empty() && word.chars().all(plain)) {
+        return word.to_owned();
+    }
+    format!("'{}'", visible(&word.replace('\'', r"'\''")))
+}
+
+/// The text with what cannot be seen written out.
+fn visible(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let shown: Vec<char> =
+                if c.is_control() { c.escape_default().collect() } else { vec![c] };
+            shown
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_back() {
+        let cases = [
+            (Kind::Path, "/", "", "/"),
+            (Kind::Path, "/a/b", "a/b/", "/a/b"),
+            (
+                Kind::Web,
+                "https://x.org:443/a.:b",
+                "https://x.org.:443/a.:b",
+                "https://x.org:443/a.:b",
+            ),
+            (Kind::Web, "http://[::1]:80/", "http://[::1].:80/", "http://[::1]:80/"),
+            (Kind::Name, "a/b", "a/b", "a/b"),
+        ];
+        for (kind, subject, text, back) in cases {
+            assert_eq!(encode(kind, Subject::Text(subject)), text);
+            assert_eq!(Example::decode(kind, text).to_string(), back);
+        }
+        let argv = ["git", "", "a b", "it's", "~/x", "\u{1b}"];
+        let text = encode(Kind::Command, Subject::Command(&argv));
+        let back = Example::decode(Kind::Command, &text).to_string();
+        assert_eq!(back, r"git '' 'a b' 'it'\''s' ~/x '\u{1b}'");
+    }
+}

@@ -1,0 +1,215 @@
+//! The machines say what the direct matching says.
+
+use proptest::prelude::*;
+
+use super::subject::encode;
+use crate::automata::leaf::{leaf, universe};
+use crate::automata::machine::NONE;
+use crate::pattern::{Kind, Pattern, Protections, Subject};
+use crate::tables::global_options::GLOBAL_OPTIONS;
+use crate::tables::hazards::{HAZARDS, Sign};
+use crate::{Action, Places};
+
+/// Pieces that patterns and subjects are put together from, for each kind.
+pub(crate) fn pieces(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Command => &[
+            "a",
+            "b",
+            "/",
+            "..",
+            ".",
+            "-",
+            "--",
+            "=",
+            "~",
+            "~/",
+            " ",
+            " ",
+            "git",
+            "push",
+            "-c",
+            "--output",
+            "x=",
+            "-C",
+            "/home/user",
+            "é",
+        ],
+        Kind::Path => &[
+            "a",
+            "b",
+            "/",
+            "/",
+            "..",
+            "../",
+            "./",
+            ".",
+            "~/",
+            "/workspace/",
+            "/home/user/",
+            "-",
+            " ",
+            "é",
+        ],
+        Kind::Web => &[
+            "a", "b", ".", "..", "/", "/a/", "?", "https://", "http://", ":", ":8080", "x.org",
+            "a.x.org", "-", "%20",
+        ],
+        Kind::Name | Kind::Text => &["a", "b", "/", "..", "-", " ", "A_", "é"],
+    }
+}
+
+/// A pattern of any kind, with many wildcards.
+pub(crate) fn any_pattern(kind: Kind) -> impl Strategy<Value = String> {
+    let mut parts = pieces(kind).to_vec();
+    parts.extend(["*", "*", "*", "**", "**", "**/", "/*"]);
+    let loose = proptest::collection::vec(proptest::sample::select(parts), 1..7)
+        .prop_map(|parts| parts.concat());
+    match kind {
+        Kind::Command => {
+            let options = loose.clone();
+            (known_command(), options, loose.clone(), any::<u8>())
+                .prop_map(|(known, options, loose, which)| match which % 3 {
+                    0 => loose,
+                    1 => format!("{known} {options}"),
+                    _ => format!("{known} {options} {loose}"),
+                })
+                .boxed()
+        }
+        _ => loose.boxed(),
+    }
+}
+
+/// A command of the tables, perhaps with one of its options.
+fn known_command() -> impl Strategy<Value = String> {
+    let mut words: Vec<String> = Vec::new();
+    for hazard in HAZARDS {
+        let spelling = match hazard.sign {
+            Sign::Long(spelling, least) => spelling[..least].to_owned(),
+            Sign::Word(spelling) | Sign::Prefix(spelling) | Sign::Global(spelling) => {
+                spelling.to_owned()
+            }
+            Sign::Short(option) => format!("-{option}"),
+            Sign::Unless(_) => "x".to_owned(),
+        };
+        let first = hazard.subcommands.first().copied().unwrap_or_default();
+        words.push(hazard.command.to_owned());
+        words.push(format!("{} {first} {spelling}", hazard.command));
+        words.push(format!("{} {first}", hazard.command));
+    }
+    for (command, options) in GLOBAL_OPTIONS {
+        words.extend(options.iter().map(|option| format!("{command} {}", option.spelling)));
+    }
+    proptest::sample::select(words)
+}
+
+/// A subject that has something to do with `pattern`: its wildcards filled in.
+fn filled(pattern: &str, fill: &[&str]) -> String {
+    let mut text = String::new();
+    let mut fill = fill.iter().cycle();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('*') {
+        text.push_str(&rest[..at]);
+        text.push_str(fill.next().unwrap_or(&""));
+        rest = rest[at..].trim_start_matches('*');
+    }
+    text + rest
+}
+
+/// Makes a text into a subject of its kind.
+pub(crate) fn subject(kind: Kind, text: &str) -> Vec<String> {
+    match kind {
+        Kind::Command => {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            let first = words.iter().position(|word| !word.is_empty()).unwrap_or(0);
+            words[first..].to_vec()
+        }
+        Kind::Path => {
+            let mut path: Vec<&str> =
+                if text.starts_with('/') { vec![] } else { vec!["workspace"] };
+            for segment in text.split('/') {
+                match segment {
+                    "" | "." => {}
+                    ".." => drop(path.pop()),
+                    "~" => path = vec!["home", "user"],
+                    segment => path.push(segment),
+                }
+            }
+            vec![format!("/{}", path.join("/"))]
+        }
+        Kind::Web => {
+            let text =
+                if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+            let Ok(url) = url::Url::parse(&text) else { return vec![] };
+            let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+                return vec![];
+            };
+            let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+            vec![format!("{}://{host}:{port}{}{query}", url.scheme(), url.path())]
+        }
+        Kind::Name | Kind::Text => vec![text.to_owned()],
+    }
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    proptest::sample::select(vec![
+        Kind::Command,
+        Kind::Command,
+        Kind::Command,
+        Kind::Path,
+        Kind::Web,
+        Kind::Name,
+        Kind::Text,
+    ])
+}
+
+fn cases() -> impl Strategy<Value = (Kind, String, Vec<String>)> {
+    kinds().prop_flat_map(|kind| {
+        let fills = proptest::collection::vec(proptest::sample::select(pieces(kind)), 1..4);
+        (any_pattern(kind), any_pattern(kind), proptest::collection::vec(fills, 6)).prop_map(
+            move |(pattern, other, fills)| {
+                let near = fills.iter().map(|fill| filled(&pattern, fill));
+                let far = fills.iter().map(|fill| filled(&other, fill));
+                let mixed = fills.iter().map(|fill| filled(&pattern, fill) + &fill.concat());
+                let spaced =
+                    fills.iter().map(|fill| filled(&pattern, fill) + " " + &fill.join(" "));
+                let texts = near.clone().chain(far).chain(mixed).chain(spaced).collect();
+                (kind, pattern.clone(), texts)
+            },
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn machines_say_what_matching_says((kind, text, subjects) in cases()) {
+        let universe = universe(kind).expect("a small machine");
+        for action in [Action::Allow, Action::Deny] {
+            let pattern = Pattern::new(kind, &text, action, &Places::default());
+            for protections in [Protections::On, Protections::Off] {
+                let machine = leaf(&pattern, protections).expect("a small machine");
+                for text in &subjects {
+                    let words = subject(kind, text);
+                    let argv: Vec<&str> = words.iter().map(String::as_str).collect();
+                    let subject = match (kind, argv.as_slice()) {
+                        (_, [] | ["", ..]) => continue,
+                        (Kind::Command, argv) => Subject::Command(argv),
+                        (_, argv) => Subject::Text(argv[0]),
+                    };
+                    if universe.run(&encode(kind, subject)) == NONE {
+                        prop_assert_eq!(kind, Kind::Web, "{:?} is no subject", subject);
+                        continue;
+                    }
+                    let matches = pattern.matches_under(subject, protections);
+                    let output = machine.run(&encode(kind, subject));
+                    prop_assert_eq!(
+                        output != NONE, matches,
+                        "{}:{} on {:?}, {:?}", &pattern.text, action, subject, protections
+                    );
+                }
+            }
+        }
+    }
+}
