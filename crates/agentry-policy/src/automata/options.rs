@@ -82,6 +82,9 @@ impl Region<'_> {
             node,
             if text.is_empty() { Drops::Nothing } else { drops(self.options, text) },
         );
+        if text.starts_with('+') {
+            nfa.edge(node, rest, joined);
+        }
         if !text.starts_with('-') {
             return;
         }

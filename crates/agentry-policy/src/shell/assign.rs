@@ -93,9 +93,10 @@ impl Analyser<'_> {
         if !is_name(name) {
             return self.unclear(text, "a subscript can run commands", state);
         }
-        let is_array = value.pieces.first().is_some_and(|piece| {
-            matches!(piece, Piece::Text(text) if text.starts_with('('))
-        });
+        let is_array = value
+            .pieces
+            .first()
+            .is_some_and(|piece| matches!(piece, Piece::Text(text) if text.starts_with('(')));
         if is_array && first.contains('[') {
             self.unclear(text, "an array subscript can run commands", state);
         }

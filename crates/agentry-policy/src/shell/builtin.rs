@@ -7,9 +7,7 @@ use super::flow::Flow;
 use super::state::{State, Value};
 use super::{Bases, What};
 use crate::argv::{Arg, Word};
-use crate::tables::builtins::{
-    BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES,
-};
+use crate::tables::builtins::{BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES};
 
 impl Analyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
@@ -64,7 +62,12 @@ impl Analyser<'_> {
             rest = rest.get(1..).unwrap_or_default();
         }
         let target = match rest {
-            [] => self.context.home.clone().filter(|_| state.variable("HOME").is_none()).map(Word::text),
+            [] => self
+                .context
+                .home
+                .clone()
+                .filter(|_| state.variable("HOME").is_none())
+                .map(Word::text),
             [Arg::One(word)] if word.literal() != Some("-") => Some(word.clone()),
             _ => None,
         };
@@ -285,8 +288,7 @@ fn is_plain_test(arguments: &[Arg]) -> bool {
                 let before = literal(at.checked_sub(1));
                 let after = literal(Some(at + 1));
                 let is_operand = before.is_some_and(|text| {
-                    BINARY_TESTS.contains(&text) && !matches!(text, "-a" | "-o")
-                        || is_unary(text)
+                    BINARY_TESTS.contains(&text) && !matches!(text, "-a" | "-o") || is_unary(text)
                 });
                 is_operand || after.is_some_and(|text| BINARY_TESTS.contains(&text))
             }

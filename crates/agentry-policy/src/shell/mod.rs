@@ -18,10 +18,7 @@ mod assign;
 mod bases;
 mod braces;
 mod brush;
-<<<<<<< HEAD
-=======
 mod builtin;
->>>>>>> shell
 mod call;
 mod expand;
 mod flow;
