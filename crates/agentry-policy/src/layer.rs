@@ -142,14 +142,15 @@ pub fn allowed_tools<'a>(names: impl Iterator<Item = &'a str>, places: &Places) 
 
 /// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
 pub fn default_rules(section: Section, places: &Places) -> Rules {
-    let mut rules = every(section, Action::Ask, "nothing is said: ask", places);
+    let text = format!("nothing is said about {section}: ask");
+    let mut rules = every(section, Action::Ask, &text, places);
     if section == Section::Read {
         let inside = ["**/*", "."];
         rules.rules = inside
             .map(|text| Rule {
                 pattern: Pattern::new(Kind::Path, text, Action::Allow, places),
                 action: Action::Allow,
-                text: "nothing is said: reading in the workspace is free".to_owned(),
+                text: "nothing is said about read: free in the workspace".to_owned(),
                 span: None,
             })
             .into();

@@ -15,7 +15,7 @@ impl Judge {
         let context =
             Context { home: self.places.home.clone(), directory: Some(call.directory.to_owned()) };
         let parts = shell::analyse(call.subject, &context);
-        let judge = |part: &Part| self.part(part, &parts, call, resolver).about(&*part.text);
+        let judge = |part: &Part| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
         if reasons.is_empty() {
             reasons.push(self.unclear("there is nothing to run").about(call.subject));

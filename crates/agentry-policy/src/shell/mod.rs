@@ -26,6 +26,7 @@ mod interpreter;
 mod item;
 mod redirect;
 mod screen;
+mod shown;
 mod simple;
 mod state;
 mod test;

@@ -9,35 +9,41 @@ use serde_json::{Value, json};
 use crate::args::{PolicyTest as Args, ResultFormat};
 use crate::command::{find, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::output::{Exit, Outcome, columns, complain, print, print_json};
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let disk = Disk::default();
-    let mut results = Vec::new();
-    let mut rows = Vec::new();
-    let (mut failed, mut count) = (0, 0);
-    for found in find(&disk, &args.agents, args.format_override)? {
-        let compiled = usable(&disk, &found)?;
+    let (agents, wrong) = find(&disk, &args.agents, args.format_override);
+    let mut exit = Exit::Done;
+    // What is wrong with one path says nothing about the others.
+    for failure in &wrong {
+        complain(failure);
+        exit = exit.max(failure.exit);
+    }
+    let (mut results, mut rows) = (Vec::new(), Vec::new());
+    let mut failed = 0;
+    for found in &agents {
+        let compiled = usable(&disk, found)?;
         for (test, verdict) in tested(&disk, &compiled) {
-            count += 1;
-            let holds = test.expected.holds(verdict.action);
-            failed += usize::from(!holds);
+            failed += usize::from(!test.expected.holds(verdict.action));
             results.push(to_json(test, &verdict, &compiled.sources));
             rows.push(row(test, &verdict, &compiled.sources));
         }
     }
     match args.format {
         ResultFormat::Json => print_json(&json!({"tests": results, "failed": failed})),
-        ResultFormat::Human => {
-            let summary = match (count, failed) {
-                (0, _) => "no examples: write some in a `policy-tests` block".to_owned(),
-                (_, 0) => format!("{count} examples hold"),
-                _ => format!("{failed} of {count} examples do not hold"),
-            };
-            print(&format!("{}{summary}\n", columns(&rows)));
-        }
+        ResultFormat::Human => print(&format!("{}{}\n", columns(&rows), summary(rows.len(), failed))),
     }
-    Ok(if failed == 0 { Exit::Done } else { Exit::Findings })
+    Ok(if failed == 0 { exit } else { exit.max(Exit::Findings) })
+}
+
+fn summary(count: usize, failed: usize) -> String {
+    match (count, failed) {
+        (0, _) => "no examples: write some in a `policy-tests` block".to_owned(),
+        (1, 0) => "1 example holds".to_owned(),
+        (_, 0) => format!("{count} examples hold"),
+        _ => format!("{failed} of {count} examples do not hold"),
+    }
 }
 
 fn to_json(test: &Spanned<PolicyTest>, verdict: &Verdict, sources: &Sources) -> Value {
