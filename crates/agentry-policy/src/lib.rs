@@ -9,6 +9,8 @@ mod ability;
 mod action;
 pub mod argv;
 mod automata;
+pub mod compare;
+pub mod deciders;
 pub mod hazard;
 mod narrow;
 pub mod pattern;
