@@ -14,6 +14,8 @@ mod ability;
 mod action;
 pub mod argv;
 mod automata;
+pub mod compare;
+pub mod deciders;
 pub mod hazard;
 mod judge;
 mod layer;

@@ -1,10 +1,13 @@
 //! Hash maps with a quick hash: their keys are numbers of our own making, not a stranger's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from state numbers, or rows of them.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// A set of rows of state numbers.
+pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<Mixer>>;
 
 /// Multiplies and rotates.
 #[derive(Debug, Default)]

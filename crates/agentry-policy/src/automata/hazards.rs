@@ -86,7 +86,7 @@ impl Builder<'_> {
                     self.tail(nfa, inside, self.found);
                 }
                 Sign::Unless(text) => {
-                    let after = self.after_subcommands(nfa, hazard.subcommands, arguments, around);
+                    let after = after_subcommands(nfa, hazard.subcommands, arguments, around);
                     self.unless(nfa, after, text)?;
                 }
                 sign if hazard.subcommands.is_empty() => {
@@ -111,25 +111,6 @@ impl Builder<'_> {
             self.search(nfa, from, &signs, dashes(command, name), globals);
         }
         Some(())
-    }
-
-    /// Where the arguments after one of the subcommands start.
-    fn after_subcommands(
-        &self,
-        nfa: &mut Nfa,
-        names: &[&str],
-        arguments: State,
-        around: State,
-    ) -> State {
-        if names.is_empty() {
-            return arguments;
-        }
-        let after = nfa.state();
-        for name in names {
-            let word = nfa.text(around, name);
-            nfa.edge(word, &Set::one('\0'), after);
-        }
-        after
     }
 
     /// The arguments from `from` on are a hazard unless, joined by NUL, they match `text`.
@@ -231,4 +212,17 @@ impl Builder<'_> {
         let inside = nfa.star(from, &self.items.any);
         nfa.edge(inside, &Set::one('\0'), to);
     }
+}
+
+/// Where the arguments after one of the subcommands start.
+fn after_subcommands(nfa: &mut Nfa, names: &[&str], arguments: State, around: State) -> State {
+    if names.is_empty() {
+        return arguments;
+    }
+    let after = nfa.state();
+    for name in names {
+        let word = nfa.text(around, name);
+        nfa.edge(word, &Set::one('\0'), after);
+    }
+    after
 }

@@ -5,6 +5,7 @@ use super::nfa::{Items, Nfa, State, Watch};
 use super::regex;
 use super::set::Set;
 use super::subject::{items, universe};
+use crate::Action;
 use crate::pattern::command::{CommandPattern, base_name};
 use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
@@ -29,14 +30,12 @@ pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<Stat
 /// Adds what a pattern matches apart from protections, and gives where it starts. Nothing for a
 /// pattern that matches nothing.
 pub(crate) fn add_pattern(nfa: &mut Nfa, pattern: &Pattern) -> Result<Option<State>, TooLarge> {
-    let everything = match &pattern.shape {
-        Shape::Everything => true,
-        Shape::Wrong(_) if pattern.action == crate::Action::Allow => return Ok(None),
-        Shape::Wrong(_) => true,
-        _ => false,
-    };
-    if everything {
-        return add_universe(nfa, pattern.kind, PATTERN).map(Some);
+    match &pattern.shape {
+        Shape::Wrong(_) if pattern.action == Action::Allow => return Ok(None),
+        Shape::Everything | Shape::Wrong(_) => {
+            return add_universe(nfa, pattern.kind, PATTERN).map(Some);
+        }
+        _ => {}
     }
     let start = nfa.build(PATTERN);
     let items = items(pattern.kind);

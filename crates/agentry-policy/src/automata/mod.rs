@@ -21,7 +21,7 @@ pub(crate) mod search;
 pub(crate) mod set;
 pub(crate) mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// The most states that a machine may have.
 pub(crate) const MOST_STATES: usize = 100_000;

@@ -10,6 +10,32 @@ use super::{MOST_STATES, TooLarge};
 pub(crate) fn outputs(
     left: &Machine,
     right: &Machine,
+    found: impl FnMut(u32, u32, &dyn Fn() -> String) -> ControlFlow<()>,
+) -> Result<(), TooLarge> {
+    follow(left, right, |next| next != (0, 0), found)
+}
+
+/// The same for texts to which the left machine gives an output.
+pub(crate) fn outputs_within(
+    left: &Machine,
+    right: &Machine,
+    mut found: impl FnMut(u32, &dyn Fn() -> String) -> ControlFlow<()>,
+) -> Result<(), TooLarge> {
+    follow(
+        left,
+        right,
+        |next| next.0 != 0,
+        |one, two, text| match one {
+            NONE => ControlFlow::Continue(()),
+            _ => found(two, text),
+        },
+    )
+}
+
+fn follow(
+    left: &Machine,
+    right: &Machine,
+    matters: impl Fn((u32, u32)) -> bool,
     mut found: impl FnMut(u32, u32, &dyn Fn() -> String) -> ControlFlow<()>,
 ) -> Result<(), TooLarge> {
     let (alphabet, letters) = left.alphabet.refine(&right.alphabet);
@@ -30,7 +56,7 @@ pub(crate) fn outputs(
         for (letter, c) in &readable {
             let (x, y) = letters[*letter];
             let next = (left.step(a, usize::from(x)), right.step(b, usize::from(y)));
-            if next != (0, 0) && pairs.number(next.0, next.1) as usize == from.len() {
+            if matters(next) && pairs.number(next.0, next.1) as usize == from.len() {
                 from.push((number, *c));
             }
         }

@@ -3,6 +3,7 @@
 
 use super::nfa::Items;
 use super::set::Set;
+#[cfg(test)]
 use crate::pattern::path::segments;
 use crate::pattern::{Kind, Subject};
 
@@ -32,6 +33,7 @@ pub(crate) fn items(kind: Kind) -> Items {
 }
 
 /// The text of a subject.
+#[cfg(test)]
 pub(crate) fn encode(kind: Kind, subject: Subject<'_>) -> String {
     match (kind, subject) {
         (_, Subject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),
@@ -72,6 +74,25 @@ impl Example {
             Kind::Web => Self::Text(text.replacen(".:", ":", 1)),
             Kind::Name | Kind::Text => Self::Text(text.to_owned()),
         }
+    }
+
+    /// The same with a letter in each empty word, where that makes no difference to `what`.
+    pub(crate) fn filled<T: PartialEq>(self, what: impl Fn(Subject<'_>) -> T) -> Self {
+        let Self::Command(mut words) = self else { return self };
+        let of = |words: &[String]| {
+            let argv: Vec<&str> = words.iter().map(String::as_str).collect();
+            what(Subject::Command(&argv))
+        };
+        for at in 0..words.len() {
+            if words[at].is_empty() {
+                let before = of(&words);
+                words[at].push('x');
+                if of(&words) != before {
+                    words[at].clear();
+                }
+            }
+        }
+        Self::Command(words)
     }
 
     /// Passes it on as a [`Subject`].

@@ -145,6 +145,14 @@ impl Pattern {
         machine.as_ref().map_err(|too_large| *too_large)
     }
 
+    /// The same for commands as they are written only; nothing if that is what it says anyway.
+    pub(crate) fn as_written(&self) -> Option<Self> {
+        let Shape::Command(shape) = &self.shape else { return None };
+        let narrow = CommandPattern { as_written: true, ..shape.clone() };
+        let shape = Shape::Command(narrow);
+        (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
+    }
+
     /// What kind of subjects it is about.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -1,0 +1,306 @@
+//! The rules that decide about some member of a set of commands, found exactly: the set and the
+//! machines of the rules are followed side by side, as far as the set goes.
+
+use crate::argv::{self, Arg, Piece, Word};
+use crate::automata::TooLarge;
+use crate::automata::fast_map::FastSet;
+use crate::automata::machine::{Machine, NONE};
+use crate::automata::nfa::{Items, Nfa, State};
+use crate::automata::set::{Alphabet, Set};
+use crate::automata::subject::{Example, items};
+use crate::compare::decider;
+use crate::pattern::command::base_name;
+use crate::pattern::sequence::Element;
+use crate::pattern::{Kind, Pattern, Protections, Shape, Subject};
+use crate::tables::global_options::global_options;
+use crate::{Action, Rules};
+
+/// The most steps that are taken.
+const MOST: usize = 20_000;
+
+/// What [`deciders`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deciders {
+    /// All of them, in the order of the rules.
+    Known(Vec<Decider>),
+    /// A bound was reached, or the command itself is not known: to be taken for not understood.
+    Unknown,
+}
+
+/// A rule that decides about some member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decider {
+    /// Its index; the number of rules for the intent.
+    pub rule: usize,
+    /// Such a member.
+    pub example: Example,
+}
+
+/// The rules that decide about some member of the set `argv`, each with a member.
+pub fn deciders(rules: &Rules, argv: &[Arg]) -> Deciders {
+    if let Some(words) = argv::literal(argv) {
+        let (rule, _) = decider(rules, Subject::Command(&words), Protections::On);
+        let example = Example::Command(words.into_iter().map(str::to_owned).collect());
+        return Deciders::Known(vec![Decider { rule, example }]);
+    }
+    if argv.iter().any(holds_nul) {
+        return Deciders::Unknown;
+    }
+    // The command word is never empty in a machine.
+    let Some(word) = argv.first().and_then(Arg::literal).filter(|word| !word.is_empty()) else {
+        return Deciders::Unknown;
+    };
+    match Candidates::new(rules, word, argv).and_then(|candidates| candidates.follow(argv)) {
+        Ok(mut found) => {
+            found.sort_by_key(|decider| decider.rule);
+            Deciders::Known(found)
+        }
+        Err(TooLarge) => Deciders::Unknown,
+    }
+}
+
+/// The rules that may decide: those with a machine, and the first that matches everything.
+struct Candidates<'a> {
+    rules: Vec<usize>,
+    machines: Vec<&'a Machine>,
+    /// The rule that decides when none of the others does.
+    last: usize,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(rules: &'a Rules, word: &str, argv: &[Arg]) -> Result<Self, TooLarge> {
+        let mut found = Self { rules: vec![], machines: vec![], last: rules.rules.len() };
+        for (index, rule) in rules.rules.iter().enumerate() {
+            match &rule.pattern.shape {
+                Shape::Wrong(_) if rule.action == Action::Allow => {}
+                Shape::Everything | Shape::Wrong(_) => {
+                    found.last = index;
+                    break;
+                }
+                _ if may_match(&rule.pattern, word, argv) => {
+                    found.rules.push(index);
+                    found.machines.push(rule.pattern.machine()?);
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn follow(&self, argv: &[Arg]) -> Result<Vec<Decider>, TooLarge> {
+        if self.machines.is_empty() {
+            let example = Example::Command(argv.iter().filter_map(some_member).collect());
+            return Ok(vec![Decider { rule: self.last, example }]);
+        }
+        let set = CommandSet::new(argv);
+        set.nfa.finish()?;
+        let letters = Letters::new(&set.nfa, &self.machines);
+        let starts = self.machines.iter().map(|machine| machine.start).collect();
+        let mut walk =
+            Walk { candidates: self, nodes: vec![], known: FastSet::default(), found: vec![] };
+        walk.visit(set.start, starts, None);
+        let mut at = 0;
+        while let Some(Node { state, inside, .. }) = walk.nodes.get(at).cloned() {
+            if state == set.end {
+                walk.end(at);
+            }
+            if walk.found.len() > self.rules.len() {
+                break;
+            }
+            for next in &set.nfa.empty[state as usize] {
+                walk.visit(*next, inside.clone(), Some((at, None)));
+            }
+            if walk.can_still_find(&inside) {
+                for (by, to) in &set.nfa.edges[state as usize] {
+                    for letter in &letters.of_set[*by as usize] {
+                        let (c, own) = &letters.list[*letter];
+                        let step = |((machine, state), letter): ((&&Machine, &u32), &u16)| {
+                            machine.step(*state, usize::from(*letter))
+                        };
+                        let inside = self.machines.iter().zip(&inside).zip(own).map(step).collect();
+                        walk.visit(*to, inside, Some((at, Some(*c))));
+                    }
+                }
+            }
+            at += 1;
+            if at > MOST {
+                return Err(TooLarge);
+            }
+        }
+        Ok(walk.found)
+    }
+
+    /// The rule that decides, given where each machine is.
+    fn decider(&self, inside: &[u32]) -> usize {
+        let mut outputs = self.machines.iter().zip(inside).zip(&self.rules);
+        let first = outputs.find(|((machine, state), _)| machine.output(**state) != NONE);
+        first.map_or(self.last, |(_, rule)| *rule)
+    }
+}
+
+/// Whether some word holds a NUL, which no command can be given.
+fn holds_nul(arg: &Arg) -> bool {
+    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+    word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('\0')))
+}
+
+/// A quick look at the words that are known: whether a pattern has any chance to match.
+fn may_match(pattern: &Pattern, word: &str, argv: &[Arg]) -> bool {
+    let Shape::Command(shape) = &pattern.shape else { return true };
+    let base = base_name(word);
+    for (at, (element, arg)) in shape.elements.iter().zip(argv).enumerate() {
+        let (Element::One(_), Arg::One(known)) = (element, arg) else { return true };
+        let Some(known) = known.literal() else { continue };
+        let takes = element.takes(known) || (at == 0 && !shape.as_written && element.takes(base));
+        if !takes {
+            // What follows a global option may stand further in front.
+            return at > 0 && !shape.as_written && !global_options(base).is_empty();
+        }
+    }
+    true
+}
+
+/// Some text that the argument may be; nothing if it may be left out.
+fn some_member(arg: &Arg) -> Option<String> {
+    let (Arg::One(word) | Arg::Some(word)) = arg else { return None };
+    let text = |piece: &Piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Segment | Piece::Any => "x".to_owned(),
+    };
+    Some(word.pieces.iter().map(text).collect())
+}
+
+/// A set of commands as an automaton.
+struct CommandSet {
+    nfa: Nfa,
+    start: State,
+    end: State,
+}
+
+impl CommandSet {
+    fn new(argv: &[Arg]) -> Self {
+        let items = items(Kind::Command);
+        let mut nfa = Nfa::default();
+        let start = nfa.build(0);
+        let end = argv.iter().fold(start, |from, arg| match arg {
+            Arg::One(word) => add_word(&mut nfa, from, word, &items),
+            Arg::Some(word) => {
+                let first = nfa.state();
+                nfa.join(from, first);
+                let end = add_word(&mut nfa, first, word, &items);
+                nfa.join(end, first);
+                end
+            }
+            Arg::Many(word) => {
+                let around = nfa.state();
+                nfa.join(from, around);
+                let end = add_word(&mut nfa, around, word, &items);
+                nfa.join(end, around);
+                around
+            }
+        });
+        Self { nfa, start, end }
+    }
+}
+
+fn add_word(nfa: &mut Nfa, from: State, word: &Word, items: &Items) -> State {
+    let mut here = from;
+    for piece in &word.pieces {
+        here = match piece {
+            Piece::Text(text) => nfa.text(here, text),
+            Piece::Segment => nfa.star(here, &items.any.without('/')),
+            Piece::Any => nfa.star(here, &items.any),
+        };
+    }
+    nfa.one(here, &Set::one(items.end))
+}
+
+/// The letters that neither the set nor any machine takes apart.
+struct Letters {
+    /// A character of each, and the letter that it is for each machine; the best to read first.
+    list: Vec<(char, Vec<u16>)>,
+    /// For each set on the edges of the set its letters.
+    of_set: Vec<Vec<usize>>,
+}
+
+impl Letters {
+    fn new(nfa: &Nfa, machines: &[&Machine]) -> Self {
+        let (mut alphabet, members) = Alphabet::of(&nfa.sets);
+        let mut own: Vec<Vec<u16>> =
+            (0..alphabet.letters).map(|letter| vec![u16::try_from(letter).unwrap_or(0)]).collect();
+        for machine in machines {
+            let (finer, pairs) = alphabet.refine(&machine.alphabet);
+            let extended = pairs.iter().map(|(before, letter)| {
+                let mut letters = own[usize::from(*before)].clone();
+                letters.push(*letter);
+                letters
+            });
+            own = extended.collect();
+            alphabet = finer;
+        }
+        let list: Vec<(char, Vec<u16>)> =
+            alphabet.readable().into_iter().map(|(letter, c)| (c, own[letter].clone())).collect();
+        let of_set = members.iter().map(|members| {
+            let inside = |(_, own): &&(char, Vec<u16>)| members.contains(&own[0]);
+            let all = list.iter().enumerate();
+            all.filter(|(_, letter)| inside(letter)).map(|(at, _)| at).collect()
+        });
+        let of_set = of_set.collect();
+        let list = list.into_iter().map(|(c, mut own)| (c, own.split_off(1))).collect();
+        Self { list, of_set }
+    }
+}
+
+/// Where the set and each machine are after some text.
+#[derive(Clone)]
+struct Node {
+    state: State,
+    inside: Vec<u32>,
+    /// The node before, and the character in between if there is one.
+    from: Option<(usize, Option<char>)>,
+}
+
+struct Walk<'a> {
+    candidates: &'a Candidates<'a>,
+    nodes: Vec<Node>,
+    known: FastSet<(State, Vec<u32>)>,
+    found: Vec<Decider>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, state: State, inside: Vec<u32>, from: Option<(usize, Option<char>)>) {
+        if self.known.insert((state, inside.clone())) {
+            self.nodes.push(Node { state, inside, from });
+        }
+    }
+
+    /// Notes the rule that decides about the text of a node.
+    fn end(&mut self, at: usize) {
+        let rule = self.candidates.decider(&self.nodes[at].inside);
+        if self.found.iter().all(|found| found.rule != rule) {
+            let example = Example::decode(Kind::Command, &self.text(at));
+            self.found.push(Decider { rule, example });
+        }
+    }
+
+    /// Whether a rule that has not been found may decide about a text that goes on from here.
+    fn can_still_find(&self, inside: &[u32]) -> bool {
+        let new = |rule: usize| self.found.iter().all(|found| found.rule != rule);
+        let rules = self.candidates.rules.iter().zip(inside);
+        let mut alive = rules.filter(|(_, state)| **state != 0);
+        new(self.candidates.last) || alive.any(|(rule, _)| new(*rule))
+    }
+
+    fn text(&self, at: usize) -> String {
+        let mut text = Vec::new();
+        let mut node = self.nodes.get(at);
+        while let Some((before, c)) = node.and_then(|node| node.from) {
+            text.extend(c);
+            node = self.nodes.get(before);
+        }
+        text.into_iter().rev().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

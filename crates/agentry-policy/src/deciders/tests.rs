@@ -1,0 +1,142 @@
+//! Tables of sets with the rules that decide, and that no member is forgotten.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::automata::tests::{any_pattern, pieces};
+use crate::compare::tests::rules;
+use crate::{Pattern, Places, Rule, Section};
+
+/// Reads a set: `*` is a segment, `?` anything; a word with `+` or `@` before it may be repeated.
+fn set(line: &str) -> Vec<Arg> {
+    let word = |text: &str| {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['*', '?']) {
+            pieces.push(Piece::Text(rest[..at].to_owned()));
+            let any = rest[at..].starts_with('?');
+            pieces.push(if any { Piece::Any } else { Piece::Segment });
+            rest = &rest[at + 1..];
+        }
+        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.retain(|piece| *piece != Piece::Text(String::new()));
+        Word { pieces }
+    };
+    let arg = |text: &str| match (text.strip_prefix('+'), text.strip_prefix('@')) {
+        (Some(text), _) => Arg::Some(word(text)),
+        (_, Some(text)) => Arg::Many(word(text)),
+        _ => Arg::One(word(text)),
+    };
+    line.split(' ').map(arg).collect()
+}
+
+#[test]
+fn sets() {
+    let cases = [
+        ("ls *:allow, ask", "ls +*.md", "0: ls .md"),
+        ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --out"),
+        ("git log*:allow, ask", "git log -- +*", "0: git log -- ''"),
+        ("git log*:allow, ask", "git log +./*", "0: git log ./"),
+        ("git log*:allow, ask", "git log +*.rs", "0: git log .rs; 1: git log --out=.rs"),
+        ("sort *:allow, ask", "sort ?", "0: sort ''; 1: sort -o"),
+        ("rm *:deny, ask", "rm @?", "0: rm"),
+        ("rm x:deny, rm *:allow, ask", "rm @?", "0: rm x; 1: rm"),
+        ("rm x:deny, rm *:allow, ask", "rm x +*", "1: rm x ''"),
+        ("rm -rf *:deny, rm *:allow, ask", "rm ?", "0: rm -rf; 1: rm ''"),
+        (
+            "git push*:deny, git *:allow, ask",
+            "git ? push",
+            "0: git - push; 1: git '' push; 2: git -c push",
+        ),
+        ("cat src/*:allow, ask", "cat src/*", "0: cat src/; 1: cat src/.."),
+        ("cat src/*:allow, ask", "cat +src/*.rs", "0: cat src/.rs; 1: cat src/.rs src/.rs"),
+        ("*:ask, ls *:allow, deny", "ls ?", "0: ls x"),
+        ("a:allow, ask", "ls ?", "1: ls x"),
+        ("a:allow, ask", "ls @?", "1: ls"),
+        ("a x:allow, ask", "a x", "0: a x"),
+        ("*:allow, ask", "?", "unknown"),
+        ("*:allow, ask", "* x", "unknown"),
+    ];
+    for (text, line, expected) in cases {
+        let found = match deciders(&rules(Section::Bash, text), &set(line)) {
+            Deciders::Unknown => "unknown".to_owned(),
+            Deciders::Known(list) => {
+                let shown = list.iter().map(|d| format!("{}: {}", d.rule, d.example));
+                shown.collect::<Vec<_>>().join("; ")
+            }
+        };
+        assert_eq!(found, expected, "{text} on {line}");
+    }
+}
+
+/// Some member of a set.
+fn member(set: &[Arg], fills: &[&str]) -> Vec<String> {
+    let many = fills.len() % 3;
+    let mut fills = fills.iter().cycle();
+    let mut words = Vec::new();
+    for (at, arg) in set.iter().enumerate() {
+        let (word, times) = match arg {
+            Arg::One(word) => (word, 1),
+            Arg::Some(word) => (word, 1 + at % 2),
+            Arg::Many(word) => (word, many),
+        };
+        for _ in 0..times {
+            let text = word.pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => text.clone(),
+                Piece::Segment => fills.next().unwrap_or(&"").replace('/', ""),
+                Piece::Any => (*fills.next().unwrap_or(&"")).to_owned(),
+            });
+            words.push(text.collect());
+        }
+    }
+    words
+}
+
+fn layers() -> impl Strategy<Value = Rules> {
+    let action = || proptest::sample::select(Action::ALL);
+    let rules = proptest::collection::vec((any_pattern(Kind::Command), action()), 1..5);
+    (rules, action()).prop_map(|(list, intent)| {
+        let rule = |(text, action): &(String, Action)| Rule {
+            pattern: Pattern::new(Kind::Command, text, *action, &Places::default()),
+            action: *action,
+            text: text.clone(),
+            span: None,
+        };
+        let intent = rule(&("*".to_owned(), intent));
+        Rules { section: Section::Bash, rules: list.iter().map(rule).collect(), intent }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_member_is_forgotten(
+        rules in layers(),
+        line in any_pattern(Kind::Command),
+        marks in proptest::collection::vec(proptest::sample::select(vec!["", "+", "@", "?"]), 8),
+        fills in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(pieces(Kind::Command)), 1..5), 12),
+    ) {
+        // A line like the first rule, so that the two have something to do with each other.
+        let like = rules.rules[0].pattern.text.clone();
+        for line in [line, like] {
+            let words = line.split(' ').filter(|word| !word.is_empty()).zip(marks.iter().cycle());
+            let line: Vec<String> = words.enumerate().map(|(at, (word, mark))| match at {
+                0 => word.replace('*', "git"),
+                _ => format!("{mark}{word}"),
+            }).collect();
+            let set = set(&line.join(" "));
+            let Deciders::Known(found) = deciders(&rules, &set) else { continue };
+            for fill in &fills {
+                let words = member(&set, fill);
+                let argv: Vec<&str> = words.iter().map(String::as_str).collect();
+                let (rule, _) = decider(&rules, Subject::Command(&argv), Protections::On);
+                prop_assert!(found.iter().any(|decider| decider.rule == rule), "{:?} by {}", argv, rule);
+            }
+            for Decider { rule, example } in found {
+                let (decides, _) = example.with(|argv| decider(&rules, argv, Protections::On));
+                prop_assert_eq!(decides, rule, "{}", example);
+            }
+        }
+    }
+}
