@@ -120,9 +120,9 @@ mod tests {
                 Ok("{\"a\":\"\\\\uD83D\\\\ude80\\n\",\"b\":\"🚀\"}"),
             ),
             (r#"a: "\\ud83d""#, Ok(r#"{"a":"\\ud83d"}"#)),
-            (r#"a: "\ud83d""#, Err("`\\u` is no escape sequence")),
-            (r#"a: "\ude80\ud83d""#, Err("`\\u` is no escape sequence")),
-            (r#"a: "\\ud83d\ude80""#, Err("`\\u` is no escape sequence")),
+            (r#"a: "\ud83d""#, Err("`\\ud83d` is one half of a character")),
+            (r#"a: "\ude80\ud83d""#, Err("`\\ude80` is one half of a character")),
+            (r#"a: "\\ud83d\ude80""#, Err("`\\ude80` is one half of a character")),
         ];
         for (text, expected) in cases {
             let found = read(text);

@@ -135,6 +135,18 @@ impl Place<'_, '_> {
         while at < end {
             if self.places.at(at) == Some(b'\\') {
                 let escape = self.places.slice(at..end);
+                if is_half(escape, 0xD800..0xDC00)
+                    && is_half(escape.get(6..).unwrap_or(""), 0xDC00..0xE000)
+                {
+                    at += 12;
+                    continue;
+                }
+                if is_half(escape, 0xD800..0xE000) {
+                    let written = escape.get(..6).unwrap_or(escape);
+                    let message = format!("`{written}` is one half of a character");
+                    return Problem::new(at..at + 6, message)
+                        .hint("write both halves, or the character itself");
+                }
                 if !is_escape(escape) {
                     let width = escape.chars().nth(1).map_or(1, |next| 1 + next.len_utf8());
                     let range = at..at + width;
@@ -336,6 +348,12 @@ impl Place<'_, '_> {
         let found = self.places.slice(range.clone());
         Problem::new(range.clone(), format!("`{}` is not expected here", found.escape_debug()))
     }
+}
+
+/// Whether `text` starts with `\uXXXX`, the code being one of `halves`.
+fn is_half(text: &str, halves: Range<u32>) -> bool {
+    let code = text.strip_prefix("\\u").and_then(|rest| rest.get(..4));
+    code.is_some_and(|code| u32::from_str_radix(code, 16).is_ok_and(|code| halves.contains(&code)))
 }
 
 /// Whether `text` starts with an escape sequence of a double-quoted scalar.

@@ -93,3 +93,33 @@ fn manifest(field: &str, value: &str) -> String {
     let closing = "}".repeat(field.matches('.').count() + 1);
     format!("{{name: n, {opening}: {value}{closing}\n")
 }
+
+/// Corners of YAML in which readers differ, with the hashes that the reference gives.
+#[test]
+fn corners_of_yaml_hash_as_in_the_reference() {
+    let cases = [
+        ("name: a\ntags: [x, -, y]\n", "ag1:34f2b3c364bd"),
+        ("name: a\ntags: [nev -]\n", "ag1:2315981272fa"),
+        ("name: a\ntags: !!set {x}\n", "ag1:2d0d709cad34"),
+        (
+            "name: a\nextensions: {x: !!omap [b: 1, c: 2], y: !!pairs [b: 1, b: 2]}\n",
+            "ag1:7bbde18e30ab",
+        ),
+        ("name: a\u{85}description: b\u{2028}  c\n", "ag1:4b9b475cf737"),
+        ("name: a\nskills:\n    - b\n    -   c: d\n        e: f\n", "ag1:3dfbd5ae970e"),
+        ("name: a\nextensions: {b:[c], \"d\":e}\n", "ag1:894d812023c0"),
+        ("name: \"a\\ud83d\\ude80\"\n", "ag1:525d3f739473"),
+        ("name: a\nextensions: {x: !!int \" 3\", y: !!float nan}\n", "ag1:35c3cbaaab90"),
+        ("name: \"a\"#b\n", "ag1:7cac02f423e5"),
+        ("name: a\ndescription: 'b\nc'\n", "ag1:9adc786f812c"),
+    ];
+    for (text, expected) in cases {
+        let hash = super::read_one(text).hash.map(|hash| hash.hash);
+        assert_eq!(hash.as_deref(), Ok(expected), "{text:?}");
+    }
+    let long = format!("name: a\nextensions: {{{}: 1}}\n", "k".repeat(1025));
+    let refused = ["name: a\nextensions: {:x: 1}\n", "name: a\nextensions: {b\n: c}\n", &long];
+    for text in refused {
+        assert!(super::read_one(text).hash.is_err(), "{text:?}");
+    }
+}
