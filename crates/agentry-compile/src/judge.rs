@@ -2,9 +2,11 @@
 
 use agentry_formats::own;
 use agentry_model::{Agent, Transport};
+use agentry_policy::compare::{self, Change, Diff};
 use agentry_policy::path::Resolver;
 use agentry_policy::{
-    Call, Judge, Permissions, Place, Places, PolicyTest, Server, Source, Verdict, layer, layers,
+    Call, Judge, Permissions, Place, Places, PolicyTest, Protections, Section, Server, Source,
+    Verdict, layer, layers,
 };
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
@@ -74,6 +76,37 @@ pub fn tested<'a>(
             (test, judge.judge(call, &Links(world)))
         })
     })
+}
+
+/// What one section of a new version of an agent answers differently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionDiff {
+    /// What it is about.
+    pub section: Section,
+    /// What is less strict now.
+    pub gained: Vec<Change>,
+    /// What is stricter now.
+    pub lost: Vec<Change>,
+    /// Why this is not the whole truth; then it must be taken for a gain.
+    pub unknown: Option<String>,
+}
+
+/// What `new` may do more and less than `old`, section by section. Both are seen in the same place,
+/// wherever they lie.
+pub fn policy_diff(old: &Compiled, new: &Compiled) -> Vec<SectionDiff> {
+    let judge = |compiled: &Compiled| {
+        let places = Places::default();
+        Judge::new(own_layers(compiled, &places), places)
+    };
+    let (old, new) = (judge(old), judge(new));
+    let section = |section: &Section| {
+        let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
+        let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
+        let Diff { gained, lost, unknown } = compare::diff(&old, &new, Protections::On);
+        let is_something = !gained.is_empty() || !lost.is_empty() || unknown.is_some();
+        is_something.then_some(SectionDiff { section: *section, gained, lost, unknown })
+    };
+    Section::ALL.iter().filter_map(section).collect()
 }
 
 /// What the definition says elsewhere that its policy depends on.

@@ -35,6 +35,11 @@ impl Rules {
         self.rules.iter().chain(std::iter::once(&self.intent))
     }
 
+    /// The rule at `index`; past the last one, the intent.
+    pub fn at(&self, index: usize) -> &Rule {
+        self.rules.get(index).unwrap_or(&self.intent)
+    }
+
     /// The rule that decides about one subject: the first that matches.
     pub fn first(&self, subject: Subject<'_>) -> &Rule {
         self.rules.iter().find(|rule| rule.pattern.matches(subject)).unwrap_or(&self.intent)

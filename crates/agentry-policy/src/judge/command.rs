@@ -1,7 +1,7 @@
 //! One simple command under the rules of all layers.
 
 use crate::argv::{self, Arg};
-use crate::pattern::Subject;
+use crate::deciders::{Deciders, deciders};
 use crate::shell::{Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
@@ -31,21 +31,17 @@ impl Judge {
 
 /// The strictest decision of one layer over everything that the command may become.
 fn decide(argv: &[Arg], rules: &Rules, source: Source) -> Decision {
-    match deciders(rules, argv) {
-        Deciders::Known(found) => found
-            .into_iter()
-            .map(|decider| {
-                let varies = argv::literal(argv).is_none() && decider.rule.action > Action::Allow;
-                let example = decider.example.filter(|_| varies);
-                Decision { example, ..Decision::by(decider.rule, source) }
-            })
-            .reduce(Decision::strictest)
-            .unwrap_or_else(|| Decision::by(&rules.intent, source)),
-        Deciders::Unknown => {
-            Decision::built_in(Action::Ask, "not understood: it may become too much")
-                .strictest(Decision::by(&rules.intent, source))
-        }
-    }
+    let Deciders::Known(found) = deciders(rules, argv) else {
+        return Decision::built_in(Action::Ask, "not understood: it may become too much")
+            .strictest(Decision::by(&rules.intent, source));
+    };
+    let varies = argv::literal(argv).is_none();
+    let decisions = found.iter().map(|decider| {
+        let decision = Decision::by(rules.at(decider.rule), source);
+        let told = varies && decision.action > Action::Allow;
+        Decision { example: told.then(|| decider.example.to_string()), ..decision }
+    });
+    decisions.reduce(Decision::strictest).unwrap_or_else(|| Decision::by(&rules.intent, source))
 }
 
 /// The strictest rule that the author wrote against the command; the intent does not count.
@@ -53,39 +49,16 @@ fn explicit(command: &Command, rules: &Rules, source: Source) -> Option<Decision
     let Deciders::Known(found) = deciders(rules, &command.argv) else {
         return Some(decide(&command.argv, rules, source));
     };
-    let against = |rule: &Rule| rule.action > Action::Allow && !std::ptr::eq(rule, &rules.intent);
-    let rules = found.into_iter().map(|decider| decider.rule).filter(|rule| against(rule));
-    rules.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
+    let written = found.iter().filter_map(|decider| rules.rules.get(decider.rule));
+    let against = written.filter(|rule| rule.action > Action::Allow);
+    against.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
 }
 
 /// The allow rule that names both the wrapper and the command inside, if only such a one decides.
 fn spelling_out<'r>(outer: &Command, rules: &'r Rules) -> Option<&'r Rule> {
     let inner_at = outer.inner_at?;
     let Deciders::Known(found) = deciders(rules, &outer.argv) else { return None };
-    let names_both =
-        |rule: &Rule| rule.action == Action::Allow && rule.pattern.spells_out(inner_at);
-    match found.as_slice() {
-        [only] if names_both(only.rule) => Some(only.rule),
-        _ => None,
-    }
-}
-
-struct Decider<'r> {
-    rule: &'r Rule,
-    example: Option<String>,
-}
-
-enum Deciders<'r> {
-    Known(Vec<Decider<'r>>),
-    Unknown,
-}
-
-fn deciders<'r>(rules: &'r Rules, argv: &[Arg]) -> Deciders<'r> {
-    match argv::literal(argv) {
-        Some(words) => {
-            let rule = rules.first(Subject::Command(&words));
-            Deciders::Known(vec![Decider { rule, example: None }])
-        }
-        None => Deciders::Unknown,
-    }
+    let [only] = found.as_slice() else { return None };
+    let rule = rules.at(only.rule);
+    (rule.action == Action::Allow && rule.pattern.spells_out(inner_at)).then_some(rule)
 }

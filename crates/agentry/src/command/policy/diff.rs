@@ -1,8 +1,9 @@
 //! `agentry policy diff`: what a new version of an agent may do more, and less.
 
-use agentry_compile::policy::{Change, Section, SectionDiff};
-use agentry_compile::policy_diff;
+use agentry_compile::policy::Section;
+use agentry_compile::policy::compare::Change;
 use agentry_compile::text::report::visible;
+use agentry_compile::{SectionDiff, policy_diff};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyDiff, ResultFormat};

@@ -1,0 +1,94 @@
+//! Command lines and what becomes of them: every file in `commands/` is a table of lines with the
+//! verdict that their rules must give. The workspace is `/workspace`, the home `/home/user`.
+
+use std::fs;
+use std::path::Path;
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::{
+    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+};
+use agentry_text::{FileId, Span, Spanned};
+use toml::Value;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
+
+/// One line of a table.
+struct Case<'a> {
+    line: String,
+    verdict: Action,
+    why: &'a str,
+}
+
+#[test]
+fn every_line_gets_its_verdict() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in fs::read_dir(FOLDER).expect("a folder of tables") {
+        let path = entry.expect("a readable folder").path();
+        let table: Value = toml::from_str(&fs::read_to_string(&path).expect("text")).expect("TOML");
+        for group in list(&table, "group") {
+            let judge = judge(group.get("rules").expect("rules"));
+            for case in list(group, "case").chain(list(group, "cases")).map(case) {
+                count += 1;
+                wrong.extend(check(&judge, &case, &path));
+            }
+        }
+    }
+    assert!(count > 1500, "only {count} lines were found");
+    assert!(wrong.is_empty(), "{} of {count} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is wrong about one line, if anything is.
+fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
+    let call = Call { section: Section::Bash, subject: &case.line, directory: "/workspace" };
+    let verdict = judge.judge(call, &NoLinks);
+    (verdict.action != case.verdict).then(|| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let line: String = case.line.chars().take(200).collect();
+        let reasons: Vec<_> = verdict
+            .reasons
+            .iter()
+            .take(5)
+            .map(|reason| format!("{} {} {}", reason.segment, reason.action, reason.rule))
+            .collect();
+        let expected = case.verdict;
+        let got = verdict.action;
+        format!("{file}: {line:?} is {got}, not {expected}: {}\n    {}", case.why, reasons.join("\n    "))
+    })
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn case(value: &Value) -> Case<'_> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    let line = text("line").expect("a line").to_owned();
+    let repeat = value.get("repeat").and_then(Value::as_integer);
+    let repeat = usize::try_from(repeat.unwrap_or(1)).expect("a number of times");
+    Case {
+        line: line.repeat(repeat) + text("then").unwrap_or_default(),
+        verdict: text("verdict").expect("a verdict").parse().expect("an action"),
+        why: text("why").unwrap_or_default(),
+    }
+}
+
+/// A judge over `{bash: {intent, rules}, …}`.
+fn judge(rules: &Value) -> Judge {
+    let nowhere = Span::start_of(FileId(0));
+    let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);
+    let section = |(name, section): (&String, &Value)| SectionRules {
+        section: Spanned::new(name.parse().expect("a section"), nowhere),
+        intent: section
+            .get("intent")
+            .map(|intent| at(intent).map(|word| word.parse().expect("an action"))),
+        rules: list(section, "rules")
+            .map(|rule| at(rule).map(|text| text.parse().expect("a rule")))
+            .collect(),
+    };
+    let sections = rules.as_table().expect("sections").iter().map(section).collect();
+    let places = Places::default();
+    let layers = vec![layer(Source::Permissions, &Permissions { sections }, &places)];
+    Judge::new(layers, places)
+}
