@@ -1,9 +1,7 @@
 //! The command rules of an agent, and which of them a given command meets first.
 
 use agentry_model::Agent;
-use agentry_policy::{
-    Action, Pattern, PatternRule, Places, Rule, Rules, Section, SectionRules, Subject,
-};
+use agentry_policy::{Action, PatternRule, Places, Rules, Section, SectionRules, Subject};
 use agentry_text::Spanned;
 
 /// The most rules that are weighed against each other.
@@ -26,21 +24,9 @@ pub(crate) fn words(pattern: &str) -> Vec<&str> {
 
 /// A section ready to decide, at most [`MOST_RULES`] of its rules.
 pub(crate) fn compiled(written: &SectionRules) -> Rules {
-    let places = Places::default();
-    let section = written.section.value;
-    let rule = |pattern: &str, action, span| Rule {
-        pattern: Pattern::new(section.kind(), pattern, action, &places),
-        action,
-        text: format!("{pattern}:{action}"),
-        span: Some(span),
-    };
-    let rules = written.rules.iter().take(MOST_RULES);
-    let intent = written.intent.map_or(Action::Ask, |intent| intent.value);
-    Rules {
-        section,
-        rules: rules.map(|of| rule(&of.pattern, of.action, of.span)).collect(),
-        intent: rule("**", intent, written.section.span),
-    }
+    let mut rules = Rules::new(written, &Places::default());
+    rules.rules.truncate(MOST_RULES);
+    rules
 }
 
 /// The answer that rules give to a plain command.

@@ -78,6 +78,14 @@ pub fn layer(source: Source, permissions: &Permissions, places: &Places) -> Laye
     said(source, permissions, &words, places)
 }
 
+impl Rules {
+    /// The rules of a section as they are written, compiled.
+    pub fn new(written: &SectionRules, places: &Places) -> Self {
+        let words = |section, action| format!("{section} = {action}");
+        compile(Source::Permissions, written, &words, places)
+    }
+}
+
 /// The answer of a whole section, in the words of the source.
 type Words<'a> = &'a dyn Fn(Section, Action) -> String;
 

@@ -13,7 +13,6 @@
 //! | `system-prompt.md` | `instructions.system` |
 //! | `skills/NAME/SKILL.md` | `skill_packs` |
 
-mod coverage;
 mod fields;
 mod permissions;
 mod read;

@@ -1,14 +1,18 @@
 //! `[permissions.TOOL]`: the answer of each tool and its exceptions, in order.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use agentry_policy::{Action, InvalidRule, PatternRule, Permissions, Section, SectionRules};
+use agentry_policy::compare::{self, Dead, Example};
+use agentry_policy::{
+    Action, InvalidRule, PatternRule, Permissions, Places, Protections, Rules, Section,
+    SectionRules,
+};
 use agentry_text::edit::{Applicability, Edit};
 use agentry_text::near::nearest;
 use agentry_text::table::Coerce;
 use agentry_text::{Entry, Findings, Fix, Map, Node, Record, Source, Span, Spanned};
 
-use super::coverage::{self, Coverage};
 use super::fields::SECTION;
 use super::rules::{
     CONTRADICTING_RULES, DUPLICATE_RULE, MALFORMED_RULE, SHADOWED_RULE, UNKNOWN_ACTION,
@@ -39,8 +43,10 @@ impl Reader<'_> {
         });
         let written = record.list("rules").unwrap_or_default();
         let rules: Vec<_> = written.iter().filter_map(|node| self.rule(node)).collect();
-        self.compare(section, &rules);
-        Some(SectionRules { section: Spanned::new(section, entry.key.span), intent, rules })
+        let section = Spanned::new(section, entry.key.span);
+        let rules = SectionRules { section, intent, rules };
+        self.compare(&rules);
+        Some(rules)
     }
 
     fn rule(&mut self, node: &Node) -> Option<Spanned<PatternRule>> {
@@ -91,23 +97,25 @@ impl Reader<'_> {
     }
 
     /// Reports rules that never decide anything, each once.
-    fn compare(&mut self, section: Section, rules: &[Spanned<PatternRule>]) {
-        let rules = rules.get(..MOST_COMPARED).unwrap_or(rules);
-        let mut coverage = Coverage::new();
+    fn compare(&mut self, section: &SectionRules) {
+        let rules = section.rules.get(..MOST_COMPARED).unwrap_or(&section.rules);
+        let mut first = HashMap::new();
         for (at, late) in rules.iter().enumerate() {
-            let earlier = rules.get(..at).unwrap_or_default();
-            let same = earlier.iter().position(|early| early.pattern == late.pattern);
-            let first = same
-                .or_else(|| earlier.iter().position(|early| coverage.covers(section, early, late)));
-            let Some(first) = first else { continue };
-            let pair = rules.get(first..=at).unwrap_or_default();
-            match earlier.get(first) {
-                Some(early) if early.value == late.value => self.duplicate(pair),
-                Some(early) if early.pattern == late.pattern => {
-                    self.contradicting(early, late);
-                }
-                Some(early) => self.shadowed(section, early, pair),
-                None => {}
+            let before = *first.entry(late.pattern.as_str()).or_insert(at);
+            let pair = rules.get(before..=at).unwrap_or_default();
+            match pair.first() {
+                Some(early) if before < at && early.value == late.value => self.duplicate(pair),
+                Some(early) if before < at => self.contradicting(early, late),
+                _ => {}
+            }
+        }
+        let compiled = Rules::new(section, &Places::default());
+        for dead in compare::dead(&compiled, Protections::On).unwrap_or_default() {
+            let repeated = rules
+                .get(dead.rule)
+                .is_none_or(|late| first.get(late.pattern.as_str()) != Some(&dead.rule));
+            if !repeated {
+                self.shadowed(&dead, rules, &compiled);
             }
         }
     }
@@ -152,32 +160,47 @@ impl Reader<'_> {
             .hint("keep one of them");
     }
 
-    /// The last of `rules` is covered by their first, `early`.
-    fn shadowed(
-        &mut self,
-        section: Section,
-        early: &Spanned<PatternRule>,
-        rules: &[Spanned<PatternRule>],
-    ) {
-        let Some(late) = rules.last() else { return };
-        let fix = self.moved_to_front(rules, &format!("move it before `{}`", early.value));
-        let found = self.findings.add(
-            &SHADOWED_RULE,
-            late.span,
-            format!("rule `{}` never decides: `{}` comes first", late.value, early.value),
-        );
-        found.related(early.span, "this one matches all that it matches");
-        if early.action == late.action {
-            found.hint("remove it");
-            return;
+    /// A rule is covered by earlier ones, or matches nothing at all.
+    fn shadowed(&mut self, dead: &Dead, rules: &[Spanned<PatternRule>], compiled: &Rules) {
+        let Some(late) = rules.get(dead.rule) else { return };
+        let earlier: Vec<_> = dead.covered_by.iter().filter_map(|at| rules.get(*at)).collect();
+        let Some((early, others)) = earlier.split_first() else { return };
+        let from = dead.covered_by.first().copied().unwrap_or_default();
+        let fix = rules
+            .get(from..=dead.rule)
+            .map(|rules| self.moved_to_front(rules, &format!("move it before `{}`", early.value)));
+        let names: Vec<_> =
+            earlier.iter().take(3).map(|rule| format!("`{}`", rule.value)).collect();
+        let come = if others.is_empty() { "comes" } else { "come" };
+        let message =
+            format!("rule `{}` never decides: {} {come} first", late.value, names.join(" and "));
+        let found = self.findings.add(&SHADOWED_RULE, late.span, message);
+        for early in &earlier {
+            let label = if others.is_empty() {
+                "this one matches all that it matches"
+            } else {
+                "this one matches a part"
+            };
+            found.related(early.span, label);
         }
-        let subject = coverage::example(section, &late.pattern);
-        let becomes = match early.action {
-            Action::Allow => "allowed",
-            Action::Ask => "asked about",
-            Action::Deny => "denied",
+        let answer = |example: &Example| {
+            let decides = example.with(|subject| compiled.first(subject).action);
+            (example.to_string(), decides)
         };
-        found.hint(format!("put it first; as it is, `{subject}` is {becomes}")).fix(fix);
+        match dead.example.as_ref().map(answer) {
+            Some((subject, action)) if action != late.action => {
+                let becomes = match action {
+                    Action::Allow => "allowed",
+                    Action::Ask => "asked about",
+                    Action::Deny => "denied",
+                };
+                found.hint(format!("put it first; as it is, `{subject}` is {becomes}"));
+                if let Some(fix) = fix {
+                    found.fix(fix);
+                }
+            }
+            _ => drop(found.hint("remove it")),
+        }
     }
 
     /// Puts the last of `rules` before the others, each in the place of another.
