@@ -25,11 +25,10 @@ pub(super) fn read(text: &str) -> Reading {
         return Reading { program: None, others: Vec::new(), trouble: screened };
     }
     let other = tree_sitter::read(text);
-    let (program, problem) = match brush::read(text) {
-        Ok(program) => (Some(program), None),
-        Err(error) => (None, Some(format!("the line cannot be parsed: {error}"))),
+    let (program, items, problem) = match brush::read(text) {
+        Ok(brush::Tree { program, items }) => (Some(program), items, None),
+        Err(error) => (None, Vec::new(), Some(format!("the line cannot be parsed: {error}"))),
     };
-    let items = program.as_ref().map(brush::flat).unwrap_or_default();
     let problem = problem.or_else(|| difference(&items, other.as_ref()));
     let trouble = screened.or(problem);
     let others = match (&trouble, other) {

@@ -89,12 +89,14 @@ impl Expander<'_> {
     }
 
     fn field(&mut self, quoted: bool, what: &Open, builder: &mut Builder) {
-        if let Open::Variable(name) = what
-            && name == "@"
-        {
-            return builder.unknown();
-        }
+        // `"$@"` and `"${x[@]}"` are several words even in quotes.
+        let is_list = match what {
+            Open::Variable(name) => name == "@",
+            Open::Braced(inside) => inside.contains('@'),
+            _ => false,
+        };
         match (self.open(what), quoted) {
+            (Found::Unknown, _) if is_list => builder.unknown(),
             (Found::Text(text), true) => builder.quoted(&text),
             (Found::Text(text), false) => builder.split(&text),
             (Found::Number, _) => builder.number(),

@@ -22,6 +22,7 @@ pub(super) fn read(text: &str) -> Option<Flat> {
         next: Next::Word,
         brackets: false,
         end: usize::MAX,
+        seen: 0,
     };
     reader.walk(&tree);
     let is_sound = !tree.root_node().has_error();
@@ -54,6 +55,8 @@ struct Reader<'t> {
     brackets: bool,
     /// Where the last word ended, so that the parts of one word are put together again.
     end: usize,
+    /// Where the last word ended, even if the next one cannot belong to it.
+    seen: usize,
 }
 
 /// The part that a word plays.
@@ -200,6 +203,7 @@ impl<'t> Reader<'t> {
         let text = joined(self.slice(node).trim());
         let touches = self.end == node.start_byte();
         self.end = node.end_byte();
+        self.seen = self.end;
         if !(touches && self.continues(&text)) {
             let (item, next) = match self.next {
                 Next::Name => (Item::Name(text), Next::Word),
@@ -252,6 +256,7 @@ impl<'t> Reader<'t> {
         let descriptor = descriptor.map_or("", |child| self.slice(*child));
         let operator = children.iter().find(|child| !child.is_named());
         let operator = operator.map_or("", |child| self.slice(*child));
+        self.dash(node.start_byte());
         self.end = usize::MAX;
         let open = operator.strip_suffix('-').filter(|open| open.ends_with('&'));
         self.items.push(Item::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
@@ -263,6 +268,15 @@ impl<'t> Reader<'t> {
             self.next = Next::Target { names: self.next == Next::Name };
         }
         Then::Descend
+    }
+
+    /// The grammar skips a lone `-` before a here-document, as in `python - <<EOF`.
+    fn dash(&mut self, start: usize) {
+        let gap = self.text.get(self.seen..start).unwrap_or_default();
+        let is_dash = gap.trim_matches([' ', '\t']) == "-";
+        if is_dash && gap.starts_with([' ', '\t']) && gap.ends_with([' ', '\t']) {
+            self.items.push(Item::Word("-".to_owned()));
+        }
     }
 
     fn here(&mut self, children: &[Node<'t>]) {
