@@ -16,13 +16,15 @@ pub(super) struct Reading {
     pub(super) others: Vec<Simple>,
     /// Why the text as a whole is not understood.
     pub(super) trouble: Option<String>,
+    /// How much work it was.
+    pub(super) work: usize,
 }
 
 /// Reads `text` with both.
 pub(super) fn read(text: &str) -> Reading {
     let screened = screen::trouble(text);
     if text.len() > screen::MAX_BYTES {
-        return Reading { program: None, others: Vec::new(), trouble: screened };
+        return Reading { program: None, others: Vec::new(), trouble: screened, work: 0 };
     }
     let other = tree_sitter::read(text);
     let (program, items, problem) = match brush::read(text) {
@@ -31,11 +33,12 @@ pub(super) fn read(text: &str) -> Reading {
     };
     let problem = problem.or_else(|| difference(&items, other.as_ref()));
     let trouble = screened.or(problem);
+    let work = items.len() + other.as_ref().map_or(0, |other| other.work);
     let others = match (&trouble, other) {
         (Some(_), Some(other)) => missing(&items, &other.items),
         _ => Vec::new(),
     };
-    Reading { program, others, trouble }
+    Reading { program, others, trouble, work }
 }
 
 /// How the second reading differs from the first.

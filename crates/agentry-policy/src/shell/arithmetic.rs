@@ -25,12 +25,17 @@ fn assigns(text: &str) -> bool {
         !compares && bytes.get(at + 1) != Some(&b'=')
     };
     let has = bytes.iter().enumerate().any(|(at, byte)| *byte == b'=' && is_assignment(at));
-    has || text.contains("++") || text.contains("--") || text.contains("<<=") || text.contains(">>=")
+    has || text.contains("++")
+        || text.contains("--")
+        || text.contains("<<=")
+        || text.contains(">>=")
 }
 
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
-        || word.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        || word
+            .strip_prefix("0x")
+            .is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_known(word: &str, state: &State) -> bool {

@@ -125,7 +125,9 @@ impl Group {
     fn choices(&self, units: &[Unit], depth: usize) -> Option<Vec<Vec<Unit>>> {
         if self.commas.is_empty() {
             let range = range(&self.inside(units)?)?;
-            return Some(range.iter().map(|text| text.chars().map(Unit::Plain).collect()).collect());
+            return Some(
+                range.iter().map(|text| text.chars().map(Unit::Plain).collect()).collect(),
+            );
         }
         let ends = self.commas.iter().copied().chain([self.end]);
         let starts = [self.start].into_iter().chain(self.commas.iter().copied());

@@ -7,9 +7,7 @@ use super::flow::Flow;
 use super::state::{State, Value};
 use super::{Bases, What};
 use crate::argv::{Arg, Word};
-use crate::tables::builtins::{
-    BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES,
-};
+use crate::tables::builtins::{BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES};
 
 impl Analyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
@@ -64,7 +62,12 @@ impl Analyser<'_> {
             rest = rest.get(1..).unwrap_or_default();
         }
         let target = match rest {
-            [] => self.context.home.clone().filter(|_| state.variable("HOME").is_none()).map(Word::text),
+            [] => self
+                .context
+                .home
+                .clone()
+                .filter(|_| state.variable("HOME").is_none())
+                .map(Word::text),
             [Arg::One(word)] if word.literal() != Some("-") => Some(word.clone()),
             _ => None,
         };
@@ -227,17 +230,15 @@ impl Analyser<'_> {
                 let value = last.and_then(|_| words.next());
                 if last == Some('a') {
                     is_harmless &= value.is_some_and(is_name);
-                    state.set(value.unwrap_or_default(), Value::Unknown);
+                    self.store(call.text, value.unwrap_or_default(), Value::Unknown, &mut state);
                 }
             } else if is_name(word) {
                 is_harmless &= !self.functions.contains(word);
-                state.set(word, Value::Unknown);
+                self.store(call.text, word, Value::Unknown, &mut state);
             } else {
                 is_harmless &= name == "getopts";
             }
         }
-        state.set("REPLY", Value::Unknown);
-        state.set("MAPFILE", Value::Unknown);
         if is_harmless { self.harmless(call, state) } else { self.opaque_builtin(call, state) }
     }
 
@@ -248,7 +249,7 @@ impl Analyser<'_> {
                 let name = option.strip_prefix("-v").filter(|name| !name.is_empty());
                 let name = name.or_else(|| call.argv.get(2).and_then(Arg::literal));
                 match name.filter(|name| is_name(name)) {
-                    Some(name) => state.set(name, Value::Unknown),
+                    Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
                     None => return self.opaque_builtin(call, state),
                 }
                 self.harmless(call, state)
@@ -285,8 +286,7 @@ fn is_plain_test(arguments: &[Arg]) -> bool {
                 let before = literal(at.checked_sub(1));
                 let after = literal(Some(at + 1));
                 let is_operand = before.is_some_and(|text| {
-                    BINARY_TESTS.contains(&text) && !matches!(text, "-a" | "-o")
-                        || is_unary(text)
+                    BINARY_TESTS.contains(&text) && !matches!(text, "-a" | "-o") || is_unary(text)
                 });
                 is_operand || after.is_some_and(|text| BINARY_TESTS.contains(&text))
             }

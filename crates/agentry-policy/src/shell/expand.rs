@@ -214,10 +214,9 @@ impl Expander<'_> {
         match (self.state.variable(name), name) {
             (Some(Value::Text(text)), _) => Found::Text(text.clone()),
             (Some(Value::Number), _) => Found::Number,
-            (Some(Value::Unknown), _) => Found::Unknown,
             (None, "HOME") => self.context.home.clone().map_or(Found::Unknown, Found::Text),
             (None, "PWD") => self.directory().map_or(Found::Unknown, Found::Text),
-            (None, _) => Found::Unknown,
+            (Some(Value::Unknown) | None, _) => Found::Unknown,
         }
     }
 
@@ -235,7 +234,11 @@ impl Expander<'_> {
 fn is_simple(raw: &str) -> bool {
     !raw.is_empty()
         && raw.bytes().all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b'.' | b'=' | b',' | b':' | b'@' | b'+' | b'%')
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b'-' | b'_' | b'/' | b'.' | b'=' | b',' | b':' | b'@' | b'+' | b'%'
+                )
         })
 }
 

@@ -91,7 +91,9 @@ fn program(argv: &[Arg]) -> Program<'_> {
             "--version" | "--help" => return Program::Nothing,
             "--login" | "--norc" | "--noprofile" | "--posix" | "--restricted" | "--verbose" => {}
             "--" | "-" => return operand(words.next(), has_text),
-            option if option.starts_with("--") => return Program::Unclear("an option of the shell"),
+            option if option.starts_with("--") => {
+                return Program::Unclear("an option of the shell");
+            }
             option if option.len() > 1 && option.starts_with(['-', '+']) => {
                 let letters = option.get(1..).unwrap_or_default();
                 if !letters.chars().all(|c| "abcefhklmnopruvxBCEHPTs".contains(c)) {

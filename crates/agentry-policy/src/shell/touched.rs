@@ -14,8 +14,19 @@ use crate::shell::bases::Bases;
 const OPAQUE: &[&str] = &["source", ".", "eval", "builtin", "command", "trap", "alias", "coproc"];
 /// Commands that set the variables they name.
 const SETS: &[&str] = &[
-    "read", "export", "declare", "typeset", "local", "readonly", "printf", "mapfile", "readarray",
-    "getopts", "unset", "let", "wait",
+    "read",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "unset",
+    "let",
+    "wait",
 ];
 /// Commands that change the directory.
 const MOVES: &[&str] = &["cd", "pushd", "popd", "chdir"];
@@ -110,7 +121,8 @@ impl Touched {
         let sets = SETS.contains(&name);
         self.moves |= MOVES.contains(&name);
         // Quotes, backslashes and expansions may spell any of the names above.
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./[:".contains(&byte));
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./[:".contains(&byte));
         if OPAQUE.contains(&name) || !is_plain {
             self.everything = true;
             self.moves = true;

@@ -1,10 +1,10 @@
 //! The walk over the tree of a program: every command becomes parts, whether it runs or not.
 
 use brush_parser::ast::{
-    AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CompoundCommand,
-    CompoundList, ForClauseCommand, FunctionDefinition, IfClauseCommand, IoFileRedirectTarget,
-    IoRedirect, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
-    CommandPrefixOrSuffixItem, ExtendedTestExprCommand,
+    AndOr, AndOrList, CaseClauseCommand, CaseItemPostAction, Command, CommandPrefixOrSuffixItem,
+    CompoundCommand, CompoundList, ExtendedTestExprCommand, ForClauseCommand, FunctionDefinition,
+    IfClauseCommand, IoFileRedirectTarget, IoRedirect, Pipeline, Program, RedirectList,
+    SeparatorOperator, SimpleCommand,
 };
 
 use super::analyser::Analyser;
@@ -17,6 +17,9 @@ use crate::argv::Arg;
 
 /// A loop over so many literal words is followed word by word.
 const MAX_ROUNDS: usize = 16;
+
+/// So many compound commands inside of each other are followed, in all nested texts together.
+const MAX_COMPOUNDS: usize = 48;
 
 impl Analyser<'_> {
     pub(super) fn program(&mut self, program: &Program, mut state: State) -> State {
@@ -108,7 +111,8 @@ impl Analyser<'_> {
     }
 
     fn process(&mut self, redirect: &IoRedirect, state: &State) {
-        if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) = redirect
+        if let IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, inner)) =
+            redirect
         {
             self.list(&inner.list, state.clone());
         }
@@ -122,7 +126,19 @@ impl Analyser<'_> {
         self.redirects(&text, &redirects, state);
     }
 
+    /// A compound command, as long as they are not too many inside of each other.
     fn compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
+        if self.compounds >= MAX_COMPOUNDS {
+            self.unclear("…", "too much nesting", &state);
+            return Flow::both(state);
+        }
+        self.compounds += 1;
+        let flow = self.kind_of_compound(compound, state);
+        self.compounds -= 1;
+        flow
+    }
+
+    fn kind_of_compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, state),
             CompoundCommand::Subshell(group) => {
@@ -224,7 +240,7 @@ impl Analyser<'_> {
             }
         }
         after.rounds = rounds;
-        after.set(&clause.variable_name, Value::Unknown);
+        self.store(&text, &clause.variable_name, Value::Unknown, &mut after);
         after
     }
 
@@ -250,7 +266,8 @@ impl Analyser<'_> {
     /// The body may run whenever, with any arguments.
     fn function(&mut self, function: &FunctionDefinition, mut state: State) -> State {
         let name = function.fname.value.clone();
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte));
         if !is_plain {
             self.unclear(&name, "the name of a function is not literal", &state);
         }

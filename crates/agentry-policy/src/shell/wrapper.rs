@@ -74,13 +74,7 @@ impl Analyser<'_> {
     }
 
     /// A wrapper that was given nothing to run.
-    fn without_command(
-        &mut self,
-        entry: &Wrapper,
-        found: &Found,
-        call: &Call<'_>,
-        state: &State,
-    ) {
+    fn without_command(&mut self, entry: &Wrapper, found: &Found, call: &Call<'_>, state: &State) {
         let starts_shell = found.extras.iter().any(|(extra, _)| *extra == Extra::Shell)
             || matches!(entry.name, "su" | "runuser" | "script" | "chroot" | "unshare" | "nsenter");
         if starts_shell || entry.inner == Inner::Template {
@@ -159,9 +153,7 @@ impl Analyser<'_> {
 
     /// `parallel` puts its arguments into a text, quoted, and gives that to a shell.
     fn template(&mut self, words: &[Arg], call: &Call<'_>, state: &State) {
-        let is_separator = |word: &Arg| {
-            word.literal().is_some_and(|text| text.starts_with(":::"))
-        };
+        let is_separator = |word: &Arg| word.literal().is_some_and(|text| text.starts_with(":::"));
         let end = words.iter().position(is_separator).unwrap_or(words.len());
         let (words, _) = words.split_at(end);
         let is_word = |text: &str| {

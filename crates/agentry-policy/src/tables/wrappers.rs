@@ -205,7 +205,13 @@ pub const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { name: "caffeinate", flags: "-d -i -m -s -u", valued: "-t -w", ..PLAIN },
-    Wrapper { name: "faketime", flags: "-m -f --exclude-monotonic", valued: "-p", operands: 1, ..PLAIN },
+    Wrapper {
+        name: "faketime",
+        flags: "-m -f --exclude-monotonic",
+        valued: "-p",
+        operands: 1,
+        ..PLAIN
+    },
     Wrapper { name: "catchsegv", ..PLAIN },
     Wrapper { name: "busybox", ..PLAIN },
     Wrapper { name: "toybox", ..PLAIN },
@@ -362,5 +368,6 @@ pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
 /// What an option does besides.
 pub fn extra(wrapper: &str, option: &str) -> Option<Extra> {
     let mut rows = EXTRAS.iter();
-    rows.find(|(name, spelled, _)| *name == wrapper && *spelled == option).map(|(_, _, extra)| *extra)
+    rows.find(|(name, spelled, _)| *name == wrapper && *spelled == option)
+        .map(|(_, _, extra)| *extra)
 }

@@ -126,12 +126,12 @@ impl Flat {
     fn part(&mut self, part: &CommandPrefixOrSuffixItem, is_prefix: bool) {
         match part {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect),
-            CommandPrefixOrSuffixItem::Word(word) => self.word(&word.value),
             CommandPrefixOrSuffixItem::AssignmentWord(_, word) if is_prefix => {
                 self.items.push(Item::Assign(assignment(&word.value)));
                 self.inside(&word.value);
             }
-            CommandPrefixOrSuffixItem::AssignmentWord(_, word) => self.word(&word.value),
+            CommandPrefixOrSuffixItem::Word(word)
+            | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => self.word(&word.value),
             CommandPrefixOrSuffixItem::ProcessSubstitution(kind, inner) => {
                 self.process(kind, inner);
             }

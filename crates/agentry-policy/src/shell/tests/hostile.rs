@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{check, context, render_bare};
+use crate::shell::analyser::Analyser;
 use crate::shell::{What, analyse};
 
 /// The parts of a line, as text.
@@ -24,6 +25,28 @@ fn long_chains_are_followed_to_the_end() {
         assert_eq!(parts.len(), 10_001, "{separator:?}");
         assert_eq!(parts.last().map(String::as_str), Some("run curl x"), "{separator:?}");
         assert!(!parts.contains(&"unclear".to_owned()), "{separator:?}");
+    }
+}
+
+#[test]
+fn work_grows_with_the_length_only() {
+    let lines: [fn(usize) -> String; 8] = [
+        |n| "ls a > b; ".repeat(n),
+        |n| vec!["ls"; n].join(" | "),
+        |n| vec!["ls"; n].join(" && "),
+        |n| format!("cat <<EOF\n{}EOF", "a line\n".repeat(n)),
+        |n| "x=$(date); echo $x; ".repeat(n),
+        |n| "(cd a && ls); ".repeat(n),
+        |n| "if a; then b; fi\n".repeat(n),
+        |n| format!("x=a; ls {}", "$x ".repeat(n)),
+    ];
+    for (index, line) in lines.iter().enumerate() {
+        let steps = |n| {
+            let line = line(n);
+            Analyser::new(&line, &context()).run(&line).1
+        };
+        let (few, many) = (steps(100), steps(10_000));
+        assert!(many <= 120 * few, "line {index}: {few} steps, then {many}");
     }
 }
 
@@ -83,7 +106,8 @@ fn values_do_not_grow_without_bound() {
     let parts = parts(&format!("x=aaaaaaaa; {doubled} echo $x"));
     assert_eq!(parts.last().map(String::as_str), Some("run echo **"));
     let repeated = format!("x={}; echo {}", "a".repeat(4_000), "$x ".repeat(10_000));
-    let total: usize = analyse(&repeated, &context()).iter().map(|part| format!("{:?}", part.what).len()).sum();
+    let total: usize =
+        analyse(&repeated, &context()).iter().map(|part| format!("{:?}", part.what).len()).sum();
     assert!(total < 40 * repeated.len(), "{total}");
 }
 
@@ -133,10 +157,89 @@ proptest! {
 }
 
 const WORDS: &[&str] = &[
-    " ", "\n", "\t", ";", "&", "|", "&&", "||", "(", ")", "{", "}", "[", "]", "[[", "]]", "((", "))",
-    "$(", "${", "$((", "`", "'", "\"", "\\", "$'", "$x", "$@", "<", ">", "<<", "<<EOF", "<<'EOF'",
-    "EOF", "<(", ">(", "<<<", ">&", "&>", "2>", "!", "=", "x=", "x=(", "a[", "#", "*", "?", "~",
-    "if", "then", "else", "fi", "for", "in", "do", "done", "while", "case", "esac", ";;", "function",
-    "f()", "time", "coproc", "select", "ls", "rm", "echo a", "env", "sudo", "bash -c", "eval", "xargs",
-    "find . -exec", "cd", "export", "é", "\r", "-", "--", "{a,b}", "{1..9}", ",", "..",
+    " ",
+    "\n",
+    "\t",
+    ";",
+    "&",
+    "|",
+    "&&",
+    "||",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "((",
+    "))",
+    "$(",
+    "${",
+    "$((",
+    "`",
+    "'",
+    "\"",
+    "\\",
+    "$'",
+    "$x",
+    "$@",
+    "<",
+    ">",
+    "<<",
+    "<<EOF",
+    "<<'EOF'",
+    "EOF",
+    "<(",
+    ">(",
+    "<<<",
+    ">&",
+    "&>",
+    "2>",
+    "!",
+    "=",
+    "x=",
+    "x=(",
+    "a[",
+    "#",
+    "*",
+    "?",
+    "~",
+    "if",
+    "then",
+    "else",
+    "fi",
+    "for",
+    "in",
+    "do",
+    "done",
+    "while",
+    "case",
+    "esac",
+    ";;",
+    "function",
+    "f()",
+    "time",
+    "coproc",
+    "select",
+    "ls",
+    "rm",
+    "echo a",
+    "env",
+    "sudo",
+    "bash -c",
+    "eval",
+    "xargs",
+    "find . -exec",
+    "cd",
+    "export",
+    "é",
+    "\r",
+    "-",
+    "--",
+    "{a,b}",
+    "{1..9}",
+    ",",
+    "..",
 ];

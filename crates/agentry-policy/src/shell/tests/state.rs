@@ -9,10 +9,12 @@ const CASES: Cases = &[
     ("x=a; x=b | cat; rm \"$x\"", &["set= x=a", "set= x=b", "run cat", "run rm a"]),
     ("x=a; x=b & rm $x", &["set= x=a", "set= x=b", "run rm a"]),
     ("x=a; while t; do rm $x; x=b; done", &["set= x=a", "run t", "run rm **", "set= x=b"]),
-    ("x=a; for i in 1 2; do rm $x; x=b; done", &[
-        "set= x=a", "run rm **", "set= x=b", "run rm **", "set= x=b",
-    ]),
+    (
+        "x=a; for i in 1 2; do rm $x; x=b; done",
+        &["set= x=a", "run rm **", "set= x=b", "run rm **", "set= x=b"],
+    ),
     ("x=a; x=b rm $x", &["set= x=a", "set x=b", "run rm a"]),
+    ("x=a; x=b eval 'rm $x'", &["set= x=a", "set x=b", "run rm **"]),
     ("x=a; read x; rm \"$x\"", &["set= x=a", "free read x", "run rm …"]),
     ("x=a; unset x; rm \"$x\"", &["set= x=a", "free unset x", "run rm …"]),
     ("x=a; : ${x:=b}; rm \"$x\"", &["set= x=a", "free : **", "run rm …"]),
@@ -26,9 +28,10 @@ const CASES: Cases = &[
     ("x=~/a; rm $x", &["set= x=/home/user/a", "run rm /home/user/a"]),
     ("HOME=/x; rm ~", &["set= HOME=/x", "run rm /x"]),
     ("HOME=$y; rm ~/z", &["set= HOME=…", "run rm …/z"]),
-    ("for x in a b; do for y in c d; do rm $x$y; done; done", &[
-        "run rm ac", "run rm ad", "run rm bc", "run rm bd",
-    ]),
+    (
+        "for x in a b; do for y in c d; do rm $x$y; done; done",
+        &["run rm ac", "run rm ad", "run rm bc", "run rm bd"],
+    ),
     ("for x in *; do rm -- \"$x\"; done", &["run rm -- …"]),
     ("for x in a; do :; done; rm \"$x\"", &["free :", "run rm …"]),
     ("cd a; cd b; ls", &["enter a", "enter b in a|.", "run ls in a/b|b|a|."]),

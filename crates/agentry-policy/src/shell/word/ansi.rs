@@ -43,7 +43,8 @@ fn escape<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Option<&'t str> {
 }
 
 fn digits(text: &str, most: usize, radix: u32) -> (u32, &str) {
-    let count = text.bytes().take(most).take_while(|byte| char::from(*byte).is_digit(radix)).count();
+    let count =
+        text.bytes().take(most).take_while(|byte| char::from(*byte).is_digit(radix)).count();
     let (number, rest) = text.split_at(count);
     (u32::from_str_radix(number, radix).unwrap_or_default(), rest)
 }

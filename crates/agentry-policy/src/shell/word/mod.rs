@@ -285,8 +285,8 @@ fn unescaped(text: &str, mode: Mode) -> String {
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
-        let escapes = matches!(next, Some('`' | '\\' | '$'))
-            || (mode == Mode::Double && next == Some('"'));
+        let escapes =
+            matches!(next, Some('`' | '\\' | '$')) || (mode == Mode::Double && next == Some('"'));
         match (c, next) {
             ('\\', Some(next)) if escapes => {
                 chars.next();

@@ -183,7 +183,8 @@ impl<'t> Scan<'t> {
         };
         let after = range.end + usize::from(quote.is_some());
         let word = self.text.get(range)?;
-        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        let is_plain =
+            word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
         let ends = self.byte(after).is_none_or(|byte| b" \t\n;&|<>)".contains(&byte));
         (is_plain && ends && !word.is_empty()).then_some((Delimiter { word, indented }, after))
     }

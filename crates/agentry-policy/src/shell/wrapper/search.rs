@@ -13,7 +13,8 @@ impl Analyser<'_> {
         let mut at = 1;
         while let Some(argument) = call.argv.get(at) {
             at += 1;
-            let Some(action @ ("-exec" | "-execdir" | "-ok" | "-okdir")) = argument.literal() else {
+            let Some(action @ ("-exec" | "-execdir" | "-ok" | "-okdir")) = argument.literal()
+            else {
                 continue;
             };
             let rest = call.argv.get(at..).unwrap_or_default();
@@ -41,9 +42,8 @@ impl Analyser<'_> {
 
     /// `fd pattern -x command {}`.
     pub(super) fn fd(&mut self, call: &Call<'_>, state: &State) -> bool {
-        let is_action = |word: &Arg| {
-            matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
-        };
+        let is_action =
+            |word: &Arg| matches!(word.literal(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
         let mut rest = call.argv.as_slice();
         while let Some(at) = rest.iter().position(is_action) {
             rest = rest.get(at + 1..).unwrap_or_default();
