@@ -16,27 +16,29 @@ pub(super) struct Reading {
     pub(super) others: Vec<Simple>,
     /// Why the text as a whole is not understood.
     pub(super) trouble: Option<String>,
+    /// How much work it was.
+    pub(super) work: usize,
 }
 
 /// Reads `text` with both.
 pub(super) fn read(text: &str) -> Reading {
     let screened = screen::trouble(text);
     if text.len() > screen::MAX_BYTES {
-        return Reading { program: None, others: Vec::new(), trouble: screened };
+        return Reading { program: None, others: Vec::new(), trouble: screened, work: 0 };
     }
     let other = tree_sitter::read(text);
-    let (program, problem) = match brush::read(text) {
-        Ok(program) => (Some(program), None),
-        Err(error) => (None, Some(format!("the line cannot be parsed: {error}"))),
+    let (program, items, problem) = match brush::read(text) {
+        Ok(brush::Tree { program, items }) => (Some(program), items, None),
+        Err(error) => (None, Vec::new(), Some(format!("the line cannot be parsed: {error}"))),
     };
-    let items = program.as_ref().map(brush::flat).unwrap_or_default();
     let problem = problem.or_else(|| difference(&items, other.as_ref()));
     let trouble = screened.or(problem);
+    let work = items.len() + other.as_ref().map_or(0, |other| other.work);
     let others = match (&trouble, other) {
         (Some(_), Some(other)) => missing(&items, &other.items),
         _ => Vec::new(),
     };
-    Reading { program, others, trouble }
+    Reading { program, others, trouble, work }
 }
 
 /// How the second reading differs from the first.

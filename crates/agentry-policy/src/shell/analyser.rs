@@ -8,6 +8,7 @@ use super::bases::Bases;
 use super::expand::{Effects, Expander};
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
+use super::written::Written;
 use super::{Command, Context, Part, What, redirect};
 use crate::argv::{Arg, Word};
 use crate::tables::builtins::DECLARATIONS;
@@ -19,6 +20,9 @@ const MAX_WORK: usize = 40;
 /// How many bytes known variables may insert, for each byte of the line.
 const MAX_GROWTH: usize = 16;
 
+/// So many characters of a segment are kept to show.
+const MAX_TEXT: usize = 400;
+
 /// One analysis.
 pub(super) struct Analyser<'c> {
     /// Home and start directory.
@@ -29,8 +33,12 @@ pub(super) struct Analyser<'c> {
     pub(super) functions: BTreeSet<String>,
     /// Files that are run as programs: their name, and where the part is.
     pub(super) scripts: Vec<(String, usize)>,
+    /// How many compound commands are around the current command.
+    pub(super) compounds: usize,
     /// How many wrappers are around the current command.
     pub(super) wrappers: usize,
+    /// How much was done.
+    steps: usize,
     depth: usize,
     work: usize,
     fuel: usize,
@@ -44,19 +52,21 @@ impl<'c> Analyser<'c> {
             parts: Vec::new(),
             functions: BTreeSet::new(),
             scripts: Vec::new(),
+            compounds: 0,
             wrappers: 0,
+            steps: 0,
             depth: 0,
             work: size * MAX_WORK,
             fuel: size * MAX_GROWTH,
         }
     }
 
-    /// The parts of `line`.
-    pub(super) fn run(mut self, line: &str) -> Vec<Part> {
+    /// The parts of `line`, and how much work they were.
+    pub(super) fn run(mut self, line: &str) -> (Vec<Part>, usize) {
         let state = State::new(Bases::default());
         self.text(line, state);
         self.fresh_scripts();
-        self.parts
+        (self.parts, self.steps)
     }
 
     /// Analyses a text as a program; answers with the shell after it.
@@ -78,6 +88,7 @@ impl<'c> Analyser<'c> {
 
     fn read(&mut self, text: &str, state: State) -> State {
         let reading = agree::read(text);
+        self.steps += reading.work;
         let Some(why) = reading.trouble else {
             return match &reading.program {
                 Some(program) => self.program(program, state),
@@ -100,7 +111,8 @@ impl<'c> Analyser<'c> {
 
     /// Adds a part.
     pub(super) fn push(&mut self, text: &str, what: What, state: &State) -> usize {
-        self.parts.push(Part { text: text.to_owned(), bases: state.bases.clone(), what });
+        self.steps += 1;
+        self.parts.push(Part { text: clipped(text), bases: state.bases.clone(), what });
         self.parts.len() - 1
     }
 
@@ -128,6 +140,7 @@ impl<'c> Analyser<'c> {
         state: &mut State,
         expand: impl FnOnce(&mut Expander<'_>) -> T,
     ) -> T {
+        self.steps += 1;
         let mut effects = Effects::default();
         let context = self.context;
         let result = {
@@ -141,7 +154,7 @@ impl<'c> Analyser<'c> {
             self.text(&command, state.clone());
         }
         for name in effects.assigned {
-            state.set(&name, Value::Unknown);
+            self.store(text, &name, Value::Unknown, state);
         }
         result
     }
@@ -189,17 +202,13 @@ impl<'c> Analyser<'c> {
 
     /// A program that the line itself may have written is not understood.
     fn fresh_scripts(&mut self) {
-        let written: Vec<String> =
-            self.parts.iter().filter_map(|part| written(&part.what)).collect();
-        let written: BTreeSet<String> = written.into_iter().collect();
-        let fresh: Vec<usize> = self
-            .scripts
-            .iter()
-            .filter(|(name, _)| written.contains(&plain(name)))
-            .map(|(_, index)| *index)
-            .collect();
-        for index in fresh {
-            if let Some(Part { text, bases, .. }) = self.parts.get(index).cloned() {
+        if self.scripts.is_empty() {
+            return;
+        }
+        let written = Written::by(&self.parts);
+        let scripts = std::mem::take(&mut self.scripts);
+        for (_, index) in scripts.iter().filter(|(name, _)| written.may_be(name)) {
+            if let Some(Part { text, bases, .. }) = self.parts.get(*index).cloned() {
                 let why = "the program that it runs is written in the same line".to_owned();
                 self.parts.push(Part { text, bases, what: What::Unclear { why } });
             }
@@ -212,16 +221,10 @@ fn is_assignment(raw: &str) -> bool {
     raw.split_once('=').is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
 }
 
-/// The name of a file that a part writes.
-fn written(what: &What) -> Option<String> {
-    match what {
-        What::Write(word) => word.literal().map(plain),
-        _ => None,
+/// The start of a text: parts of a long command must not repeat all of it.
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
-}
-
-/// A path without what does not count when two are compared: only the file's own name is left,
-/// because the directories may be reached in many ways.
-fn plain(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or(path).to_owned()
 }

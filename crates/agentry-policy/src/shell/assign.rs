@@ -26,6 +26,15 @@ impl Analyser<'_> {
         self.set(text, name, word, scope, state);
     }
 
+    /// Changes what is known of a variable.
+    pub(super) fn store(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
+        if SPECIAL.contains(&name) {
+            let why = format!("`{name}` changes how the rest of the line is read");
+            self.unclear(text, &why, state);
+        }
+        state.set(name, value);
+    }
+
     /// Sets a variable.
     pub(super) fn set(
         &mut self,
@@ -35,12 +44,10 @@ impl Analyser<'_> {
         scope: Scope,
         state: &mut State,
     ) {
-        if scope != Scope::Command {
-            if SPECIAL.contains(&name) {
-                let why = format!("`{name}` changes how the rest of the line is read");
-                self.unclear(text, &why, state);
-            }
-            state.set(name, known(&value));
+        match scope {
+            // The shell's own commands see it too, and some shells keep it.
+            Scope::Command => state.set(name, Value::Unknown),
+            Scope::Shell | Scope::Exported => self.store(text, name, known(&value), state),
         }
         let name = name.to_owned();
         self.push(text, What::Set { name, value, scope }, state);
@@ -49,6 +56,9 @@ impl Analyser<'_> {
     /// `export`, `declare` and their like.
     pub(super) fn declaration(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
         let mut exports = name == "export";
+        if name == "readonly" {
+            self.unclear(call.text, "later assignments may fail", &state);
+        }
         let mut operands = call.argv.iter().skip(1);
         let mut count = 0;
         for argument in operands.by_ref() {
@@ -57,7 +67,7 @@ impl Analyser<'_> {
                 Some(option) if option.starts_with(['-', '+']) => {
                     exports |= option.starts_with('-') && option.contains('x');
                     let letters = option.trim_start_matches(['-', '+']);
-                    if !letters.chars().all(|c| "xrgaAlutp".contains(c)) {
+                    if !letters.chars().all(|c| "xgaAtp".contains(c)) {
                         self.unclear(call.text, "an option that changes what a name means", &state);
                     }
                 }
@@ -65,6 +75,10 @@ impl Analyser<'_> {
                     count += 1;
                     let scope = if exports { Scope::Exported } else { Scope::Shell };
                     self.declared(argument, call.text, scope, &mut state);
+                    if name == "local" {
+                        // Outside of functions it fails.
+                        state.forget_all();
+                    }
                 }
             }
         }
@@ -87,7 +101,7 @@ impl Analyser<'_> {
                 pieces.extend_from_slice(rest);
                 (name.trim_end_matches('+'), tidy(pieces))
             }
-            None if rest.is_empty() => (first.as_str(), self.current(first, state)),
+            None if rest.is_empty() => (first.as_str(), current(first, state)),
             None => return self.unclear(text, "the name of a variable is not literal", state),
         };
         if !is_name(name) {
@@ -103,14 +117,14 @@ impl Analyser<'_> {
         let value = if is_array || first.contains("+=") { Word::any() } else { value };
         self.set(text, name, value, scope, state);
     }
+}
 
-    /// What a variable holds already.
-    fn current(&self, name: &str, state: &State) -> Word {
-        match state.variable(name) {
-            Some(Value::Text(text)) => Word::text(text.clone()),
-            Some(Value::Number) => Word { pieces: vec![Piece::Segment] },
-            Some(Value::Unknown) | None => Word::any(),
-        }
+/// What a variable holds already.
+fn current(name: &str, state: &State) -> Word {
+    match state.variable(name) {
+        Some(Value::Text(text)) => Word::text(text.clone()),
+        Some(Value::Number) => Word { pieces: vec![Piece::Segment] },
+        Some(Value::Unknown) | None => Word::any(),
     }
 }
 

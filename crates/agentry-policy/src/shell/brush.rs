@@ -9,22 +9,35 @@ use brush_parser::{ParserOptions, Token};
 
 mod flat;
 
-pub(super) use flat::flat;
+use super::item::Item;
 
 /// So many openings are read on the caller's stack.
 const SHALLOW: usize = 24;
 /// With more than so many, nothing is read.
 const MAX_OPENINGS: usize = 10_000;
+/// Nor with so many inside of each other.
+const MAX_NESTING: usize = 250;
 /// Stack for one level of nesting, in the worst case of an unoptimised build.
 const LEVEL: usize = 64 * 1024;
 
+/// Deeper trees are not walked.
+const MAX_DEPTH: usize = 32;
+
+/// A program and its flat list.
+pub(super) struct Tree {
+    /// What to walk.
+    pub(super) program: Program,
+    /// What to compare.
+    pub(super) items: Vec<Item>,
+}
+
 /// Reads `text`.
-pub(super) fn read(text: &str) -> Result<Program, String> {
+pub(super) fn read(text: &str) -> Result<Tree, String> {
     let openings = openings(text);
     if openings <= SHALLOW {
         return caught(text);
     }
-    if openings > MAX_OPENINGS {
+    if openings > MAX_OPENINGS || nesting(text) > MAX_NESTING {
         return Err("too much nesting".to_owned());
     }
     let stack = LEVEL * (openings + SHALLOW);
@@ -34,6 +47,21 @@ pub(super) fn read(text: &str) -> Result<Program, String> {
         let result = thread.ok().and_then(|thread| thread.join().ok());
         result.unwrap_or_else(|| Err("too much nesting".to_owned()))
     })
+}
+
+/// How deep the text nests if no bracket is quoted. Deep texts are given up before any work.
+fn nesting(text: &str) -> usize {
+    let mut depth = 0usize;
+    let mut deepest = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// How deep the text may nest at most, whatever its quotes mean.
@@ -46,12 +74,12 @@ fn openings(text: &str) -> usize {
 }
 
 /// Reads on the current stack. A panic of the parser is an answer too: not understood.
-fn caught(text: &str) -> Result<Program, String> {
+fn caught(text: &str) -> Result<Tree, String> {
     let result = catch_unwind(AssertUnwindSafe(|| direct(text)));
     result.unwrap_or_else(|_| Err("the line cannot be parsed".to_owned()))
 }
 
-fn direct(text: &str) -> Result<Program, String> {
+fn direct(text: &str) -> Result<Tree, String> {
     // Extended globs are off in scripts, and then `!(rm x)` runs `rm`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options());
@@ -59,7 +87,13 @@ fn direct(text: &str) -> Result<Program, String> {
     if let Some(reason) = runs_away(&tokens) {
         return Err(reason.to_owned());
     }
-    brush_parser::parse_tokens(&tokens, &options).map_err(|error| error.to_string())
+    let program = brush_parser::parse_tokens(&tokens, &options);
+    let program = program.map_err(|error| error.to_string())?;
+    // A tree that is too deep is dropped here, where there is stack enough.
+    match flat::flat(&program) {
+        (items, depth) if depth <= MAX_DEPTH => Ok(Tree { program, items }),
+        _ => Err("too much nesting".to_owned()),
+    }
 }
 
 /// Finds what the grammar would try in exponentially many ways, or panic about.

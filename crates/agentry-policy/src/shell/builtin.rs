@@ -230,17 +230,15 @@ impl Analyser<'_> {
                 let value = last.and_then(|_| words.next());
                 if last == Some('a') {
                     is_harmless &= value.is_some_and(is_name);
-                    state.set(value.unwrap_or_default(), Value::Unknown);
+                    self.store(call.text, value.unwrap_or_default(), Value::Unknown, &mut state);
                 }
             } else if is_name(word) {
                 is_harmless &= !self.functions.contains(word);
-                state.set(word, Value::Unknown);
+                self.store(call.text, word, Value::Unknown, &mut state);
             } else {
                 is_harmless &= name == "getopts";
             }
         }
-        state.set("REPLY", Value::Unknown);
-        state.set("MAPFILE", Value::Unknown);
         if is_harmless { self.harmless(call, state) } else { self.opaque_builtin(call, state) }
     }
 
@@ -251,7 +249,7 @@ impl Analyser<'_> {
                 let name = option.strip_prefix("-v").filter(|name| !name.is_empty());
                 let name = name.or_else(|| call.argv.get(2).and_then(Arg::literal));
                 match name.filter(|name| is_name(name)) {
-                    Some(name) => state.set(name, Value::Unknown),
+                    Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
                     None => return self.opaque_builtin(call, state),
                 }
                 self.harmless(call, state)

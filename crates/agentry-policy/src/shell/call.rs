@@ -6,6 +6,7 @@ use super::simple::{Redirect, Simple};
 use super::state::State;
 use super::{Bases, Scope};
 use crate::argv::Arg;
+use crate::tables::builtins::SPECIAL;
 use crate::tables::wrappers::{OTHER_SHELLS, SHELLS, SYSTEM};
 
 /// One call.
@@ -45,11 +46,23 @@ impl Analyser<'_> {
             self.assignment(raw, &text, scope, &mut state);
         }
         self.redirects(&text, &simple.redirects, &mut state);
+        self.special_prefixes(simple, &argv, &text, &state);
         if argv.is_empty() {
             return Flow::both(state);
         }
         let redirects = &simple.redirects;
         self.call(Call { text: &text, argv, redirects, by: By::Shell }, state)
+    }
+
+    /// `IFS=, read a b` splits only what is read; before another command of the shell it may change
+    /// how that command's text is read.
+    fn special_prefixes(&mut self, simple: &Simple, argv: &[Arg], text: &str, state: &State) {
+        let Some(name) = argv.first() else { return };
+        let is_special =
+            |raw: &String| raw.split_once('=').is_some_and(|(name, _)| SPECIAL.contains(&name));
+        if name.literal() != Some("read") && simple.assignments.iter().any(is_special) {
+            self.unclear(text, "a variable that changes how a line is read", state);
+        }
     }
 
     /// A command, which a wrapper may have given.

@@ -89,12 +89,14 @@ impl Expander<'_> {
     }
 
     fn field(&mut self, quoted: bool, what: &Open, builder: &mut Builder) {
-        if let Open::Variable(name) = what
-            && name == "@"
-        {
-            return builder.unknown();
-        }
+        // `"$@"` and `"${x[@]}"` are several words even in quotes.
+        let is_list = match what {
+            Open::Variable(name) => name == "@",
+            Open::Braced(inside) => inside.contains('@'),
+            _ => false,
+        };
         match (self.open(what), quoted) {
+            (Found::Unknown, _) if is_list => builder.unknown(),
             (Found::Text(text), true) => builder.quoted(&text),
             (Found::Text(text), false) => builder.split(&text),
             (Found::Number, _) => builder.number(),
@@ -212,10 +214,9 @@ impl Expander<'_> {
         match (self.state.variable(name), name) {
             (Some(Value::Text(text)), _) => Found::Text(text.clone()),
             (Some(Value::Number), _) => Found::Number,
-            (Some(Value::Unknown), _) => Found::Unknown,
             (None, "HOME") => self.context.home.clone().map_or(Found::Unknown, Found::Text),
             (None, "PWD") => self.directory().map_or(Found::Unknown, Found::Text),
-            (None, _) => Found::Unknown,
+            (Some(Value::Unknown) | None, _) => Found::Unknown,
         }
     }
 

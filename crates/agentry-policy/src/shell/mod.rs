@@ -35,6 +35,7 @@ mod tree_sitter;
 mod walk;
 mod word;
 mod wrapper;
+mod written;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +46,7 @@ use crate::argv::{Arg, Word};
 
 /// Everything that `line` runs, reads, writes and sets.
 pub fn analyse(line: &str, context: &Context) -> Vec<Part> {
-    analyser::Analyser::new(line, context).run(line)
+    analyser::Analyser::new(line, context).run(line).0
 }
 
 /// What is known of the shell before the line.

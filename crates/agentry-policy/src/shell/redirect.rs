@@ -8,8 +8,7 @@ use crate::argv::{Piece, Word};
 /// What a redirection does, once its words are known.
 pub(super) fn effects(redirect: &Redirect, words: &mut Expander<'_>) -> Vec<What> {
     let raw = match (&redirect.target, redirect.kind) {
-        (None, _) => return Vec::new(),
-        (Some(_), Kind::Here { expands: false }) => return Vec::new(),
+        (None, _) | (Some(_), Kind::Here { expands: false }) => return Vec::new(),
         (Some(body), Kind::Here { expands: true }) => {
             words.text(body);
             return Vec::new();

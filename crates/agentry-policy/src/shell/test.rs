@@ -21,7 +21,6 @@ pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), 
             | UnaryPredicate::ShellOptionEnabled,
             _,
         ) => Err("`-v` can run commands"),
-        ExtendedTestExpr::UnaryTest(..) => Ok(()),
         ExtendedTestExpr::BinaryTest(predicate, left, right) if is_arithmetic(predicate) => {
             let is_harmless = |raw: &str| {
                 let bare = raw.trim_matches('"');
@@ -33,7 +32,7 @@ pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), 
                 Err("arithmetic on something unknown can run commands")
             }
         }
-        ExtendedTestExpr::BinaryTest(..) => Ok(()),
+        ExtendedTestExpr::UnaryTest(..) | ExtendedTestExpr::BinaryTest(..) => Ok(()),
     }
 }
 

@@ -10,11 +10,13 @@ pub(super) struct Flat {
     pub(super) items: Vec<Item>,
     /// Whether every byte fitted its grammar.
     pub(super) is_sound: bool,
+    /// How much work it was.
+    pub(super) work: usize,
 }
 
 /// Reads `text`. Nothing if it took too much work.
 pub(super) fn read(text: &str) -> Option<Flat> {
-    let tree = parse(text)?;
+    let (tree, work) = parse(text)?;
     let mut reader = Reader {
         text,
         items: Vec::new(),
@@ -22,25 +24,28 @@ pub(super) fn read(text: &str) -> Option<Flat> {
         next: Next::Word,
         brackets: false,
         end: usize::MAX,
+        seen: 0,
     };
     reader.walk(&tree);
     let is_sound = !tree.root_node().has_error();
-    Some(Flat { items: reader.items, is_sound })
+    Some(Flat { work: work + reader.items.len(), items: reader.items, is_sound })
 }
 
 /// Parses with a bound on the work, which mends errors at a price that grows faster than the text.
-fn parse(text: &str) -> Option<Tree> {
+fn parse(text: &str) -> Option<(Tree, usize)> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let mut left = 1_000 + text.len() / 8;
-    let mut work = |_: &tree_sitter::ParseState| {
-        left = left.saturating_sub(1);
-        left == 0
+    let most = 1_000 + text.len() / 8;
+    let mut work = 0;
+    let mut count = |_: &tree_sitter::ParseState| {
+        work += 1;
+        work > most
     };
-    let options = ParseOptions::new().progress_callback(&mut work);
+    let options = ParseOptions::new().progress_callback(&mut count);
     let bytes = text.as_bytes();
     let mut chunk = |at: usize, _| bytes.get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut chunk, None, Some(options))
+    let tree = parser.parse_with_options(&mut chunk, None, Some(options))?;
+    Some((tree, work))
 }
 
 struct Reader<'t> {
@@ -54,6 +59,8 @@ struct Reader<'t> {
     brackets: bool,
     /// Where the last word ended, so that the parts of one word are put together again.
     end: usize,
+    /// Where the last word ended, even if the next one cannot belong to it.
+    seen: usize,
 }
 
 /// The part that a word plays.
@@ -102,9 +109,11 @@ impl<'t> Reader<'t> {
             "comment" | "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor" => {
                 Then::Skip
             }
-            "command" => self.begins(),
-            "redirected_statement" if node.child_by_field_name("body").is_none() => self.begins(),
-            "declaration_command" | "unset_command" | "test_command" => self.begins(),
+            kind if begins(kind, node) => {
+                self.next = Next::Name;
+                self.end = usize::MAX;
+                Then::Descend
+            }
             "process_substitution" => self.opens_process(node),
             "variable_assignment" => self.assigned(node),
             "file_redirect" | "herestring_redirect" | "heredoc_redirect" => self.redirected(node),
@@ -119,12 +128,6 @@ impl<'t> Reader<'t> {
             self.items.push(Item::Mark(")"));
             self.next = Next::Word;
         }
-    }
-
-    fn begins(&mut self) -> Then {
-        self.next = Next::Name;
-        self.end = usize::MAX;
-        Then::Descend
     }
 
     fn opens_process(&mut self, node: Node<'t>) -> Then {
@@ -147,8 +150,10 @@ impl<'t> Reader<'t> {
         let kind = node.kind();
         let parent = self.parent();
         match (parent, kind) {
-            ("case_item", "(" | ")" | "|") | (_, "in") | ("function_definition", "(" | ")") => {}
-            ("process_substitution", _) | ("function_definition", "function") => {}
+            (_, "in")
+            | ("case_item", "(" | ")" | "|")
+            | ("function_definition", "(" | ")" | "function")
+            | ("process_substitution", _) => {}
             ("declaration_command" | "unset_command", _) => self.word(node),
             ("test_command", "[[") => {
                 self.items.push(Item::Mark("[["));
@@ -202,6 +207,7 @@ impl<'t> Reader<'t> {
         let text = joined(self.slice(node).trim());
         let touches = self.end == node.start_byte();
         self.end = node.end_byte();
+        self.seen = self.end;
         if !(touches && self.continues(&text)) {
             let (item, next) = match self.next {
                 Next::Name => (Item::Name(text), Next::Word),
@@ -254,6 +260,7 @@ impl<'t> Reader<'t> {
         let descriptor = descriptor.map_or("", |child| self.slice(*child));
         let operator = children.iter().find(|child| !child.is_named());
         let operator = operator.map_or("", |child| self.slice(*child));
+        self.dash(node.start_byte());
         self.end = usize::MAX;
         let open = operator.strip_suffix('-').filter(|open| open.ends_with('&'));
         self.items.push(Item::Redirect(format!("{descriptor}{}", open.unwrap_or(operator))));
@@ -267,6 +274,15 @@ impl<'t> Reader<'t> {
         Then::Descend
     }
 
+    /// The grammar skips a lone `-` before a here-document, as in `python - <<EOF`.
+    fn dash(&mut self, start: usize) {
+        let gap = self.text.get(self.seen..start).unwrap_or_default();
+        let is_dash = gap.trim_matches([' ', '\t']) == "-";
+        if is_dash && gap.starts_with([' ', '\t']) && gap.ends_with([' ', '\t']) {
+            self.items.push(Item::Word("-".to_owned()));
+        }
+    }
+
     fn here(&mut self, children: &[Node<'t>]) {
         let find = |kind: &str| children.iter().find(|child| child.kind() == kind).copied();
         let text = |kind: &str| find(kind).map_or("", |child| self.slice(child));
@@ -275,6 +291,15 @@ impl<'t> Reader<'t> {
         if let Some(found) = find("heredoc_body") {
             self.inside(found);
         }
+    }
+}
+
+/// Whether the first word below a node is a command's name.
+fn begins(kind: &str, node: Node<'_>) -> bool {
+    match kind {
+        "command" | "declaration_command" | "unset_command" | "test_command" => true,
+        "redirected_statement" => node.child_by_field_name("body").is_none(),
+        _ => false,
     }
 }
 

@@ -18,6 +18,9 @@ use crate::argv::Arg;
 /// A loop over so many literal words is followed word by word.
 const MAX_ROUNDS: usize = 16;
 
+/// So many compound commands inside of each other are followed, in all nested texts together.
+const MAX_COMPOUNDS: usize = 48;
+
 impl Analyser<'_> {
     pub(super) fn program(&mut self, program: &Program, mut state: State) -> State {
         for list in &program.complete_commands {
@@ -123,7 +126,19 @@ impl Analyser<'_> {
         self.redirects(&text, &redirects, state);
     }
 
+    /// A compound command, as long as they are not too many inside of each other.
     fn compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
+        if self.compounds >= MAX_COMPOUNDS {
+            self.unclear("…", "too much nesting", &state);
+            return Flow::both(state);
+        }
+        self.compounds += 1;
+        let flow = self.kind_of_compound(compound, state);
+        self.compounds -= 1;
+        flow
+    }
+
+    fn kind_of_compound(&mut self, compound: &CompoundCommand, state: State) -> Flow {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, state),
             CompoundCommand::Subshell(group) => {
@@ -225,7 +240,7 @@ impl Analyser<'_> {
             }
         }
         after.rounds = rounds;
-        after.set(&clause.variable_name, Value::Unknown);
+        self.store(&text, &clause.variable_name, Value::Unknown, &mut after);
         after
     }
 

@@ -28,7 +28,7 @@ pub const OPAQUE: &[&str] = &[
     "nocorrect",
 ];
 
-/// Variables that change how the rest of a line is read.
+/// Variables that change how the rest of a line is read, or that the shell itself sets.
 pub const SPECIAL: &[&str] = &[
     "IFS",
     "PROMPT_COMMAND",
@@ -47,11 +47,38 @@ pub const SPECIAL: &[&str] = &[
     "POSIXLY_CORRECT",
     "BASH_CMDS",
     "BASH_ALIASES",
-    "OPTIND",
-    "RANDOM",
-    "SECONDS",
-    "DIRSTACK",
     "BASH_COMPAT",
+    "DIRSTACK",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "BASH_ARGV0",
+    "BASH_COMMAND",
+    "FUNCNAME",
+    "HISTCMD",
+    "GROUPS",
+    "UID",
+    "EUID",
+    "PPID",
+    "PWD",
+    "OLDPWD",
+    "PIPESTATUS",
+    "OPTARG",
+    "OPTIND",
+    "REPLY",
+    "MAPFILE",
+    "COPROC",
+    "_",
+];
+
+/// Programs that write the files that their arguments name.
+pub const WRITERS: &[&str] = &[
+    "tee", "cp", "mv", "ln", "install", "dd", "curl", "wget", "rsync", "scp", "sed", "touch",
+    "patch",
 ];
 
 /// Options of `set` that change nothing that matters here.

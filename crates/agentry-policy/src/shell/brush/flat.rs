@@ -9,15 +9,17 @@ use brush_parser::ast::{
 use crate::shell::item::{Item, assignment, body, joined};
 use crate::shell::word;
 
-/// Lists what `program` contains, in the order of its effect.
-pub(in crate::shell) fn flat(program: &Program) -> Vec<Item> {
-    let mut flat = Flat { items: Vec::new() };
+/// Lists what `program` contains, in the order of its effect, and how deep it nests.
+pub(super) fn flat(program: &Program) -> (Vec<Item>, usize) {
+    let mut flat = Flat { items: Vec::new(), depth: 0, deepest: 0 };
     program.complete_commands.iter().for_each(|list| flat.list(list));
-    flat.items
+    (flat.items, flat.deepest)
 }
 
 struct Flat {
     items: Vec<Item>,
+    depth: usize,
+    deepest: usize,
 }
 
 impl Flat {
@@ -78,6 +80,13 @@ impl Flat {
     }
 
     fn command(&mut self, command: &Command) {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        self.kind_of_command(command);
+        self.depth -= 1;
+    }
+
+    fn kind_of_command(&mut self, command: &Command) {
         match command {
             Command::Simple(command) => self.simple(command),
             Command::Compound(command, redirects) => {
@@ -117,12 +126,12 @@ impl Flat {
     fn part(&mut self, part: &CommandPrefixOrSuffixItem, is_prefix: bool) {
         match part {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect),
-            CommandPrefixOrSuffixItem::Word(word) => self.word(&word.value),
             CommandPrefixOrSuffixItem::AssignmentWord(_, word) if is_prefix => {
                 self.items.push(Item::Assign(assignment(&word.value)));
                 self.inside(&word.value);
             }
-            CommandPrefixOrSuffixItem::AssignmentWord(_, word) => self.word(&word.value),
+            CommandPrefixOrSuffixItem::Word(word)
+            | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => self.word(&word.value),
             CommandPrefixOrSuffixItem::ProcessSubstitution(kind, inner) => {
                 self.process(kind, inner);
             }
@@ -207,6 +216,8 @@ impl Flat {
     }
 
     fn test(&mut self, expression: &ExtendedTestExpr) {
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         match expression {
             ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
                 self.test(left);
@@ -221,6 +232,7 @@ impl Flat {
                 self.word(&right.value);
             }
         }
+        self.depth -= 1;
     }
 
     fn redirect(&mut self, redirect: &IoRedirect) {

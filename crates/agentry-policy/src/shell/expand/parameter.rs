@@ -13,9 +13,8 @@ impl Expander<'_> {
         if inside.starts_with('!') || name.is_empty() {
             return self.not_followed(inside, "an indirect expansion");
         }
-        let rest = match subscript(rest) {
-            Ok(rest) => rest,
-            Err(()) => return self.not_followed(inside, "an array subscript can run commands"),
+        let Some(rest) = subscript(rest) else {
+            return self.not_followed(inside, "an array subscript can run commands");
         };
         if rest.is_empty() {
             return Found::Unknown;
@@ -69,11 +68,11 @@ fn name(text: &str) -> (&str, &str) {
 }
 
 /// Takes a harmless subscript off.
-fn subscript(text: &str) -> Result<&str, ()> {
-    let Some(inside) = text.strip_prefix('[') else { return Ok(text) };
-    let (index, rest) = inside.split_once(']').ok_or(())?;
+fn subscript(text: &str) -> Option<&str> {
+    let Some(inside) = text.strip_prefix('[') else { return Some(text) };
+    let (index, rest) = inside.split_once(']')?;
     let is_number = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number || matches!(index, "@" | "*") { Ok(rest) } else { Err(()) }
+    if is_number || matches!(index, "@" | "*") { Some(rest) } else { None }
 }
 
 /// `:1`, `:1:2`, `: -3`.

@@ -39,7 +39,7 @@ pub(super) fn check_unclear(cases: Cases) {
     for (line, expected) in cases {
         let parts: Vec<String> = analyse(line, &context()).iter().map(render_bare).collect();
         let has = |wanted: &&str| parts.iter().any(|part| part == wanted);
-        if !has(&"unclear") || !expected.iter().all(|wanted| has(&wanted)) {
+        if !has(&"unclear") || !expected.iter().all(has) {
             wrong.push(format!("{line:?}\n  found    {parts:?}\n  expected {expected:?}"));
         }
     }

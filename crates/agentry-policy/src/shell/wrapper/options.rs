@@ -60,7 +60,7 @@ impl Options<'_> {
                 Some(option) if option.len() > 1 && option.starts_with('-') => {
                     at = self.option(option, at, &mut found);
                 }
-                Some("-") if self.has(self.entry.flags, "-") => at += 1,
+                Some("-") if has(self.entry.flags, "-") => at += 1,
                 Some(_) if operands > 0 => {
                     operands -= 1;
                     at += 1;
@@ -114,18 +114,18 @@ impl Options<'_> {
         if option.starts_with("--") {
             return self.long(option, at, found);
         }
-        if self.has(entry.flags, option) {
+        if has(entry.flags, option) {
             self.took(option, None, found);
             return at + 1;
         }
         let letters = option.get(1..).unwrap_or_default();
-        if self.has(entry.flags, "-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+        if has(entry.flags, "-#") && letters.bytes().all(|byte| byte.is_ascii_digit()) {
             return at + 1;
         }
         for (index, letter) in letters.char_indices() {
             let short = format!("-{letter}");
             let rest = letters.get(index + letter.len_utf8()..).unwrap_or_default();
-            if self.has(entry.valued, &short) {
+            if has(entry.valued, &short) {
                 let value = match rest {
                     "" => self.argv.get(at + 1).cloned(),
                     rest => Some(Arg::text(rest)),
@@ -133,7 +133,7 @@ impl Options<'_> {
                 self.took(&short, value, found);
                 return at + 1 + usize::from(rest.is_empty());
             }
-            if !self.has(entry.flags, &short) {
+            if !has(entry.flags, &short) {
                 found.unclear.push(format!("the option `{option}` is not known"));
                 return at + 1;
             }
@@ -147,13 +147,13 @@ impl Options<'_> {
             Some((name, value)) => (name, Some(Arg::text(value))),
             None => (option, None),
         };
-        if self.has(self.entry.valued, name) {
+        if has(self.entry.valued, name) {
             let is_apart = value.is_none();
             let value = value.or_else(|| self.argv.get(at + 1).cloned());
             self.took(name, value, found);
             return at + 1 + usize::from(is_apart);
         }
-        if self.has(self.entry.flags, name) {
+        if has(self.entry.flags, name) {
             self.took(name, value, found);
         } else {
             found.unclear.push(format!("the option `{name}` is not known"));
@@ -177,10 +177,11 @@ impl Options<'_> {
         }
         found.extras.push((extra, value));
     }
+}
 
-    fn has(&self, options: &str, wanted: &str) -> bool {
-        options.split(' ').any(|option| option == wanted)
-    }
+/// Whether a list of options contains one.
+fn has(options: &str, wanted: &str) -> bool {
+    options.split(' ').any(|option| option == wanted)
 }
 
 /// `NAME=value`
