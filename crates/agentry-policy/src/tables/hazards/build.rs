@@ -1,8 +1,8 @@
 //! Compilers, build tools, package managers and test runners.
 
 use super::Sign::{Global, Prefix, Short, Unless, Word};
-use super::{Group, VERB, LOAD, OPTIONS, RUN, WRITE, exact, long};
-use super::harmless::{MAKE};
+use super::harmless::MAKE;
+use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long};
 
 super::groups! {
     ["black"] [] OPTIONS [exact("--config")];

@@ -1,7 +1,7 @@
 //! Containers, clusters and clouds.
 
 use super::Sign::{Global, Prefix, Short};
-use super::{Group, VERB, DELETE, LOAD, OPTIONS, RUN, SEND, WRITE, exact, long};
+use super::{DELETE, Group, LOAD, OPTIONS, RUN, SEND, VERB, WRITE, exact, long};
 
 super::groups! {
     ["ansible" "ansible-playbook"] [] RUN [

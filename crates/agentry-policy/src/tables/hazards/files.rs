@@ -1,8 +1,8 @@
 //! Finding, packing and copying files.
 
 use super::Sign::{Prefix, Short, Unless, Word};
-use super::{Group, DELETE, RUN, SEND, WRITE, exact, long};
-use super::harmless::{TAR};
+use super::harmless::TAR;
+use super::{DELETE, Group, RUN, SEND, WRITE, exact, long};
 
 super::groups! {
     ["7z" "7za" "7zr" "7zz"] [] DELETE [Prefix("-sdel")];

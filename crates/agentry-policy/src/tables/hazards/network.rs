@@ -1,8 +1,8 @@
 //! Talking to other machines.
 
 use super::Sign::{Long, Prefix, Short, Unless, Word};
-use super::{Group, DELETE, LOAD, OPTIONS, RUN, SEND, WRITE, exact, long};
 use super::harmless::{CURL, IFCONFIG, IP, SSH};
+use super::{DELETE, Group, LOAD, OPTIONS, RUN, SEND, WRITE, exact, long};
 
 super::groups! {
     ["age"] [] WRITE [Short('o'), exact("--output")];

@@ -1,8 +1,8 @@
 //! The machine itself: clock, services, packages, tracing.
 
 use super::Sign::{Prefix, Short, Unless, Word};
-use super::{Group, VERB, DELETE, OPTIONS, RUN, WRITE, exact, long};
-use super::harmless::{CRONTAB, DATE, HOSTNAME, NOTHING, NO_EQUALS};
+use super::harmless::{CRONTAB, DATE, HOSTNAME, NO_EQUALS, NOTHING};
+use super::{DELETE, Group, OPTIONS, RUN, VERB, WRITE, exact, long};
 
 super::groups! {
     ["apt" "apt-get" "apt-cache"] [] RUN [

@@ -1,8 +1,8 @@
 //! Searching, paging, editing and converting text, documents and data.
 
 use super::Sign::{Prefix, Short, Unless};
-use super::{Group, VERB, LOAD, OPTIONS, RUN, WRITE, exact, long};
 use super::harmless::{AWK, EXIFTOOL, MYSQL, PSQL, SED, SQLITE, UNIQ, XXD};
+use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long};
 
 super::groups! {
     ["ack"] [] RUN [long("--pager"), long("--output")];

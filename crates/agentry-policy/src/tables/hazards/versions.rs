@@ -1,7 +1,7 @@
 //! Version control: what reads history, and what runs hooks, pagers and helpers.
 
 use super::Sign::{Global, Long, Short, Word};
-use super::{Group, VERB, RUN, SEND, WRITE, exact, long};
+use super::{Group, RUN, SEND, VERB, WRITE, exact, long};
 
 super::groups! {
     ["delta"] [] RUN [exact("--pager"), exact("--config")];
