@@ -11,7 +11,7 @@ use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
 use crate::pattern::web::WebPattern;
 use crate::pattern::{Kind, Pattern, Shape};
-use crate::tables::global_options::{COMMANDS, GlobalOption, global_options};
+use crate::tables::global_options::{GLOBAL_OPTIONS, GlobalOption};
 
 /// The bit of what the pattern itself matches.
 pub(crate) const PATTERN: u128 = 1;
@@ -66,8 +66,8 @@ fn command(nfa: &mut Nfa, start: State, pattern: &CommandPattern, items: &Items)
     nfa.join(last, end);
     let word = CommandWord { globs, items, start, below: below(nfa, start, items), after };
     word.by_base_name(nfa);
-    for command in COMMANDS {
-        word.with_options(nfa, command, global_options(command));
+    for (command, options) in GLOBAL_OPTIONS {
+        word.with_options(nfa, command, options);
     }
     end
 }

@@ -6,7 +6,7 @@ use super::subject::encode;
 use crate::automata::leaf::{leaf, universe};
 use crate::automata::machine::NONE;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
-use crate::tables::global_options::{COMMANDS, global_options};
+use crate::tables::global_options::GLOBAL_OPTIONS;
 use crate::tables::hazards::{HAZARDS, Sign};
 use crate::{Action, Places};
 
@@ -97,8 +97,7 @@ fn known_command() -> impl Strategy<Value = String> {
         words.push(format!("{} {first} {spelling}", hazard.command));
         words.push(format!("{} {first}", hazard.command));
     }
-    for command in COMMANDS {
-        let options = global_options(command);
+    for (command, options) in GLOBAL_OPTIONS {
         words.extend(options.iter().map(|option| format!("{command} {}", option.spelling)));
     }
     proptest::sample::select(words)

@@ -38,11 +38,11 @@ pub enum Sign {
     /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. It may
     /// be part of another option's value there (`-to`); the doubt counts as the hazard.
     Short(char),
-    /// Exactly this word, the subcommand included: `-delete`, `config`.
+    /// Exactly this word: `-delete`.
     Word(&'static str),
     /// A word that starts like this: `-fprint`, `SHELL=`.
     Prefix(&'static str),
-    /// A word that starts like this, before the subcommand: `-c`, `+`.
+    /// A word that starts like this where global options and the subcommand stand: `-c`, `config`.
     Global(&'static str),
     /// The arguments are harmless only if, joined by NUL, they match this regular expression as a
     /// whole. It covers all of them, whatever `--` means.
@@ -111,8 +111,8 @@ const TABLES: &[&[Group]] = &[
     versions::GROUPS,
 ];
 
-/// Stands for the subcommands of its group themselves: each is a word of its own entry.
-const VERB: Sign = Sign::Word("");
+/// Stands for the subcommands of its group themselves: each is an entry of its own.
+const VERB: Sign = Sign::Global("");
 
 /// One entry of a group, by its place among the pairs of a command and a sign.
 const fn entry(group: &Group, at: usize) -> Hazard {
@@ -120,15 +120,14 @@ const fn entry(group: &Group, at: usize) -> Hazard {
     let command = commands[at / group.width()];
     let at = at % group.width();
     if group.is_verbs() {
-        let subcommands = subcommands.split_at(at).1.split_at(1).0;
-        return Hazard { command, subcommands, sign: Sign::Word(subcommands[0]), does };
+        return Hazard { command, subcommands: &[], sign: Sign::Global(subcommands[at]), does };
     }
     Hazard { command, subcommands, sign: signs[at], does }
 }
 
 impl Group {
     const fn is_verbs(&self) -> bool {
-        matches!(self.signs, [Sign::Word(word)] if word.is_empty())
+        matches!(self.signs, [Sign::Global(word)] if word.is_empty())
     }
 
     /// How many entries there are for each command.
@@ -208,11 +207,12 @@ const NOT_STOPPED: &[&str] = &[
     "gcc",
     "gdb",
     "gfind",
-    "gold",
     "gs",
     "identify",
     "java",
     "ld",
+    "ld.bfd",
+    "ld.gold",
     "ld.lld",
     "lld",
     "mold",

@@ -1,11 +1,10 @@
 //! Compilers, build tools, package managers and test runners.
 
-use super::Sign::{Global, Prefix, Short, Unless, Word};
+use super::Sign::{Global, Long, Prefix, Short, Unless, Word};
 use super::harmless::MAKE;
 use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long};
 
 super::groups! {
-    ["black"] [] OPTIONS [exact("--config")];
     ["bun"] [] RUN [
         exact("--preload"), exact("--require"), exact("--import"), exact("--eval"),
         exact("--print"), exact("--config"), exact("--cwd"), exact("--env-file"),
@@ -30,8 +29,7 @@ super::groups! {
     ["clang-tidy"] [] LOAD [Prefix("-load"), Prefix("--load")];
     ["clang-tidy"] [] OPTIONS [Prefix("-config"), Prefix("--config"), Prefix("-p")];
     ["cmake"] [] RUN [
-        Short('P'), Short('E'), Short('D'), Short('C'), Short('B'), exact("--install"),
-        exact("--build"), exact("--open"), exact("--toolchain"), exact("--preset"),
+        Short('P'), Short('E'), Short('D'), Short('C'), exact("--open"), exact("--toolchain"),
         exact("--graphviz"), exact("--trace-redirect"), exact("--debugger")
     ];
     ["coverage"] [] WRITE [long("--rcfile"), long("--data-file"), Short('d'), Short('o')];
@@ -124,10 +122,13 @@ super::groups! {
         exact("--chooser"), exact("--choose"), exact("--set"), exact("--dotenv-path"),
         exact("--edit"), exact("--init"), exact("--fmt"), exact("--tempdir")
     ];
-    ["ld" "gold" "lld" "ld.lld" "mold"] [] RUN [
-        Prefix("-o"), Prefix("--output"), Prefix("-plugin"), Prefix("--plugin"), Prefix("-T"),
-        Prefix("--script"), Prefix("-Map"), Prefix("--Map"), Prefix("-dT"), Prefix("@")
+    ["ld" "ld.bfd" "ld.gold" "ld.lld" "lld" "mold"] [] WRITE [
+        Prefix("-o"), Prefix("--output"), Prefix("-Map"), Prefix("--Map")
     ];
+    ["ld" "ld.bfd" "ld.gold" "ld.lld" "lld" "mold"] [] LOAD [
+        Prefix("-plugin"), Prefix("--plugin"), Prefix("-T"), Prefix("--script"), Prefix("-dT")
+    ];
+    ["ld" "ld.bfd" "ld.gold" "ld.lld" "lld" "mold"] [] OPTIONS [Prefix("@")];
     ["lldb"] [] RUN [
         Short('o'), Short('O'), Short('s'), Short('S'), Short('k'), Short('K'), Short('p'),
         long("--one-line"), long("--one-line-before-file"), long("--source"),
@@ -171,16 +172,16 @@ super::groups! {
     ["objdump" "nm" "ar"] [] LOAD [long("--plugin")];
     ["objdump" "nm" "ar"] [] OPTIONS [Prefix("@")];
     ["pip" "pip3"] [] LOAD [
-        long("--target"), long("--prefix"), long("--root"), long("--src"), long("--log"),
-        long("--python"), long("--index-url"), long("--extra-index-url"), long("--find-links"),
+        long("--target"), long("--root"), long("--src"), long("--log"), long("--python"),
+        long("--index-url"), long("--extra-index-url"), long("--find-links"),
         long("--config-settings"), long("--global-option"), long("--build-option"),
         long("--install-option"), long("--cache-dir"), long("--report"), long("--dest"), Short('t'),
-        Short('i')
+        Short('i'), Long("--prefix", 6)
     ];
     ["pnpm"] [] RUN [
-        exact("--script-shell"), exact("--dir"), exact("--shell-mode"), exact("--config"),
-        exact("--global-dir"), exact("--global-bin-dir"), exact("--shell-emulator"),
-        exact("--prefix"), Short('C'), Short('c'), Short('g')
+        exact("--script-shell"), exact("--dir"), exact("--shell-mode"), exact("--global-dir"),
+        exact("--global-bin-dir"), exact("--shell-emulator"), exact("--prefix"), Short('C'),
+        Short('c'), Short('g'), Prefix("--config")
     ];
     ["pnpm"] ["exec" "dlx" "create" "config" "set" "env"] RUN [VERB];
     ["prettier"] [] WRITE [exact("--write"), Short('w'), exact("--cache-location")];
@@ -213,29 +214,21 @@ super::groups! {
         exact("--output-file"), exact("--cache-dir")
     ];
     ["ruff"] [] OPTIONS [exact("--config")];
-    ["rustc"] [] WRITE [
-        Prefix("-o"), Prefix("--out-dir"), Prefix("--emit"), Prefix("--print="), Prefix("@")
-    ];
+    ["rustc"] [] WRITE [Prefix("-o"), Prefix("--out-dir"), Prefix("--emit"), Prefix("@")];
     ["rustc"] [] RUN [
         Prefix("-Clinker"), Prefix("-Cllvm-args"), Prefix("-Z"), Prefix("--extern"),
-        Prefix("--sysroot"), Prefix("--test-builder"), Prefix("--runtool"),
-        Prefix("--codegen=linker"), Word("-C"), exact("--codegen")
+        Prefix("--sysroot"), Word("-C"), exact("--codegen")
     ];
     ["rustdoc"] [] WRITE [
-        Prefix("-o"), Prefix("--out-dir"), Prefix("--emit"), Prefix("--print="), Prefix("@"),
-        exact("--output")
+        Prefix("-o"), Prefix("--out-dir"), Prefix("--emit"), Prefix("@"), exact("--output")
     ];
     ["rustdoc"] [] RUN [
         Prefix("-Clinker"), Prefix("-Cllvm-args"), Prefix("-Z"), Prefix("--extern"),
-        Prefix("--sysroot"), Prefix("--test-builder"), Prefix("--runtool"),
-        Prefix("--codegen=linker"), Word("-C"), exact("--codegen")
+        Prefix("--sysroot"), Word("-C"), exact("--codegen"), Prefix("--test-builder"),
+        Prefix("--test-runtool"), Prefix("--runtool")
     ];
-    ["rustfmt"] [] WRITE [Prefix("--emit")];
-    ["rustfmt"] [] OPTIONS [exact("--config-path")];
     ["rustup"] ["run"] RUN [VERB];
-    ["shellcheck"] [] OPTIONS [exact("--rcfile")];
     ["shfmt"] [] WRITE [Short('w'), exact("--write")];
-    ["size" "addr2line" "strings"] [] OPTIONS [Prefix("@")];
     ["strip"] [] WRITE [Prefix("-o"), long("--output")];
     ["tox" "nox"] [] RUN [
         Short('c'), Short('x'), long("--conf"), long("--noxfile"), long("--override"),
@@ -253,9 +246,9 @@ super::groups! {
         exact("--default-index"), exact("--find-links"), exact("--target"), exact("--prefix"),
         exact("--cache-dir"), exact("--env-file"), exact("--with-requirements")
     ];
-    ["valgrind"] [] RUN [exact("--log-file"), exact("--xml-file")];
     ["valgrind"] [] WRITE [
-        Prefix("--callgrind-out-file"), Prefix("--cachegrind-out-file"), Prefix("--massif-out-file")
+        exact("--log-file"), exact("--xml-file"), Prefix("--callgrind-out-file"),
+        Prefix("--cachegrind-out-file"), Prefix("--massif-out-file")
     ];
     ["vitest"] [] LOAD [
         exact("--config"), exact("--root"), exact("--dir"), exact("--environment"),

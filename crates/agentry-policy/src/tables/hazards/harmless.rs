@@ -59,22 +59,17 @@ macro_rules! command {
     };
 }
 
-/// An address, a command, or both; the text of `a`, `i` and `c` takes the rest of its line.
-macro_rules! unit {
+/// One address or two.
+macro_rules! addresses {
     () => {
-        concat!(
-            "(?:",
-            address!(),
-            "(?:,[ ]?[+~]?",
-            address!(),
-            r")?[ \t!]*",
-            command!(),
-            r"?|[ \t!]*",
-            command!(),
-            "|(?:",
-            address!(),
-            r")?[ \t!]*[aic]\\?[ ]?[^\\\n\x00]*)"
-        )
+        concat!(address!(), "(?:,[ ]?[+~]?", address!(), r")?[ \t!]*")
+    };
+}
+
+/// A command; the text of `a`, `i` and `c` takes the rest of its line.
+macro_rules! order {
+    () => {
+        concat!(r"(?:", command!(), r"|[aic]\\?[ ]?[^\\\n\x00]*)")
     };
 }
 
@@ -82,11 +77,16 @@ macro_rules! unit {
 macro_rules! script {
     () => {
         concat!(
-            r"(?:[ \t;\n{}]+|[ \t;\n{}]*",
-            unit!(),
-            r"(?:[ \t]*[;\n{}][ \t;\n{}]*",
-            unit!(),
-            r")*[ \t;\n{}]*)"
+            r"(?:[ \t;\n{}]+|[ \t;\n{}]*(?:",
+            addresses!(),
+            order!(),
+            r"?|[ \t!]*",
+            order!(),
+            r")(?:[ \t]*[;\n{}][ \t]*(?:",
+            addresses!(),
+            r"|[ \t!]*)",
+            order!(),
+            r"?)*[ \t;\n{}]*)"
         )
     };
 }
@@ -102,14 +102,17 @@ macro_rules! option {
     };
 }
 
-/// An option of `sed` with a script, or with a file of commands (which has an entry of its own).
+/// What stands before a script that is the value of an option.
 macro_rules! expression {
     () => {
-        concat!(
-            r"(?:(?:-[nErsuz]*e\x00?|--expression[=\x00])",
-            script!(),
-            r"|(?:-[nErsuz]*f\x00?|--file[=\x00])[^\x00]+)"
-        )
+        r"-[nErsuz]*e\x00?|--expression[=\x00]"
+    };
+}
+
+/// An option of `sed` with a file of commands, which has an entry of its own.
+macro_rules! script_file {
+    () => {
+        r"(?:-[nErsuz]*f\x00?|--file[=\x00])[^\x00]+"
     };
 }
 
@@ -118,14 +121,20 @@ macro_rules! expression {
 pub(super) const SED: &str = concat!(
     "(?:(?:",
     option!(),
-    r")\x00)*(?:(?:(?:--\x00|-i\x00\x00)?",
+    r")\x00)*(?:(?:(?:--\x00|-i\x00\x00|",
+    expression!(),
+    ")?",
     script!(),
     "|",
-    expression!(),
+    script_file!(),
     r")(?:\x00(?:",
     option!(),
-    "|",
+    "|(?:",
     expression!(),
+    ")",
+    script!(),
+    "|",
+    script_file!(),
     r"|--?|[^-\x00][^\x00]*))*|--version|--help)"
 );
 

@@ -52,12 +52,12 @@ super::groups! {
         Word("flush"), Word("append"), Unless(IP)
     ];
     ["ip"] [] OPTIONS [Word("-b"), Word("--b"), Prefix("-ba"), Prefix("--ba")];
-    ["nc" "netcat" "nc.openbsd" "nc.traditional"] [] RUN [Short('e'), Short('c')];
+    ["nc" "netcat" "nc.traditional"] [] RUN [Short('e'), Short('c')];
     ["ncat"] [] RUN [Short('e'), Short('c'), long("--exec"), long("--sh-exec"), long("--lua-exec")];
     ["ncat"] [] WRITE [long("--output"), long("--hex-dump"), Short('o'), Short('x')];
     ["nmap"] [] RUN [
         long("--script"), long("--script-args-file"), long("--datadir"), long("--servicedb"),
-        long("--resume"), long("--interactive"), long("--append-output"), Prefix("-sC"), Short('A')
+        long("--resume"), long("--interactive"), Prefix("-sC"), Short('A')
     ];
     ["nmap"] [] WRITE [Prefix("-o")];
     ["openssl"] [] WRITE [

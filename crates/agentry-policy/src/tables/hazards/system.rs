@@ -8,7 +8,7 @@ super::groups! {
     ["apt" "apt-get" "apt-cache"] [] RUN [
         Short('o'), Short('c'), long("--option"), long("--config-file")
     ];
-    ["brew"] ["sh" "ruby" "irb"] RUN [VERB];
+    ["brew"] ["ruby" "irb"] RUN [VERB];
     ["crontab"] [] RUN [Unless(CRONTAB)];
     ["date" "gdate"] [] WRITE [
         long("--set"), Unless(DATE), Prefix("-s"), Prefix("-us"), Prefix("-Rs")

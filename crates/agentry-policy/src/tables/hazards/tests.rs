@@ -31,8 +31,7 @@ fn there_are_many() {
 fn of_a_command() {
     assert!(hazards_of("find").iter().any(|hazard| hazard.sign == Sign::Word("-delete")));
     assert!(hazards_of("git").iter().any(|hazard| hazard.sign == Sign::Global("-c")));
-    let verb = |hazard: &&&Hazard| hazard.sign == Sign::Word("config");
-    assert_eq!(hazards_of("git").iter().find(verb).unwrap().subcommands, ["config"]);
+    assert!(hazards_of("git").iter().any(|hazard| hazard.sign == Sign::Global("config")));
     for none in ["cat", "ls", "grep", "wc", "head", ""] {
         assert_eq!(hazards_of(none), [] as [&Hazard; 0], "{none}");
     }

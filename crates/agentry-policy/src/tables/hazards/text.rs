@@ -1,6 +1,6 @@
 //! Searching, paging, editing and converting text, documents and data.
 
-use super::Sign::{Prefix, Short, Unless};
+use super::Sign::{Prefix, Short, Unless, Word};
 use super::harmless::{AWK, EXIFTOOL, MYSQL, PSQL, SED, SQLITE, UNIQ, XXD};
 use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long};
 
@@ -22,25 +22,20 @@ super::groups! {
     ["dot" "neato"] [] WRITE [Short('o'), Short('O')];
     ["dot" "neato"] [] LOAD [Short('l'), Short('c')];
     ["duckdb"] [] RUN [
-        Prefix("-c"), Prefix("-s"), Prefix("-f"), Prefix("-init"), Prefix("--init"),
-        Prefix("--cmd"), Prefix("--c"), Prefix("--s"), Prefix("--f")
+        Word("-c"), Word("--c"), Word("-s"), Word("--s"), Word("-f"), Word("--f"), Word("-cmd"),
+        Word("--cmd"), Word("-init"), Word("--init")
     ];
     ["emacs"] [] RUN [
         Prefix("-e"), Prefix("-f"), Prefix("-l"), Prefix("--e"), Prefix("--f"), Prefix("--l"),
         Prefix("--script"), Prefix("-script"), Prefix("--init-directory"),
         Prefix("-init-directory"), Prefix("--batch"), Prefix("-batch")
     ];
-    ["emacsclient"] [] RUN [
-        Prefix("-e"), Prefix("-f"), Prefix("-l"), Prefix("--e"), Prefix("--f"), Prefix("--l"),
-        Prefix("--script"), Prefix("-script"), Prefix("--init-directory"),
-        Prefix("-init-directory"), Prefix("--batch"), Prefix("-batch"), Short('a'),
-        long("--alternate-editor")
-    ];
+    ["emacsclient"] [] RUN [Prefix("-e"), Prefix("--e"), Short('a'), long("--alternate-editor")];
     ["etags"] [] WRITE [Short('o'), Short('f')];
     ["exiftool"] [] WRITE [Unless(EXIFTOOL)];
     ["fzf"] [] RUN [
-        exact("--bind"), exact("--preview"), exact("--execute"), exact("--become"),
-        exact("--listen"), exact("--with-shell"), exact("--tmux"), exact("--history")
+        exact("--bind"), exact("--preview"), exact("--listen"), exact("--with-shell"),
+        exact("--tmux"), exact("--history")
     ];
     ["groff" "troff" "nroff"] [] RUN [Short('U'), Short('M')];
     ["gs"] [] WRITE [Prefix("-sOutputFile"), Prefix("-o"), Prefix("-dNOSAFER")];
@@ -95,8 +90,8 @@ super::groups! {
     ["redis-cli"] [] WRITE [exact("--rdb"), exact("--functions-rdb")];
     ["rg"] [] RUN [exact("--pre"), exact("--hostname-bin"), Short('z'), exact("--search-zip")];
     ["scc"] [] WRITE [Short('o'), exact("--output")];
-    ["sdiff"] [] WRITE [Short('o')];
-    ["sdiff"] [] RUN [long("--output"), long("--diff-program")];
+    ["sdiff"] [] WRITE [Short('o'), long("--output")];
+    ["sdiff"] [] RUN [long("--diff-program")];
     ["sed" "gsed"] [] WRITE [Short('i'), long("--in-place"), Short('I')];
     ["sed" "gsed"] [] OPTIONS [Short('f'), long("--file")];
     ["sed" "gsed"] [] RUN [Unless(SED)];
