@@ -41,7 +41,8 @@ impl Analyser<'_> {
         }
         let has = |wanted| found.extras.iter().any(|(extra, _)| *extra == wanted);
         let texts: Vec<&Arg> = found.of(Extra::Text).collect();
-        let is_bare = found.inner_at >= call.argv.len() && texts.is_empty();
+        let nothing = texts.is_empty() && found.inserted.is_empty();
+        let is_bare = found.inner_at >= call.argv.len() && nothing;
         if is_bare || has(Extra::Nothing) {
             self.without_command(entry, &found, call, &state);
             return false;
