@@ -13,6 +13,8 @@ mod places;
 #[cfg(test)]
 mod testing;
 
+mod allow_before_deny;
+mod allow_without_effect;
 mod allows_any_program;
 mod allows_every_command;
 mod allows_root;
@@ -30,6 +32,7 @@ mod mcp_through_shell;
 mod name_not_portable;
 mod no_description;
 mod open_ended_command;
+mod pattern_never_matches;
 mod plain_http_mcp;
 mod rule_with_operators;
 mod script_may_run_shell;
@@ -69,6 +72,9 @@ pub const CHECKS: &[Check] = &[
     instruction_override::CHECK,
     unfinished_text::CHECK,
     variable_required_twice::CHECK,
+    allow_before_deny::CHECK,
+    allow_without_effect::CHECK,
+    pattern_never_matches::CHECK,
     wide_trust::SCOPE,
     wide_trust::HOSTS,
 ];

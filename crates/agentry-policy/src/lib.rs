@@ -20,6 +20,7 @@ pub mod hazard;
 mod judge;
 mod layer;
 mod narrow;
+pub mod pairs;
 pub mod path;
 pub mod pattern;
 mod permissions;

@@ -1,0 +1,117 @@
+use agentry_policy::{Action, Rule as PolicyRule, Rules, Section, pairs};
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::commands::{MOST_RULES, compiled, words};
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+/// The most pairs of rules that are compared exactly.
+const MOST_PAIRS: usize = 100;
+
+static RULE: Rule = Rule {
+    code: "AG9027",
+    name: "allow-before-deny",
+    severity: Severity::Warning,
+    why: "The first rule that matches decides. An allow that is wider than a later deny lets through \
+          a part of what the deny was written against. An allow for an exception, all of which the \
+          deny would match, is meant to stand first.",
+    bad: examples::bash!(
+        "intent = \"ask\"\nrules = [\"git push *:allow\", \"git ** --force:deny\"]\n"
+    ),
+    good: examples::bash!(
+        "intent = \"ask\"\nrules = [\"git ** --force:deny\", \"git push *:allow\"]\n"
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let Some(permissions) = &subject.agent.policy.permissions else { return };
+    let mut pairs_left = MOST_PAIRS;
+    for section in &permissions.sections {
+        let rules = compiled(section);
+        for (at, deny) in rules.rules.iter().enumerate().take(MOST_RULES) {
+            let earlier = rules.rules.get(..at).unwrap_or_default();
+            let wider = (deny.action == Action::Deny)
+                .then(|| {
+                    earlier.iter().find_map(|allow| wider(&rules, allow, deny, &mut pairs_left))
+                })
+                .flatten();
+            if let Some((allow, example)) = wider {
+                report(allow, deny, &example, findings);
+            }
+        }
+    }
+}
+
+/// An earlier allow that lets through a part of what `deny` matches, without being its exception.
+fn wider<'r>(
+    rules: &Rules,
+    allow: &'r PolicyRule,
+    deny: &PolicyRule,
+    pairs_left: &mut usize,
+) -> Option<(&'r PolicyRule, String)> {
+    let apart =
+        rules.section == Section::Bash && start_apart(&allow.pattern.text, &deny.pattern.text);
+    if allow.action != Action::Allow || apart || *pairs_left == 0 {
+        return None;
+    }
+    *pairs_left -= 1;
+    let example = pairs::overlap(rules.section, &allow.pattern, &deny.pattern)?;
+    let decides = example.with(|subject| std::ptr::eq(rules.first(subject), allow));
+    // What one covers of the other is an exception, or a rule that never decides.
+    let nested = pairs::covers(rules.section, &deny.pattern, &allow.pattern)
+        || pairs::covers(rules.section, &allow.pattern, &deny.pattern);
+    (decides && !nested).then(|| (allow, example.to_string()))
+}
+
+/// Whether two command patterns start with different words that are spelled out.
+fn start_apart(first: &str, second: &str) -> bool {
+    match (words(first).first(), words(second).first()) {
+        (Some(a), Some(b)) => {
+            !a.contains('*') && !b.contains('*') && !a.ends_with(b) && !b.ends_with(a)
+        }
+        _ => true,
+    }
+}
+
+fn report(allow: &PolicyRule, deny: &PolicyRule, example: &str, findings: &mut Findings) {
+    let (Some(place), Some(earlier)) = (deny.span, allow.span) else { return };
+    let message =
+        format!("rule `{}` does not hold for `{example}`: `{}` comes first", deny.text, allow.text);
+    findings
+        .add(&RULE, place, message)
+        .related(earlier, "this one allows it")
+        .hint("put the deny before the allow");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{count, permissions};
+
+    #[test]
+    fn pairs_of_rules() {
+        let cases: &[(&[&str], usize)] = &[
+            (&["ask", "git push *:allow", "git ** --force:deny"], 1),
+            (&["ask", "git ** --force:deny", "git push *:allow"], 0),
+            (&["ask", "git push origin dev:allow", "git push *:deny"], 0),
+            (&["ask", "git log *:allow", "git push *:deny"], 0),
+            (&["ask", "git push *:ask", "git ** --force:deny"], 0),
+            (&["ask", "ls *:allow", "rm *:deny"], 0),
+            (&["ask", "**:allow", "rm *:deny"], 0),
+        ];
+        for (rules, expected) in cases {
+            let agent = permissions(Section::Bash, rules);
+            assert_eq!(count(&CHECK, &agent), *expected, "{rules:?}");
+        }
+        let paths: &[(&[&str], usize)] = &[
+            (&["ask", "src/**:allow", "**/*.key:deny"], 1),
+            (&["ask", "**/*.key:deny", "src/**:allow"], 0),
+            (&["ask", "src/a:allow", "src/**:deny"], 0),
+        ];
+        for (rules, expected) in paths {
+            let agent = permissions(Section::Edit, rules);
+            assert_eq!(count(&CHECK, &agent), *expected, "{rules:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+use agentry_policy::{Action, Layer, Place, Places, Rules, Section, layers};
+use agentry_text::{Findings, Rule, Severity};
+
+use crate::{Check, Subject, examples};
+
+pub(super) const CHECK: Check = Check { rule: &RULE, check };
+
+static RULE: Rule = Rule {
+    code: "AG9028",
+    name: "allow-without-effect",
+    severity: Severity::Warning,
+    why: "Every notation of what an agent may do only takes away, and the strictest answer counts. \
+          What `trust`, `abilities` or a list of tools denies as a whole no rule can allow again.",
+    bad: examples::manifest!(
+        "trust: {exec: none}\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git log *:allow']}}\n"
+    ),
+    good: examples::manifest!(
+        "trust: {exec: sandboxed}\nextensions:\n  x-agentry:\n    permissions: {bash: {intent: ask, rules: ['git log *:allow']}}\n"
+    ),
+};
+
+fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    let layers = layers(&subject.agent.policy, &Place::default(), &Places::default());
+    for layer in &layers {
+        for rules in &layer.sections {
+            let Some(allow) = rules.all().find(|rule| rule.action == Action::Allow) else {
+                continue;
+            };
+            let Some(place) = allow.span else { continue };
+            let Some((other, closed)) = closed(&layers, rules.section) else { continue };
+            let message = format!(
+                "`{}` has no effect: `{}` denies every call of `{}`",
+                allow.text, closed.intent.text, rules.section
+            );
+            let found = findings.add(&RULE, place, message);
+            found.hint(format!("take it away, or open `{}`", other.source));
+            if let Some(place) = closed.intent.span {
+                found.related(place, "this denies it");
+            }
+        }
+    }
+}
+
+/// The layer that denies everything in a section.
+fn closed(layers: &[Layer], section: Section) -> Option<(&Layer, &Rules)> {
+    layers.iter().find_map(|layer| {
+        let rules = layer.rules(section)?;
+        let all_deny = rules.all().all(|rule| rule.action == Action::Deny);
+        all_deny.then_some((layer, rules))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::{Exec, Trust};
+
+    use super::*;
+    use crate::testing::{at, count, permissions};
+
+    #[test]
+    fn trust_against_permissions() {
+        let cases: &[(Exec, &[&str], usize)] = &[
+            (Exec::None, &["ask", "git log *:allow"], 1),
+            (Exec::None, &["allow"], 1),
+            (Exec::None, &["ask", "git log *:deny"], 0),
+            (Exec::Sandboxed, &["ask", "git log *:allow"], 0),
+        ];
+        for (exec, rules, expected) in cases {
+            let mut agent = permissions(Section::Bash, rules);
+            agent.policy.trust = Some(Trust { exec: Some(at(*exec)), ..Trust::default() });
+            assert_eq!(count(&CHECK, &agent), *expected, "{exec} {rules:?}");
+        }
+    }
+}

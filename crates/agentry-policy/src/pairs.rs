@@ -1,0 +1,62 @@
+//! Exact questions about two patterns: what both match, and whether one matches all of the other.
+
+use agentry_text::Span;
+
+use crate::compare::{Answer, Example, refines};
+use crate::pattern::{Pattern, Protections};
+use crate::{Action, Places, Rule, Rules, Section};
+
+/// A subject that both patterns match, if there is one and a bound was not reached.
+pub fn overlap(section: Section, first: &Pattern, second: &Pattern) -> Option<Example> {
+    // Where the first says deny and the second allow, the second side is milder.
+    let denied = only(section, first, Action::Deny);
+    let allowed = only(section, second, Action::Allow);
+    match refines(&[&allowed], &[&denied], Protections::On) {
+        Answer::No(witness) => Some(witness.subject),
+        Answer::Yes | Answer::Unknown(_) => None,
+    }
+}
+
+/// Whether `outer` surely matches everything that `inner` matches.
+pub fn covers(section: Section, outer: &Pattern, inner: &Pattern) -> bool {
+    let inner = only(section, inner, Action::Allow);
+    let outer = only(section, outer, Action::Allow);
+    refines(&[&inner], &[&outer], Protections::On) == Answer::Yes
+}
+
+/// The pattern gets `action`, everything else the opposite.
+fn only(section: Section, pattern: &Pattern, action: Action) -> Rules {
+    let rule = |pattern: Pattern, action| {
+        let span: Option<Span> = None;
+        Rule { pattern, action, text: String::new(), span }
+    };
+    let other = if action == Action::Allow { Action::Deny } else { Action::Allow };
+    let all = Pattern::new(section.kind(), "**", other, &Places::default());
+    Rules { section, rules: vec![rule(pattern.clone(), action)], intent: rule(all, other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str, action: Action) -> Pattern {
+        Pattern::new(Section::Bash.kind(), text, action, &Places::default())
+    }
+
+    #[test]
+    fn two_commands() {
+        let cases = [
+            ("git push *", "git ** --force", Some("git push --force"), false),
+            ("git push *", "git push origin", Some("git push origin"), true),
+            ("git log *", "git push *", None, false),
+            ("ls*", "lsof *", Some("lsof"), true),
+        ];
+        for (first, second, shared, covered) in cases {
+            let first = command(first, Action::Allow);
+            let second = command(second, Action::Allow);
+            let found = overlap(Section::Bash, &first, &second).map(|example| example.to_string());
+            assert_eq!(found.as_deref(), shared, "{} and {}", first.text, second.text);
+            assert_eq!(covers(Section::Bash, &first, &second), covered, "{}", second.text);
+        }
+    }
+}
