@@ -181,7 +181,7 @@ pub(crate) static NAME_TAKEN: Rule = Rule {
 };
 
 pub(crate) static FAILED_POLICY_TEST: Rule = Rule {
-    code: "AG0011",
+    code: "AG0016",
     name: "failed-policy-test",
     severity: Severity::Error,
     why: "An example beside the rules says what the author meant. Where the rules answer otherwise, \

@@ -16,6 +16,7 @@ fn help() {
       show         Show an agent: every value and where it comes from
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
+      policy       Ask what an agent may do: which rule decides, what a change allows
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

@@ -16,6 +16,7 @@ mod hash;
 mod help;
 mod hostile;
 mod new;
+mod policy;
 mod readme;
 mod rules;
 mod schema;

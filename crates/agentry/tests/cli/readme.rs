@@ -58,7 +58,12 @@ fn filled(page: &str) -> String {
 #[test]
 fn generated_pages_show_real_output() {
     let pages =
-        ["README.md", "docs/guides/check-a-repository.md", "docs/guides/convert-an-agent.md"];
+        [
+        "README.md",
+        "docs/guides/check-a-repository.md",
+        "docs/guides/convert-an-agent.md",
+        "docs/guides/know-what-an-agent-may-do.md",
+    ];
     let mut stale = Vec::new();
     for page in pages {
         let path = PathBuf::from(ROOT).join(page);

@@ -44,6 +44,10 @@ fn manual_pages() {
     agentry-hash.1
     agentry-man.1
     agentry-new.1
+    agentry-policy-diff.1
+    agentry-policy-test.1
+    agentry-policy-why.1
+    agentry-policy.1
     agentry-rules.1
     agentry-schema.1
     agentry-show.1

@@ -86,14 +86,15 @@ impl Test {
         self.dir.path().join(path)
     }
 
-    /// Runs the program with `args`, split at white space.
+    /// Runs the program with `args`, split at white space; what stands in single quotes stays whole.
     pub(crate) fn run(&self, args: &str) -> Ran {
-        self.run_args(&args.split_whitespace().collect::<Vec<_>>())
+        let output = self.command(split(args)).output().expect("the program runs");
+        self.ran(&format!("agentry {args}"), &output)
     }
 
     /// Runs the program with `args` in a directory of the workspace.
     pub(crate) fn run_in(&self, dir: &str, args: &str) -> Ran {
-        let output = self.command(args.split_whitespace()).current_dir(self.path(dir)).output();
+        let output = self.command(split(args)).current_dir(self.path(dir)).output();
         self.ran(&format!("agentry {args}"), &output.expect("the program runs"))
     }
 
@@ -108,7 +109,8 @@ impl Test {
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentry"));
         command.args(args).current_dir(self.dir.path()).stdin(Stdio::null());
-        command.env_clear().env("NO_COLOR", "1").envs(self.env.iter().copied());
+        command.env_clear().env("NO_COLOR", "1").env("HOME", self.path("home"));
+        command.envs(self.env.iter().copied());
         // Without it, no program starts on Windows.
         if let Some(root) = std::env::var_os("SystemRoot") {
             command.env("SystemRoot", root);
@@ -131,6 +133,16 @@ impl Test {
         let text = text.replace(&*real.to_string_lossy(), "[DIR]");
         text.replace(&*self.dir.path().to_string_lossy(), "[DIR]")
     }
+}
+
+/// The words of a line; every second part between single quotes is one word.
+fn split(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect::<Vec<Vec<&str>>>().concat()
 }
 
 /// What the program said, and how it ended.

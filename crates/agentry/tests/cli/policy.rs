@@ -1,0 +1,330 @@
+//! `agentry policy`: why, diff and test, as a user sees them.
+
+use crate::test::Test;
+
+const REVIEWER: &str = r#"name = "reviewer"
+description = "Reviews changes"
+
+[permissions.bash]
+intent = "ask"
+rules = [
+  "git push ** --force*:deny",
+  "git log *:allow",
+  "head *:allow",
+  "rm *:deny",
+  "sudo apt-get *:allow",
+]
+match = ["git log -5"]
+not_match = ["git log --output=x"]
+
+[permissions.edit]
+intent = "deny"
+rules = ["notes/**:allow"]
+
+[permissions.webfetch]
+intent = "deny"
+rules = ["docs.example.org:allow", "http://localhost:8080/**:allow"]
+
+[policy-tests.bash]
+deny = ["git push origin --force", "git log; rm x"]
+"#;
+
+fn reviewer() -> Test {
+    Test::new()
+        .file("agentry.toml", "")
+        .file("reviewer/agent.toml", REVIEWER)
+        .file("reviewer/system-prompt.md", "You review.\n")
+}
+
+#[test]
+fn every_part_of_a_line_has_its_reason() {
+    insta::assert_snapshot!(reviewer().run(
+        "policy why reviewer bash 'FOO=1 git log $(rm x) | head -5 > notes/log; sh -c \"curl x\"'"
+    ), @r#"
+    $ agentry policy why reviewer bash 'FOO=1 git log $(rm x) | head -5 > notes/log; sh -c "curl x"'
+    --- stdout
+    deny
+
+      rm x         deny   rm *:deny                                 reviewer/agent.toml:10:3 (permissions)
+      FOO=1        ask    nothing is said about env: ask            (permissions)
+      git log …    ask    bash = ask, for instance `git log --ext`  reviewer/agent.toml:5:10 (permissions)
+      > notes/log  allow  notes/**:allow                            reviewer/agent.toml:18:10 (permissions)
+      head -5      allow  head *:allow                              reviewer/agent.toml:9:3 (permissions)
+      curl x       ask    bash = ask                                reviewer/agent.toml:5:10 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_glob_may_become_an_option() {
+    insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'git log *'"), @r#"
+    $ agentry policy why reviewer bash 'git log *'
+    --- stdout
+    ask
+
+      git log *  ask  bash = ask, for instance `git log --ext`  reviewer/agent.toml:5:10 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_wrapper_that_is_spelled_out_needs_no_rule_for_the_inner_command() {
+    insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'sudo apt-get update'"), @r#"
+    $ agentry policy why reviewer bash 'sudo apt-get update'
+    --- stdout
+    allow
+
+      sudo apt-get update  allow  sudo apt-get *:allow  reviewer/agent.toml:11:3 (permissions)
+      apt-get update       allow  sudo apt-get *:allow  reviewer/agent.toml:11:3 (permissions)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'sudo rm x'"), @r#"
+    $ agentry policy why reviewer bash 'sudo rm x'
+    --- stdout
+    deny
+
+      sudo rm x  ask   bash = ask  reviewer/agent.toml:5:10 (permissions)
+      rm x       deny  rm *:deny   reviewer/agent.toml:10:3 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn paths_are_followed_before_they_are_judged() {
+    let test = reviewer();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc", test.path("notes")).expect("a link");
+    insta::assert_snapshot!(test.run("policy why reviewer edit notes/passwd"), @r#"
+    $ agentry policy why reviewer edit notes/passwd
+    --- stdout
+    deny
+
+      notes/passwd  deny  edit = deny  reviewer/agent.toml:17:10 (permissions)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("policy why reviewer bash 'git log > notes/passwd'"), @r#"
+    $ agentry policy why reviewer bash 'git log > notes/passwd'
+    --- stdout
+    deny
+
+      > notes/passwd  deny   edit = deny      reviewer/agent.toml:17:10 (permissions)
+      git log         allow  git log *:allow  reviewer/agent.toml:8:3 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn addresses_of_this_machine_must_be_named() {
+    insta::assert_snapshot!(
+        reviewer().run("policy why reviewer webfetch http://localhost:8080/x"), @r#"
+    $ agentry policy why reviewer webfetch http://localhost:8080/x
+    --- stdout
+    allow
+
+      http://localhost:8080/x  allow  http://localhost:8080/**:allow  reviewer/agent.toml:22:36 (permissions)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(reviewer().run("policy why reviewer webfetch http://127.1:8080/x"), @r#"
+    $ agentry policy why reviewer webfetch http://127.1:8080/x
+    --- stdout
+    deny
+
+      http://127.1:8080/x  deny  webfetch = deny  reviewer/agent.toml:21:10 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn programs_get_json() {
+    insta::assert_snapshot!(
+        reviewer().run("policy why reviewer bash 'git log; rm x' --format json"), @r#"
+    $ agentry policy why reviewer bash 'git log; rm x' --format json
+    --- stdout
+    {
+      "verdict": "deny",
+      "reasons": [
+        {
+          "segment": "git log",
+          "verdict": "allow",
+          "rule": "git log *:allow",
+          "path": "reviewer/agent.toml",
+          "line": 8,
+          "layer": "permissions",
+          "example": null
+        },
+        {
+          "segment": "rm x",
+          "verdict": "deny",
+          "rule": "rm *:deny",
+          "path": "reviewer/agent.toml",
+          "line": 10,
+          "layer": "permissions",
+          "example": null
+        }
+      ]
+    }
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn the_user_can_only_take_away() {
+    let test = reviewer().file(
+        "home/.config/agentry/config.toml",
+        "[policy.bash]\nintent = \"allow\"\nrules = [\"git log *:ask\"]\n",
+    );
+    insta::assert_snapshot!(test.run("policy why reviewer bash 'git log'"), @r#"
+    $ agentry policy why reviewer bash 'git log'
+    --- stdout
+    ask
+
+      git log  ask  git log *:ask  [DIR]/home/.config/agentry/config.toml:3:10 (user)
+    --- exit 0
+    "#);
+    let test = test.file("home/.config/agentry/config.toml", "[policy.bash]\nrules = [\"git log\"]\n");
+    insta::assert_snapshot!(test.run("policy why reviewer bash 'git log'"), @r#"
+    $ agentry policy why reviewer bash 'git log'
+    --- stderr
+    error[AG0171]: `git log` is no rule
+     --> [DIR]/home/.config/agentry/config.toml:2:10
+      |
+    2 | rules = ["git log"]
+      |          ^^^^^^^^^
+      |
+      = help: write `pattern:allow`, `pattern:ask` or `pattern:deny`
+
+    error: the user's policy has errors
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn what_a_new_version_gained() {
+    let new = REVIEWER
+        .replace("  \"rm *:deny\",\n", "")
+        .replace("\"git push ** --force*:deny\"", "\"git push *:allow\"")
+        .replace("\"reviewer\"", "\"newer\"");
+    let test = reviewer()
+        .file("newer/agent.toml", new)
+        .file("newer/system-prompt.md", "You review.\n");
+    insta::assert_snapshot!(test.run("policy diff reviewer newer"), @r#"
+    $ agentry policy diff reviewer newer
+    --- stdout
+    gained:  bash  `git push ** --force*`  deny → allow  as in `git push --force`
+    gained:  bash  `git push *`            ask → allow   as in `git push`
+    gained:  bash  `git push ** --force*`  deny → ask    as in `/git push --force`
+    gained:  bash  `rm *`                  deny → ask    as in `rm`
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.run("policy diff reviewer reviewer"), @r#"
+    $ agentry policy diff reviewer reviewer
+    --- stdout
+    nothing gained, nothing lost
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("policy diff newer reviewer --format json"), @r#"
+    $ agentry policy diff newer reviewer --format json
+    --- stdout
+    {
+      "gained": [],
+      "lost": [
+        {
+          "section": "bash",
+          "pattern": "git push ** --force*",
+          "from": "allow",
+          "to": "deny",
+          "example": "git push --force"
+        },
+        {
+          "section": "bash",
+          "pattern": "git push ** --force*",
+          "from": "ask",
+          "to": "deny",
+          "example": "/git push --force"
+        },
+        {
+          "section": "bash",
+          "pattern": "rm *",
+          "from": "ask",
+          "to": "deny",
+          "example": "rm"
+        },
+        {
+          "section": "bash",
+          "pattern": "git push *",
+          "from": "allow",
+          "to": "ask",
+          "example": "git push"
+        }
+      ],
+      "unknown": []
+    }
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn examples_beside_the_rules() {
+    insta::assert_snapshot!(reviewer().run("policy test reviewer"), @r#"
+    $ agentry policy test reviewer
+    --- stdout
+    ok  bash  git log -5               allow  reviewer/agent.toml:13
+    ok  bash  git log --output=x       ask    reviewer/agent.toml:14
+    ok  bash  git push origin --force  deny   reviewer/agent.toml:25
+    ok  bash  git log; rm x            deny   reviewer/agent.toml:25
+    4 examples hold
+    --- exit 0
+    "#);
+    let test = reviewer()
+        .file("reviewer/agent.toml", REVIEWER.replace("deny = [\"git push", "allow = [\"git push"));
+    insta::assert_snapshot!(test.run("policy test reviewer"), @r#"
+    $ agentry policy test reviewer
+    --- stdout
+    ok      bash  git log -5               allow                                           reviewer/agent.toml:13
+    ok      bash  git log --output=x       ask                                             reviewer/agent.toml:14
+    FAILED  bash  git push origin --force  deny, not allow by `git push ** --force*:deny`  reviewer/agent.toml:25
+    FAILED  bash  git log; rm x            deny, not allow by `rm *:deny`                  reviewer/agent.toml:25
+    2 of 4 examples do not hold
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.run("check reviewer"), @r#"
+    $ agentry check reviewer
+    --- stdout
+    error[AG0016]: bash `git push origin --force` is deny, not allow
+      --> reviewer/agent.toml:25:10
+       |
+     7 |   "git push ** --force*:deny",
+       |   --------------------------- this decides
+    ...
+    25 | allow = ["git push origin --force", "git log; rm x"]
+       |          ^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: `git push ** --force*:deny` decides about `git push origin --force`
+
+    error[AG0016]: bash `git log; rm x` is deny, not allow
+      --> reviewer/agent.toml:25:37
+       |
+    10 |   "rm *:deny",
+       |   ----------- this decides
+    ...
+    25 | allow = ["git push origin --force", "git log; rm x"]
+       |                                     ^^^^^^^^^^^^^^^
+       |
+       = help: `rm *:deny` decides about `rm x`
+
+    checked 1 agent: 2 errors
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_tool_that_is_none() {
+    insta::assert_snapshot!(reviewer().run("policy why reviewer bahs ls"), @r#"
+    $ agentry policy why reviewer bahs ls
+    --- stderr
+    error: invalid value 'bahs' for '<TOOL>': did you mean `bash`?
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+}
