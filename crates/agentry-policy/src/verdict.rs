@@ -26,8 +26,9 @@ pub struct Reason {
     pub span: Option<Span>,
     /// The layer that decided.
     pub layer: Source,
-    /// What makes the answer stricter than it may look: a member of the set that a word stands for.
-    pub example: Option<String>,
+    /// What makes the answer stricter than it may look: an option that does more than it seems, a
+    /// command that a word may become.
+    pub note: Option<String>,
 }
 
 /// The answer of one layer to one part.
@@ -37,7 +38,7 @@ pub(crate) struct Decision {
     pub(crate) rule: String,
     pub(crate) span: Option<Span>,
     pub(crate) layer: Source,
-    pub(crate) example: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 impl Verdict {
@@ -51,12 +52,12 @@ impl Verdict {
 impl Decision {
     /// The decision of a rule.
     pub(crate) fn by(rule: &Rule, layer: Source) -> Self {
-        Self { action: rule.action, rule: rule.text.clone(), span: rule.span, layer, example: None }
+        Self { action: rule.action, rule: rule.text.clone(), span: rule.span, layer, note: None }
     }
 
     /// What holds whatever the rules say.
     pub(crate) fn built_in(action: Action, why: impl Into<String>) -> Self {
-        Self { action, rule: why.into(), span: None, layer: Source::BuiltIn, example: None }
+        Self { action, rule: why.into(), span: None, layer: Source::BuiltIn, note: None }
     }
 
     /// The stricter of two decisions; the first where both say the same.
@@ -66,7 +67,7 @@ impl Decision {
 
     /// The decision about the part that was written as `segment`.
     pub(crate) fn about(self, segment: impl Into<String>) -> Reason {
-        let Self { action, rule, span, layer, example } = self;
-        Reason { segment: segment.into(), action, rule, span, layer, example }
+        let Self { action, rule, span, layer, note } = self;
+        Reason { segment: segment.into(), action, rule, span, layer, note }
     }
 }

@@ -1,7 +1,10 @@
 //! One simple command under the rules of all layers.
 
 use crate::argv::{self, Arg};
+use crate::compare::Example;
 use crate::deciders::{Deciders, deciders};
+use crate::hazard::hazards_in;
+use crate::pattern::{Protections, Subject};
 use crate::shell::{Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
@@ -38,10 +41,28 @@ fn decide(argv: &[Arg], rules: &Rules, source: Source) -> Decision {
     let varies = argv::literal(argv).is_none();
     let decisions = found.iter().map(|decider| {
         let decision = Decision::by(rules.at(decider.rule), source);
-        let told = varies && decision.action > Action::Allow;
-        Decision { example: told.then(|| decider.example.to_string()), ..decision }
+        let told = decision.action > Action::Allow;
+        let note = told.then(|| note(rules, &decider.example, varies)).flatten();
+        Decision { note, ..decision }
     });
     decisions.reduce(Decision::strictest).unwrap_or_else(|| Decision::by(&rules.intent, source))
+}
+
+/// Why the answer is stricter than an allow rule makes it look.
+fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
+    let instance = varies.then(|| format!("for instance `{example}`"));
+    let hazard = example.with(|subject| {
+        let seems =
+            rules.rules.iter().find(|rule| rule.pattern.matches_under(subject, Protections::Off));
+        let Subject::Command(words) = subject else { return None };
+        let hazard = hazards_in(words).next()?;
+        let rule = seems.filter(|rule| rule.action == Action::Allow)?;
+        Some(format!("{} can {}, and `{}` does not name it", hazard.sign, hazard.does, rule.text))
+    });
+    match (instance, hazard) {
+        (Some(instance), Some(hazard)) => Some(format!("{instance}: {hazard}")),
+        (instance, hazard) => instance.or(hazard),
+    }
 }
 
 /// The strictest rule that the author wrote against the command; the intent does not count.

@@ -181,7 +181,8 @@ fn the_user_can_only_take_away() {
       git log  ask  git log *:ask  [DIR]/home/.config/agentry/config.toml:3:10 (user)
     --- exit 0
     "#);
-    let test = test.file("home/.config/agentry/config.toml", "[policy.bash]\nrules = [\"git log\"]\n");
+    let test =
+        test.file("home/.config/agentry/config.toml", "[policy.bash]\nrules = [\"git log\"]\n");
     insta::assert_snapshot!(test.run("policy why reviewer bash 'git log'"), @r#"
     $ agentry policy why reviewer bash 'git log'
     --- stderr
@@ -204,9 +205,8 @@ fn what_a_new_version_gained() {
         .replace("  \"rm *:deny\",\n", "")
         .replace("\"git push ** --force*:deny\"", "\"git push *:allow\"")
         .replace("\"reviewer\"", "\"newer\"");
-    let test = reviewer()
-        .file("newer/agent.toml", new)
-        .file("newer/system-prompt.md", "You review.\n");
+    let test =
+        reviewer().file("newer/agent.toml", new).file("newer/system-prompt.md", "You review.\n");
     insta::assert_snapshot!(test.run("policy diff reviewer newer"), @r#"
     $ agentry policy diff reviewer newer
     --- stdout

@@ -57,8 +57,7 @@ fn filled(page: &str) -> String {
 
 #[test]
 fn generated_pages_show_real_output() {
-    let pages =
-        [
+    let pages = [
         "README.md",
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",

@@ -41,7 +41,7 @@ fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
             "path": place.map(|(path, _)| path),
             "line": place.map(|(_, line)| line),
             "layer": reason.layer.as_str(),
-            "example": reason.example,
+            "note": reason.note,
         })
     };
     let reasons: Vec<_> = verdict.reasons.iter().map(reason).collect();
@@ -58,15 +58,21 @@ fn to_text(verdict: &Verdict, sources: &Sources) -> String {
                 format!("{path}:{}:{} ({})", start.line, start.column, reason.layer)
             },
         );
-        let rule = match &reason.example {
-            Some(example) => format!("{}, for instance `{}`", reason.rule, visible(example)),
-            None => reason.rule.clone(),
-        };
         let segment = one_line(&visible(&reason.segment));
-        vec![format!("  {segment}"), reason.action.to_string(), visible(&rule).into_owned(), place]
+        vec![
+            format!("  {segment}"),
+            reason.action.to_string(),
+            visible(&reason.rule).into_owned(),
+            place,
+        ]
     };
     let rows: Vec<_> = verdict.reasons.iter().map(row).collect();
-    format!("{}\n\n{}", verdict.action, columns(&rows))
+    let notes = verdict.reasons.iter().filter_map(|reason| {
+        let note = reason.note.as_ref()?;
+        Some(format!("\nnote: {}: {}\n", one_line(&visible(&reason.segment)), visible(note)))
+    });
+    let notes: String = notes.collect();
+    format!("{}\n\n{}{notes}", verdict.action, columns(&rows))
 }
 
 /// A part of a command line in one line of at most 60 characters.
