@@ -11,8 +11,8 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::{Machine, NONE};
 pub use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
-use crate::pattern::{Kind, Protections, Subject};
-use crate::{Action, Rule, Rules};
+use crate::pattern::{Kind, Pattern, Protections, Subject};
+use crate::{Action, Places, Rule, Rules};
 
 /// Which rule decides, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -218,7 +218,50 @@ fn side(
 /// The rules of a section that never decide about the subjects that they say; what a deny or an ask
 /// reaches beyond its words does not count. Nothing if a bound was reached.
 pub fn dead(rules: &Rules, protections: Protections) -> Option<Vec<Dead>> {
+    // Nearly always every rule decides about something that its own words spell out.
+    if (0..rules.rules.len()).all(|at| decides_plainly(rules, at, protections)) {
+        return Some(Vec::new());
+    }
     find_dead(rules, protections).ok()
+}
+
+/// Whether a rule decides about a subject made of its own words, with something short or nothing in
+/// the place of each wildcard.
+fn decides_plainly(rules: &Rules, at: usize, protections: Protections) -> bool {
+    let Some(pattern) = rules.rules.get(at).map(|rule| &rule.pattern) else { return false };
+    ["x", "qq7", ""].iter().any(|fill| {
+        let subject = plain(pattern, fill);
+        subject.with(|subject| {
+            let as_written = pattern.as_written();
+            as_written.as_ref().unwrap_or(pattern).matches_under(subject, protections)
+                && decider(rules, subject, protections).0 == at
+        })
+    })
+}
+
+fn plain(pattern: &Pattern, fill: &str) -> Example {
+    let text = pattern.text.trim_start_matches("**/").replace("**", "*").replace('*', fill);
+    match pattern.kind() {
+        Kind::Command => Example::Command(
+            text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+        ),
+        Kind::Path if !text.starts_with(['/', '~']) => {
+            Example::Text(format!("{}/{text}", Places::default().workspace))
+        }
+        Kind::Web => {
+            let (scheme, rest) = text.split_once("://").unwrap_or(("https", &text));
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let port = if host.contains(':') {
+                ""
+            } else if scheme == "http" {
+                ":80"
+            } else {
+                ":443"
+            };
+            Example::Text(format!("{scheme}://{host}{port}/{path}"))
+        }
+        Kind::Path | Kind::Name | Kind::Text => Example::Text(text),
+    }
 }
 
 fn find_dead(rules: &Rules, protections: Protections) -> Result<Vec<Dead>, TooLarge> {

@@ -187,6 +187,19 @@ impl Pattern {
         command::tokens(&self.text)
     }
 
+    /// Whether it spells out the words of a command up to the one at `index`, without a wildcard.
+    pub fn spells_out(&self, index: usize) -> bool {
+        let words: Vec<&str> = self.tokens().take(index + 1).collect();
+        match words.split_last() {
+            Some((last, before)) => {
+                before.len() == index
+                    && before.iter().all(|word| !word.contains('*'))
+                    && !last.trim_matches('*').is_empty()
+            }
+            None => false,
+        }
+    }
+
     /// Whether it is about web addresses and names the host without a wildcard.
     pub fn names_host(&self) -> bool {
         matches!(&self.shape, Shape::Web(pattern) if pattern.names_host())

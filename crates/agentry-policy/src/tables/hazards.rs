@@ -1,4 +1,20 @@
 //! Options that make a harmless-looking command write, delete or run something.
+//!
+//! The table is for people who write `git log*:allow` or `sort *:allow`: what stands in it is not
+//! what such a rule means, so the rule has to name it. A program whose plain purpose is to run or
+//! change things (`python`, `cp`, `docker rm`) is not listed for that purpose.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+mod build;
+mod containers;
+mod files;
+mod harmless;
+mod network;
+mod system;
+mod text;
+mod versions;
 
 /// One such option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +32,17 @@ pub struct Hazard {
 /// How a hazard is recognised among the arguments; [`Dashes`] says what a bare `--` means for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// `--output`, `--output=x` and its abbreviations down to the given number of characters.
+    /// `--output`, `--output=x`, and its abbreviations down to this many characters, the two
+    /// dashes included: `("--output", 4)` is also `--ou` and `--ou=x`, not `--o`.
     Long(&'static str, usize),
-    /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`.
+    /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. It may
+    /// be part of another option's value there (`-to`); the doubt counts as the hazard.
     Short(char),
     /// Exactly this word: `-delete`.
     Word(&'static str),
-    /// A word that starts like this: `--checkpoint-action`.
+    /// A word that starts like this: `-fprint`, `SHELL=`.
     Prefix(&'static str),
-    /// A word that starts like this, before the subcommand: `-c`, `+`.
+    /// A word that starts like this where global options and the subcommand stand: `-c`, `config`.
     Global(&'static str),
     /// The arguments are harmless only if, joined by NUL, they match this regular expression as a
     /// whole. It covers all of them, whatever `--` means.
@@ -36,38 +54,191 @@ pub enum Sign {
 pub enum Dashes {
     /// No: the program takes the first `--` for the end of its options, wherever it stands.
     End,
-    /// Only if the word before it starts with a dash, because it may be that option's value.
+    /// Only if the word before it starts with a dash, because it may be that option's value:
+    /// `sort -T -- -o x` writes `x`.
     EndAfterOperand,
-    /// Yes: the program does not stop at `--`.
+    /// Yes: the program does not stop at `--`: `find -- . -delete`.
     Nothing,
 }
 
-/// The table.
-pub const HAZARDS: &[Hazard] = &[
-    row("git", &[], Sign::Global("-c"), "run another program"),
-    row("git", &["log", "diff", "show"], Sign::Long("--output", 5), "write a file"),
-    row("git", &["grep"], Sign::Short('O'), "run another program"),
-    row("find", &[], Sign::Word("-delete"), "delete files"),
-    row("find", &[], Sign::Prefix("-fprint"), "write a file"),
-    row("sort", &[], Sign::Short('o'), "write a file"),
-    row("sort", &[], Sign::Long("--output", 3), "write a file"),
-    row("uniq", &[], Sign::Unless(r"(?:-[^\x00]*\x00)*(?:[^\x00-][^\x00]*)?"), "write a file"),
+/// Options of some commands with the same effect.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    commands: &'static [&'static str],
+    subcommands: &'static [&'static str],
+    does: &'static str,
+    signs: &'static [Sign],
+}
+
+const DELETE: &str = "delete files";
+const LOAD: &str = "load code or settings from elsewhere";
+const OPTIONS: &str = "take further instructions from a file";
+const RUN: &str = "run another program";
+const SEND: &str = "send data or change where it goes";
+const WRITE: &str = "write a file or change a setting";
+
+/// Reads `[commands] [subcommands] EFFECT [signs];` lines.
+macro_rules! groups {
+    ($([$($command:literal)+] [$($sub:literal)*] $does:ident [$($sign:expr),+];)+) => {
+        pub(super) const GROUPS: &[Group] = &[$(Group {
+            commands: &[$($command),+],
+            subcommands: &[$($sub),*],
+            does: $does,
+            signs: &[$($sign),+],
+        }),+];
+    };
+}
+use groups;
+
+/// An option of a program that takes abbreviations. Whether `--o` is unambiguous differs between
+/// versions, so every abbreviation of at least one letter counts.
+const fn long(name: &'static str) -> Sign {
+    Sign::Long(name, 3)
+}
+
+/// An option of a program that takes no abbreviations.
+const fn exact(name: &'static str) -> Sign {
+    Sign::Long(name, name.len())
+}
+
+const TABLES: &[&[Group]] = &[
+    build::GROUPS,
+    containers::GROUPS,
+    files::GROUPS,
+    network::GROUPS,
+    system::GROUPS,
+    text::GROUPS,
+    versions::GROUPS,
 ];
 
-const fn row(
-    command: &'static str,
-    subcommands: &'static [&'static str],
-    sign: Sign,
-    does: &'static str,
-) -> Hazard {
-    Hazard { command, subcommands, sign, does }
+/// Stands for the subcommands of its group themselves: each is an entry of its own.
+const VERB: Sign = Sign::Global("");
+
+/// One entry of a group, by its place among the pairs of a command and a sign.
+const fn entry(group: &Group, at: usize) -> Hazard {
+    let Group { commands, subcommands, does, signs } = *group;
+    let command = commands[at / group.width()];
+    let at = at % group.width();
+    if group.is_verbs() {
+        return Hazard { command, subcommands: &[], sign: Sign::Global(subcommands[at]), does };
+    }
+    Hazard { command, subcommands, sign: signs[at], does }
 }
+
+impl Group {
+    const fn is_verbs(&self) -> bool {
+        matches!(self.signs, [Sign::Global(word)] if word.is_empty())
+    }
+
+    /// How many entries there are for each command.
+    const fn width(&self) -> usize {
+        if self.is_verbs() { self.subcommands.len() } else { self.signs.len() }
+    }
+}
+
+const fn count() -> usize {
+    let mut count = 0;
+    let mut table = 0;
+    while table < TABLES.len() {
+        let mut group = 0;
+        while group < TABLES[table].len() {
+            count += TABLES[table][group].commands.len() * TABLES[table][group].width();
+            group += 1;
+        }
+        table += 1;
+    }
+    count
+}
+
+static FLAT: [Hazard; count()] = {
+    let mut flat = [Hazard { command: "", subcommands: &[], sign: VERB, does: "" }; count()];
+    let mut next = 0;
+    let mut table = 0;
+    while table < TABLES.len() {
+        let mut group = 0;
+        while group < TABLES[table].len() {
+            let of = &TABLES[table][group];
+            let mut at = 0;
+            while at < of.commands.len() * of.width() {
+                flat[next] = entry(of, at);
+                next += 1;
+                at += 1;
+            }
+            group += 1;
+        }
+        table += 1;
+    }
+    flat
+};
+
+/// The table.
+pub static HAZARDS: &[Hazard] = &FLAT;
+
+static BY_COMMAND: LazyLock<HashMap<&'static str, Vec<&'static Hazard>>> = LazyLock::new(|| {
+    let mut map: HashMap<_, Vec<_>> = HashMap::new();
+    for hazard in HAZARDS {
+        map.entry(hazard.command).or_default().push(hazard);
+    }
+    map
+});
+
+/// The hazards of a command, by its base name.
+pub fn hazards_of(command: &str) -> &'static [&'static Hazard] {
+    BY_COMMAND.get(command).map_or(&[], Vec::as_slice)
+}
+
+/// Programs of which every word may be an option or a command, whatever stands before it.
+const NOT_STOPPED: &[&str] = &[
+    "7z",
+    "7za",
+    "7zr",
+    "7zz",
+    "c++",
+    "cc",
+    "clang",
+    "clang++",
+    "cpp",
+    "dd",
+    "duckdb",
+    "emacs",
+    "exiftool",
+    "find",
+    "g++",
+    "gcc",
+    "gdb",
+    "gfind",
+    "gs",
+    "identify",
+    "java",
+    "ld",
+    "ld.bfd",
+    "ld.gold",
+    "ld.lld",
+    "lld",
+    "mold",
+    "openssl",
+    "redis-cli",
+    "rustc",
+    "rustdoc",
+    "sqlite3",
+    "tcc",
+    "tsc",
+    "xmllint",
+    "xsltproc",
+];
+
+/// Subcommands of git that look for the first `--` before they read any option.
+const GIT_REVISIONS: &[&str] = &["log", "rev-list", "show", "whatchanged"];
 
 /// What a bare `--` means for `command` with this subcommand, if it has one.
 pub fn dashes(command: &str, subcommand: Option<&str>) -> Dashes {
-    match (command, subcommand) {
-        ("git", Some("log" | "show")) => Dashes::End,
-        ("find", _) => Dashes::Nothing,
+    match command {
+        "cargo" => Dashes::End,
+        "git" if subcommand.is_some_and(|name| GIT_REVISIONS.contains(&name)) => Dashes::End,
+        _ if NOT_STOPPED.contains(&command) => Dashes::Nothing,
         _ => Dashes::EndAfterOperand,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,8 @@
 //! What is known about programs and files of the world outside: plain tables.
 
+pub mod builtins;
+pub mod environment;
 pub mod global_options;
 pub mod hazards;
+pub mod secrets;
+pub mod wrappers;

@@ -1,0 +1,103 @@
+//! Commands that are part of the shell itself.
+
+/// Change nothing outside of the shell, whatever their arguments.
+pub const FREE: &[&str] = &[":", "true", "false", "break", "continue", "return", "wait", "shift"];
+
+/// Take assignments as arguments.
+pub const DECLARATIONS: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
+
+/// Can change what later commands mean.
+pub const OPAQUE: &[&str] = &[
+    "alias",
+    "unalias",
+    "enable",
+    "bind",
+    "complete",
+    "compopt",
+    "compgen",
+    "fc",
+    "let",
+    "coproc",
+    "shopt",
+    "setopt",
+    "unsetopt",
+    "zmodload",
+    "autoload",
+    "emulate",
+    "noglob",
+    "nocorrect",
+];
+
+/// Variables that change how the rest of a line is read, or that the shell itself sets.
+pub const SPECIAL: &[&str] = &[
+    "IFS",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "GLOBIGNORE",
+    "CDPATH",
+    "EXECIGNORE",
+    "POSIXLY_CORRECT",
+    "BASH_CMDS",
+    "BASH_ALIASES",
+    "BASH_COMPAT",
+    "DIRSTACK",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "BASH_ARGV0",
+    "BASH_COMMAND",
+    "FUNCNAME",
+    "HISTCMD",
+    "GROUPS",
+    "UID",
+    "EUID",
+    "PPID",
+    "PWD",
+    "OLDPWD",
+    "PIPESTATUS",
+    "OPTARG",
+    "OPTIND",
+    "REPLY",
+    "MAPFILE",
+    "COPROC",
+    "_",
+];
+
+/// Programs that write the files that their arguments name.
+pub const WRITERS: &[&str] = &[
+    "tee", "cp", "mv", "ln", "install", "dd", "curl", "wget", "rsync", "scp", "sed", "touch",
+    "patch",
+];
+
+/// Options of `set` that change nothing that matters here.
+pub const SET_LETTERS: &str = "euxvfhCET";
+/// Their long names, after `-o`.
+pub const SET_NAMES: &[&str] = &[
+    "errexit",
+    "nounset",
+    "xtrace",
+    "verbose",
+    "noglob",
+    "pipefail",
+    "noclobber",
+    "errtrace",
+    "functrace",
+];
+
+/// Tests with two operands, for `[`.
+pub const BINARY_TESTS: &[&str] = &[
+    "=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-ef", "-nt", "-ot", "-a",
+    "-o",
+];

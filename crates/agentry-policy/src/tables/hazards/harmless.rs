@@ -1,0 +1,306 @@
+//! Regular expressions of arguments that are harmless, for programs whose danger lies in the words
+//! and not in the options. The arguments are joined by NUL.
+//!
+//! Options that a rule can name (`sed -i`) are accepted here; they have entries of their own.
+
+/// A `sed` substitution or transliteration with one delimiter. A bracket expression must not hold
+/// the delimiter, because implementations differ there; escapes that make a character from its
+/// number are left out, because they are replaced before the script is read.
+macro_rules! replace {
+    ($delimiter:literal) => {
+        concat!(
+            r"[sy][",
+            $delimiter,
+            r"](?:[^\\\[\n\x00",
+            $delimiter,
+            r"]|\\[^cdox\n\x00]|\[\^?\]?(?:[^\]\[\\\n\x00",
+            $delimiter,
+            r"]|\[:[a-z]+:\])*\])*[",
+            $delimiter,
+            r"](?:[^\\\n\x00",
+            $delimiter,
+            r"]|\\[^cdox\n\x00])*[",
+            $delimiter,
+            r"][gpIiMm0-9]*"
+        )
+    };
+}
+
+/// One address of a `sed` command.
+macro_rules! address {
+    () => {
+        concat!(
+            r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\[\n\x00]|\\[^cdox\n\x00]",
+            r"|\[\^?\]?(?:[^\]\[\\/\n\x00]|\[:[a-z]+:\])*\])*/[IM]*)"
+        )
+    };
+}
+
+/// One `sed` command that neither reads, writes nor runs anything.
+macro_rules! command {
+    () => {
+        concat!(
+            "(?:",
+            replace!("/"),
+            "|",
+            replace!("|"),
+            "|",
+            replace!("#"),
+            "|",
+            replace!(","),
+            "|",
+            replace!(":"),
+            "|",
+            replace!("@"),
+            "|",
+            replace!("%"),
+            r"|[dDgGhHlnNpPxz=F]|[qQ][0-9]*|:[ ]?[A-Za-z0-9_]+|[btT][ ]?[A-Za-z0-9_]*)"
+        )
+    };
+}
+
+/// One address or two.
+macro_rules! addresses {
+    () => {
+        concat!(address!(), "(?:,[ ]?[+~]?", address!(), r")?[ \t!]*")
+    };
+}
+
+/// A command with its addresses, or addresses alone.
+macro_rules! order {
+    () => {
+        concat!(r"(?:", addresses!(), command!(), r"?|[ \t!]*", command!(), ")")
+    };
+}
+
+/// A command whose text takes the rest of its line: `a`, `i` and `c`. Only the end of the line ends
+/// it, or else every `;` of the text might begin a command, and no machine could tell.
+macro_rules! lines {
+    () => {
+        concat!("(?:", addresses!(), r"|[ \t!]*)[aic]\\?[ ]?[^\\\n\x00]*")
+    };
+}
+
+/// A whole `sed` script, not empty: after `-i` an empty word is a suffix for some implementations.
+macro_rules! script {
+    () => {
+        concat!(
+            r"(?:[ \t;\n{}]+|[ \t;\n{}]*(?:",
+            order!(),
+            r"[ \t]*[;\n{}][ \t;\n{}]*|",
+            lines!(),
+            r"\n[ \t;\n{}]*)*(?:",
+            order!(),
+            r"[ \t;\n{}]*|",
+            lines!(),
+            r"(?:\n[ \t;\n{}]*)?))"
+        )
+    };
+}
+
+/// An option of `sed` that carries no script.
+macro_rules! option {
+    () => {
+        concat!(
+            r"-[nErsuz]+|-[nErsuz]*[iI][^\x00]*|--in-place(?:=[^\x00]*)?|--quiet|--silent|--posix",
+            r"|--regexp-extended|--separate|--unbuffered|--null-data|--zero-terminated|--sandbox",
+            r"|--debug|--follow-symlinks|-l\x00?[0-9]+"
+        )
+    };
+}
+
+/// What stands before a script that is the value of an option.
+macro_rules! expression {
+    () => {
+        r"-[nErsuz]*e\x00?|--expression[=\x00]"
+    };
+}
+
+/// An option of `sed` with a file of commands, which has an entry of its own.
+macro_rules! script_file {
+    () => {
+        r"(?:-[nErsuz]*f\x00?|--file[=\x00])[^\x00]+"
+    };
+}
+
+/// `sed`: a script without `w`, `W`, `e`, `r` and `R`, first of all operands or behind `-e`. No
+/// operand stands before an `-e`: where options end at the first operand, that one is the script.
+pub(super) const SED: &str = concat!(
+    "(?:(?:",
+    option!(),
+    r")\x00)*(?:(?:(?:--\x00|-i\x00\x00|",
+    expression!(),
+    ")?",
+    script!(),
+    "|",
+    script_file!(),
+    r")(?:\x00(?:",
+    option!(),
+    "|(?:",
+    expression!(),
+    ")",
+    script!(),
+    "|",
+    script_file!(),
+    r"|--?|[^-\x00][^\x00]*))*|--version|--help)"
+);
+
+/// Options of `awk` before its program.
+macro_rules! awk_options {
+    () => {
+        r"(?:(?:-[Fv]\x00[^\x00]*|-[Fv][^\x00]+|--posix|--traditional|--re-interval)\x00)*"
+    };
+}
+
+/// Text of an `awk` program without pipe, indirect call, `system` and `getline`. It is not taken
+/// apart, so `sy` and `tl` may stand nowhere; nor what `not` holds, but for the operators.
+macro_rules! awk_text {
+    ($not:literal, $operators:literal) => {
+        concat!(
+            "(?:[^st",
+            $not,
+            "]|[st]*s[^sty",
+            $not,
+            "]|[st]*t[^stl",
+            $not,
+            "]|[st]*(?:",
+            $operators,
+            "))*[st]*"
+        )
+    };
+}
+
+/// The same, not empty and without a dash in front: a program, not an option.
+macro_rules! awk_program {
+    ($not:literal, $operators:literal) => {
+        concat!(
+            "(?:[^-st",
+            $not,
+            "]|[st]*s[^sty",
+            $not,
+            "]|[st]*t[^stl",
+            $not,
+            "])",
+            awk_text!($not, $operators)
+        )
+    };
+}
+
+/// `awk`: a program without redirection, perhaps behind a regular expression; or a condition without
+/// any statement; or a condition without strings and slashes, where `>` can only compare.
+pub(super) const AWK: &str = concat!(
+    awk_options!(),
+    r"(?:(?:--\x00)?(?:!?/(?:[^/\\\[\n\x00]|\\[^\n\x00])*/[ ]*",
+    awk_text!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    "|",
+    awk_program!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    "|",
+    awk_program!(r"|@\\{}\x00", r"\|\|"),
+    "|",
+    awk_program!("|@\\\\{}\"/#\\n\\x00", r"\|\|"),
+    "[{]",
+    awk_text!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    r")|-f\x00?[^\x00]+)(?:\x00(?:-?|-f\x00?[^\x00]+|[^-\x00][^\x00]*))*|--version|-W\x00version"
+);
+
+/// `uniq`: at most one operand, the second is written to.
+pub(super) const UNIQ: &str = concat!(
+    r"(?:(?:-[cdDiuz]*[fsw]\x00?[0-9]+|-[cdDiuz]+|-[0-9]+|--[a-z][^\x00]*)\x00)*",
+    r"(?:-[cdDiuz]*[fsw]\x00?[0-9]+|-[cdDiuz]+|-[0-9]+|--[a-z][^\x00]*",
+    r"|(?:-|[^-\x00][^\x00]*)",
+    r"(?:\x00(?:-[cdDiuz]*[fsw]\x00?[0-9]+|-[cdDiuz]+|-[0-9]+|--[a-z][^\x00]*))*)?"
+);
+
+/// `xxd`: at most one operand, the second is written to.
+pub(super) const XXD: &str = concat!(
+    r"(?:(?:-(?:c|cols|g|l|len|n|name|o|s|seek|R)\x00[^\x00]+|-[a-zA-Z][^\x00]*)\x00)*",
+    r"(?:-(?:c|cols|g|l|len|n|name|o|s|seek|R)\x00[^\x00]+|-[a-zA-Z][^\x00]*|-|[^-\x00][^\x00]*)?"
+);
+
+/// `tar`: no `I`, `F`, `g` or `P` in a first word of options without a dash (`tar xIf`).
+pub(super) const TAR: &str = r"(?:-[^\x00]*|[^-IFgP\x00][^IFgP\x00]*)?(?:\x00[^\x00]*)*";
+
+/// `curl`: no `%output{…}` in the format of `-w`, which writes a file.
+pub(super) const CURL: &str = r"(?:[^%]|%+[^%o])*%*";
+
+/// Any number of words, each like this.
+macro_rules! words {
+    ($($word:literal),+) => {
+        concat!("(?:(?:", $($word),+, r")(?:\x00(?:", $($word),+, "))*)?")
+    };
+}
+
+/// `ssh` and its kin: only settings (`-o`) that run, load and write nothing.
+pub(super) const SSH: &str = words!(
+    r"[^-\x00][^\x00]*|-[^-o\x00][^o\x00]*|--?|--[^\x00]+|",
+    r"-o\x00?(?i:BatchMode|ConnectTimeout|ConnectionAttempts|ServerAliveInterval",
+    r"|ServerAliveCountMax|StrictHostKeyChecking|LogLevel|Port|User|IdentitiesOnly",
+    r"|PasswordAuthentication|PreferredAuthentications|RequestTTY|Compression|AddressFamily",
+    r"|TCPKeepAlive)[= ][^\n\x00]*|"
+);
+
+/// `ifconfig`: nothing but the name of an interface.
+pub(super) const IFCONFIG: &str = r"(?:-[asv]\x00)*(?:-[asv]|[A-Za-z0-9][A-Za-z0-9.:_-]*)?";
+
+/// `sqlite3`: a database and SQL that calls well-known functions only, or a command that shows
+/// something. Without either it reads commands from its input.
+pub(super) const SQLITE: &str = concat!(
+    r"(?:-(?:-?(?:readonly|safe|header|noheader|csv|json|line|list|column|table|markdown|box|batch",
+    r"|bail|html|quote|tabs|ascii))\x00)*[^-.\x00][^\x00]*(?:\x00(?:",
+    r"\.(?:tables|schema|databases|indexes|headers|mode|stats|show)(?:[ ][A-Za-z0-9_ ]*)?",
+    r"|(?:[A-Za-z_0-9]+[^A-Za-z_0-9(\x00]|[^.A-Za-z_0-9(\x00])(?:(?i:count|sum|min|max|avg|length",
+    r"|lower|upper|total|round|abs|coalesce|ifnull|substr|date|datetime|group_concat|in|values)",
+    r"[ ]?[(]|[A-Za-z_0-9]+[^A-Za-z_0-9(\x00]|[^A-Za-z_0-9(\x00])*[A-Za-z_0-9]*))+"
+);
+
+/// `exiftool`: files and tags to show. A tag with `=` is written, and a condition is Perl.
+pub(super) const EXIFTOOL: &str = concat!(
+    r"(?:-(?:a|s[0-9]?|S|G[0-9]?|g[0-9]?|j|json|n|r|csv|u|U|e|t|T|q|m|ver|ImageSize|Model|Make",
+    r"|FileType|MIMEType|Orientation|CreateDate|DateTimeOriginal|ModifyDate|Title|Author|Duration",
+    r"|GPSPosition|LensModel|ISO)\x00|[^-=@\x00][^=\x00]*\x00)*",
+    r"(?:-(?:ver|a|s|S|n|j)|[^-=@\x00][^=\x00]*)"
+);
+
+/// `make`: no variable is set but a few that only change what is printed.
+pub(super) const MAKE: &str = words!(
+    r"(?:V|VERBOSE|Q|CI|NO_COLOR)=[0-9A-Za-z]*|[^-=\x00][^=\x00]*|-[^-=\x00][^=\x00]*|--?",
+    r"|--[a-z-]+|--(?:jobs|load-average|max-load|output-sync|debug|file|makefile|directory",
+    r"|include-dir|eval)=[^\x00]*|"
+);
+
+/// `date`: shows a time; an operand without `+` sets the clock.
+pub(super) const DATE: &str = words!(
+    r"\+[^\x00]*|-[uRjn]+|-I[a-z]*|-[uRjn]*[drvz]\x00?[^\x00]*|-[uR]?s\x00?[^\x00]*",
+    r"|--(?:date|iso-8601|rfc-3339|rfc-email|utc|universal|reference|debug|help|version|set)",
+    r"(?:=[^\x00]*)?"
+);
+
+/// `hostname`: shows a name; an operand sets it.
+pub(super) const HOSTNAME: &str = words!(
+    r"-[aAdfiIsyV]+|--(?:alias|all-fqdns|all-ip-addresses|domain|fqdn|long|ip-address|short",
+    r"|yp|nis|help|version)"
+);
+
+/// `sysctl`: shows values; `=` sets one.
+pub(super) const NO_EQUALS: &str = r"[^=]*";
+
+/// `crontab`: shows the table.
+pub(super) const CRONTAB: &str = r"(?:-u\x00?[^-\x00][^\x00]*\x00)?-l";
+
+/// `mount`: shows what is mounted.
+pub(super) const NOTHING: &str = r"(?:-l)?(?:-t\x00[a-z0-9,]+)?";
+
+/// `ip`: shows something, or spells out in full what it changes.
+pub(super) const IP: &str = concat!(
+    r"(?:-(?:4|6|s|stats|statistics|d|details|o|oneline|br|brief|c|color|j|json|p|pretty|h|human|N",
+    r"|a|all|t|r|V|b\x00[^\x00]*|batch\x00[^\x00]*)\x00)*(?:-V|-Version|(?:a|addr|address|l|link|r|route",
+    r"|n|neigh|neighbour|rule|netns|maddr|maddress|mroute|tunnel)",
+    r"(?:\x00(?:show|list|ls|lst|get|add|del|delete|set|change|replace|flush|append|exec)",
+    r"(?:\x00[^\x00]*)*)?)"
+);
+
+/// `psql`: no backslash, so no `\!`.
+pub(super) const PSQL: &str = r"[^\\]*";
+
+/// `mysql`: no backslash and no `system`, which run a shell command.
+pub(super) const MYSQL: &str = r"(?:[^sS\\]|[sS]+[^sSyY\\])*[sS]*";

@@ -1,0 +1,245 @@
+use std::collections::HashSet;
+
+use regex_automata::meta::Regex;
+
+use super::*;
+
+#[test]
+fn entries_are_unique_and_spelled_well() {
+    let mut seen = HashSet::new();
+    for hazard in HAZARDS {
+        let Hazard { command, subcommands, sign, does } = hazard;
+        assert!(seen.insert(format!("{command} {subcommands:?} {sign:?}")), "{hazard:?}");
+        assert!(!command.is_empty() && !command.contains('/') && !does.is_empty(), "{hazard:?}");
+        let well = match sign {
+            Sign::Long(name, least) => name.starts_with("--") && (3..=name.len()).contains(least),
+            Sign::Short(letter) => letter.is_ascii_graphic() && *letter != '-',
+            Sign::Word(word) | Sign::Prefix(word) | Sign::Global(word) => !word.is_empty(),
+            Sign::Unless(_) => subcommands.is_empty(),
+        };
+        assert!(well, "{hazard:?}");
+    }
+}
+
+#[test]
+fn there_are_many() {
+    let commands: HashSet<_> = HAZARDS.iter().map(|hazard| hazard.command).collect();
+    assert!(commands.len() >= 150, "{}", commands.len());
+}
+
+#[test]
+fn of_a_command() {
+    assert!(hazards_of("find").iter().any(|hazard| hazard.sign == Sign::Word("-delete")));
+    assert!(hazards_of("git").iter().any(|hazard| hazard.sign == Sign::Global("-c")));
+    assert!(hazards_of("git").iter().any(|hazard| hazard.sign == Sign::Global("config")));
+    for none in ["cat", "ls", "grep", "wc", "head", ""] {
+        assert_eq!(hazards_of(none), [] as [&Hazard; 0], "{none}");
+    }
+}
+
+#[test]
+fn dashes_of_a_command() {
+    let cases = [
+        ("git", Some("log"), Dashes::End),
+        ("git", Some("diff"), Dashes::EndAfterOperand),
+        ("sort", None, Dashes::EndAfterOperand),
+        ("find", None, Dashes::Nothing),
+    ];
+    for (command, subcommand, expected) in cases {
+        assert_eq!(dashes(command, subcommand), expected, "{command} {subcommand:?}");
+    }
+    assert!(NOT_STOPPED.is_sorted());
+}
+
+/// Command lines, split at spaces; `_` inside a word stands for a space, `¶` for a newline.
+const HARMLESS: &str = "
+awk {print_$1}
+awk -F, {print_$2} file.csv
+awk -F : -v x=1 {print_$1,x} /etc/passwd
+awk {sum+=$1}_END_{print_sum}
+awk NR>1
+awk NR>1_{print_$3}
+awk $3>=10_||_$4<5 file
+awk /foo|bar/_{print_$1} log
+awk !seen[$0]++
+awk {printf_\"%s\\n\",_$1}
+gawk -f prog.awk data
+sed s/a/b/
+sed s/a/b/g file
+sed -n 1,20p file
+sed -n /start/,/end/p file
+sed -E s/(a|b)+/x/g;s/c/d/2 f
+sed -e s/a/b/ -e s|/usr|/opt|g f
+sed -ne $p f
+sed -n $=
+sed 1d;$d f
+sed 1!G;h;$!d f
+sed :a;N;$!ba;s/\\n/_/g f
+sed /^#/d;/^$/d f
+sed s/[[:space:]]*$// f
+sed -i s/a/b/ f
+sed -i.bak -e s/a/b/ f
+sed --in-place s/a/b/ f
+sed -f x.sed f
+sed 2q
+sed y/abc/xyz/
+sed 5a_hello f
+sed --expression=s/a/b/ f
+sed -n /x/{p;q} f
+sed s/\\//-/g
+uniq
+uniq -c
+uniq -c file
+uniq file -d
+uniq -f 1 file
+xxd
+xxd -l 16 file
+xxd -p file
+xxd -r -p file
+tar tf x.tar
+tar xzf x.tgz -C out
+tar -czf x.tgz src
+curl -s https://x.org -w %{http_code}
+ssh host ls
+ssh -o BatchMode=yes -p 22 host uptime
+ssh -oConnectTimeout=5 host
+ifconfig
+ifconfig -a
+ifconfig eth0
+ip a
+ip addr show
+ip -br link
+ip link set eth0 up
+sqlite3 x.db select_count(*)_from_t
+sqlite3 -readonly x.db .tables
+sqlite3 x.db .schema_t
+exiftool a.jpg
+exiftool -s -ImageSize a.jpg
+make
+make -j4 test
+make test V=1
+make --jobs=4 all
+date
+date +%F
+date -u +%Y-%m-%d
+date -d yesterday +%F
+date -Iseconds
+date -s now
+hostname
+hostname -f
+sysctl kernel.ostype
+sysctl -a
+crontab -l
+mount
+mount -t ext4
+psql -c select_1
+mysql -e select_1
+";
+
+const HARMFUL: &str = "
+awk BEGIN{system(\"id\")}
+awk {print_|_\"sh\"}
+awk {print_>_\"out\"}
+awk {print_>>_$1}
+awk {\"date\"_|_getline_d}
+awk {getline_<_\".env\"}
+awk @include_\"x\"
+awk {f=\"x\";_@f()}
+awk -i x {print}
+awk --include=x {print}
+awk -E prog
+awk -l lib {print}
+awk system($1)>0_{print}
+awk /}/{print_>_$1}
+awk NR>1_{print_>_$1}
+awk {if(/}/)_print_>_$1;_if(/{/)_x}
+sed w_/etc/x
+sed 1w_x f
+sed s/a/b/w_x f
+sed s/a/b/e f
+sed e
+sed 1e_id f
+sed -n /x/w_out f
+sed s/a/b/;e_id f
+sed s/a/b/¶w_x f
+sed -n p;w_x f
+sed -e p -e w_x f
+sed -ew_x f
+sed --expression=w_x f
+sed r_/etc/shadow f
+sed R_x f
+sed W_x f
+sed -i  w_x f
+sed -- w_x -e p
+sed w_x -e p
+sed s/[/]/w_x;e_id/ f
+sed s/a/\\x0a/ f
+sed --unknown p f
+sed s/a/b/gw_x f
+sed $!{w_x¶} f
+uniq in out
+uniq -c in out
+uniq -- in out
+uniq in -c out
+xxd in out
+xxd -r in out
+xxd -p -r in out
+tar xIf sh x.tar
+tar cFf script x.tar
+curl https://x.org -w %output{/etc/x}
+curl https://x.org -w %%output{/etc/x}
+ssh -o ProxyCommand=id host
+ssh -oProxyCommand=id host
+ssh -4oProxyCommand=id host
+ssh -o proxycommand=id host
+ssh -o BatchMode=yes -o LocalCommand=id host
+ifconfig eth0 down
+ip l s eth0 down
+ip link s eth0 down
+sqlite3 x.db
+sqlite3 x.db .shell_id
+sqlite3 x.db .sh_id
+sqlite3 x.db select_writefile('x',1)
+sqlite3 x.db select_edit('x','id')
+sqlite3 x.db select_edit_('x','id')
+sqlite3 x.db select_load_extension('x')
+exiftool -Title=x a.jpg
+exiftool -if id a.jpg
+exiftool -config x a.jpg
+make SHELL=/tmp/x
+make CC=evil all
+make test .SHELLFLAGS=x
+date 01010000
+date -u 01010000
+hostname evil
+hostname -F file
+sysctl kernel.x=1
+crontab file
+crontab -r
+crontab -
+mount /dev/x /mnt
+psql -c \\!_id
+mysql -e \\!_id
+mysql -e system_id
+";
+
+fn harmless(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let command = words.next().unwrap_or_default();
+    let words: Vec<_> = words.map(|word| word.replace('_', " ").replace('¶', "\n")).collect();
+    let arguments = words.join("\0");
+    hazards_of(command).iter().all(|hazard| match hazard.sign {
+        Sign::Unless(pattern) => {
+            Regex::new(&format!("^(?:{pattern})$")).unwrap().is_match(arguments.as_bytes())
+        }
+        _ => true,
+    })
+}
+
+#[test]
+fn arguments_that_are_harmless() {
+    for (lines, expected) in [(HARMLESS, true), (HARMFUL, false)] {
+        let wrong = lines.lines().filter(|line| !line.is_empty() && harmless(line) != expected);
+        assert_eq!(wrong.collect::<Vec<_>>(), [] as [&str; 0], "harmless: {expected}");
+    }
+}
