@@ -3,25 +3,35 @@
 //!
 //! The table is `tables::hazards`. What cannot be told apart counts as a hazard.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
 use regex_automata::meta::Regex;
 
-use crate::pattern::Pattern;
-use crate::pattern::command::{base_name, starts};
+use crate::pattern::command::{CommandPattern, Drops, Hazardous, base_name, drops};
+use crate::pattern::{Pattern, Shape};
 use crate::tables::global_options::global_options;
 use crate::tables::hazards::{Dashes, HAZARDS, Hazard, Sign, dashes};
 
 /// The hazardous options of an argument list.
-pub fn hazards_in(argv: &[&str]) -> impl Iterator<Item = &'static Hazard> {
+pub fn hazards_in<'a>(argv: &'a [&'a str]) -> impl Iterator<Item = &'static Hazard> + use<'a> {
     let command = argv.first().map_or("", |word| base_name(word));
-    of(command).iter().filter(move |known| known.is_in(command, argv)).map(|known| known.hazard)
+    let known = of(command);
+    let front = (!known.is_empty()).then(|| Front::new(command, argv));
+    let holds =
+        move |known: &&Known| front.as_ref().is_some_and(|front| known.is_in(command, argv, front));
+    known.iter().filter(holds).map(|known| known.hazard)
 }
 
-/// Whether an allow rule that matches `argv` also permits its hazardous options.
+/// Whether an allow rule that matches `argv` also permits its hazardous options. One whose command
+/// word may name many commands with hazards permits them only with words that it spells out.
 pub(crate) fn permits(pattern: &Pattern, argv: &[&str]) -> bool {
-    hazards_in(argv).all(|hazard| names(pattern, hazard))
+    let Shape::Command(CommandPattern { hazardous: Hazardous::Many, .. }) = &pattern.shape else {
+        return hazards_in(argv).all(|hazard| names(pattern, hazard));
+    };
+    let command = argv.first().map_or("", |word| base_name(word));
+    let words = argv.get(1..).unwrap_or_default();
+    of(command).is_empty() || words.iter().all(|word| pattern.tokens().any(|token| token == *word))
 }
 
 /// Whether the pattern names the hazard, so that the author has thought of it.
@@ -39,8 +49,8 @@ pub(crate) fn names(pattern: &Pattern, hazard: &Hazard) -> bool {
         Sign::Short(option) => starting(&format!("-{option}")),
         Sign::Global(spelling) => {
             let argv: Vec<&str> = tokens.iter().map(String::as_str).collect();
-            let at = starts(global_options(hazard.command), &argv);
-            at.iter().any(|at| argv.get(*at).is_some_and(|token| token.starts_with(spelling)))
+            let front = Front::new(hazard.command, &argv);
+            front.words.iter().any(|token| token.starts_with(spelling))
         }
         Sign::Unless(_) => false,
     }
@@ -48,16 +58,27 @@ pub(crate) fn names(pattern: &Pattern, hazard: &Hazard) -> bool {
 
 /// The hazards of a command, by its base name.
 pub(crate) fn of(command: &str) -> &'static [Known] {
-    static BY_COMMAND: LazyLock<HashMap<&str, Vec<Known>>> = LazyLock::new(|| {
-        let mut known: HashMap<&str, Vec<Known>> = HashMap::new();
-        for hazard in HAZARDS {
-            let harmless = OnceLock::new();
-            known.entry(hazard.command).or_default().push(Known { hazard, harmless });
-        }
-        known
-    });
     BY_COMMAND.get(command).map_or(&[], Vec::as_slice)
 }
+
+/// The commands with hazards, in order.
+pub(crate) fn commands() -> impl Iterator<Item = &'static str> {
+    BY_COMMAND.keys().copied()
+}
+
+/// The command as it stands in the table, if it has hazards.
+pub(crate) fn command(name: &str) -> Option<&'static str> {
+    BY_COMMAND.get_key_value(name).map(|(name, _)| *name)
+}
+
+static BY_COMMAND: LazyLock<BTreeMap<&str, Vec<Known>>> = LazyLock::new(|| {
+    let mut known: BTreeMap<&str, Vec<Known>> = BTreeMap::new();
+    for hazard in HAZARDS {
+        let harmless = OnceLock::new();
+        known.entry(hazard.command).or_default().push(Known { hazard, harmless });
+    }
+    known
+});
 
 /// A row of the table, with its regular expression once it is needed.
 #[derive(Debug)]
@@ -68,31 +89,24 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Whether it is among the words of `argv`, whose first one names `command`.
-    fn is_in(&self, command: &str, argv: &[&str]) -> bool {
-        let options = global_options(command);
+    /// Whether it is among the words of `argv`.
+    fn is_in(&self, command: &str, argv: &[&str], front: &Front<'_>) -> bool {
         let Hazard { subcommands, sign, .. } = self.hazard;
-        if let Sign::Global(spelling) = sign {
-            let starts = starts(options, argv);
-            return words(argv, &starts).any(|word| word.starts_with(spelling));
-        }
-        if subcommands.is_empty() {
-            let rest = argv.get(1..).unwrap_or_default();
-            return match sign {
-                Sign::Unless(regex) => !self.is_harmless(regex, rest),
-                _ => found(*sign, rest, dashes(command, None), !options.is_empty()),
-            };
-        }
-        let starts = starts(options, argv);
-        let chosen = |at: &&usize| argv.get(**at).is_some_and(|word| subcommands.contains(word));
-        let mut rests =
-            starts.iter().filter(chosen).filter_map(|at| argv.get(*at..)?.split_first());
+        let rest = argv.get(1..).unwrap_or_default();
         match sign {
-            Sign::Unless(regex) => {
-                let rests: Vec<_> = rests.collect();
-                !rests.is_empty() && !rests.iter().any(|(_, rest)| self.is_harmless(regex, rest))
+            Sign::Unless(regex) => !self.is_harmless(regex, rest),
+            Sign::Global(spelling) => {
+                front.words.iter().chain(front.unknown).any(|word| word.starts_with(spelling))
             }
-            _ => rests.any(|(name, rest)| found(*sign, rest, dashes(command, Some(name)), false)),
+            sign if subcommands.is_empty() => {
+                let globals = !global_options(command).is_empty();
+                found(*sign, rest, dashes(command, None), globals)
+            }
+            sign => {
+                let chosen = front.subcommand.filter(|(name, _)| subcommands.contains(name));
+                let after = |(name, rest)| found(*sign, rest, dashes(command, Some(name)), false);
+                chosen.is_some_and(after) || found(*sign, front.unknown, Dashes::Nothing, false)
+            }
         }
     }
 
@@ -107,8 +121,38 @@ impl Known {
     }
 }
 
-fn words<'a>(argv: &[&'a str], at: &[usize]) -> impl Iterator<Item = &'a str> {
-    at.iter().filter_map(|at| argv.get(*at).copied())
+/// The words at the front of a command, up to its subcommand.
+pub(crate) struct Front<'a> {
+    /// The global options without their values, and the subcommand.
+    words: Vec<&'a str>,
+    /// The subcommand, and the words after it.
+    subcommand: Option<(&'a str, &'a [&'a str])>,
+    /// All words after an option that is not known: any of them may be the subcommand.
+    unknown: &'a [&'a str],
+}
+
+impl<'a> Front<'a> {
+    fn new(command: &str, argv: &'a [&'a str]) -> Self {
+        let options = global_options(command);
+        let mut front = Self { words: Vec::new(), subcommand: None, unknown: &[] };
+        let mut rest = argv.get(1..).unwrap_or_default();
+        while let Some((word, after)) = rest.split_first() {
+            front.words.push(word);
+            rest = match drops(options, word) {
+                Drops::One => after,
+                Drops::Two => after.get(1..).unwrap_or_default(),
+                Drops::Nothing => {
+                    front.subcommand = Some((word, after));
+                    break;
+                }
+                Drops::Either => {
+                    front.unknown = after;
+                    break;
+                }
+            };
+        }
+        front
+    }
 }
 
 /// Whether the sign is among `words`. What a bare `--` means is said by `dashes`; where global

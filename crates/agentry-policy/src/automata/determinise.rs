@@ -24,7 +24,7 @@ pub(crate) fn determinise(
     nfa.finish()?;
     let (alphabet, members) = Alphabet::of(&nfa.sets);
     let mut subsets = Subsets::new(nfa, judge);
-    let start = subsets.number(starts.to_vec());
+    let start = subsets.number(&mut starts.to_vec());
     let letters = alphabet.letters;
     let mut table = vec![0; letters];
     let mut next: Vec<Vec<State>> = vec![Vec::new(); letters];
@@ -37,8 +37,14 @@ pub(crate) fn determinise(
                 }
             }
         }
+        // Most letters of a row lead to the same states.
+        let (mut last, mut number) = (Vec::new(), 0);
         for targets in &mut next {
-            let number = subsets.number(std::mem::take(targets));
+            if *targets != last {
+                last.clone_from(targets);
+                number = subsets.number(targets);
+            }
+            targets.clear();
             table.push(number);
         }
         at += 1;
@@ -77,17 +83,17 @@ impl<'a> Subsets<'a> {
     }
 
     /// The number of the set that `seed` leads to.
-    fn number(&mut self, mut seed: Vec<State>) -> u32 {
+    fn number(&mut self, seed: &mut Vec<State>) -> u32 {
         if seed.is_empty() {
             return 0;
         }
         seed.sort_unstable();
         seed.dedup();
-        if let Some(number) = self.seeds.get(&seed) {
+        if let Some(number) = self.seeds.get(seed) {
             return *number;
         }
-        let number = self.close(&seed);
-        self.seeds.insert(seed, number);
+        let number = self.close(seed);
+        self.seeds.insert(seed.clone(), number);
         number
     }
 

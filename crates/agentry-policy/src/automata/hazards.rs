@@ -1,17 +1,16 @@
 //! Hazardous options as automata: the same meaning as the direct search in `hazard`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::language::below;
 use super::nfa::{Items, Nfa, State};
 use super::regex;
 use super::set::Set;
 use crate::hazard;
-use crate::pattern::command::base_name;
-use crate::pattern::sequence::Element;
-use crate::pattern::{Pattern, Shape};
+use crate::pattern::Pattern;
+use crate::pattern::command::{CommandPattern, Hazardous};
 use crate::tables::global_options::global_options;
-use crate::tables::hazards::{Dashes, HAZARDS, Sign, dashes};
+use crate::tables::hazards::{Dashes, Sign, dashes};
 
 /// The bit of commands with a hazardous option; no further word makes them harmless again.
 pub(crate) const HAZARD: u128 = 4;
@@ -29,36 +28,30 @@ pub(crate) struct Hazards {
 
 /// Adds the hazards that `pattern` does not name, for the commands that it can be about. Nothing
 /// if there are more of them than there are bits.
-pub(crate) fn add_hazards(nfa: &mut Nfa, pattern: &Pattern, items: &Items) -> Option<Hazards> {
+pub(crate) fn add_hazards(
+    nfa: &mut Nfa,
+    (pattern, shape): (&Pattern, &CommandPattern),
+    items: &Items,
+) -> Option<Hazards> {
     let start = nfa.build(HAZARD);
     let below = below(nfa, start, items);
     let found = nfa.state();
     nfa.accept(found, HAZARD);
     let mut builder = Builder { items, found, unless: Vec::new() };
-    for command in commands(pattern) {
-        let named: Vec<&hazard::Known> = hazard::of(command)
-            .iter()
-            .filter(|known| !hazard::names(pattern, known.hazard))
-            .collect();
-        if !named.is_empty() {
+    let Hazardous::Commands(commands) = &shape.hazardous else {
+        builder.any_command(nfa, below, pattern);
+        return Some(Hazards { start, unless: builder.unless });
+    };
+    for command in commands {
+        let unnamed = |known: &&hazard::Known| !hazard::names(pattern, known.hazard);
+        let known: Vec<&hazard::Known> = hazard::of(command).iter().filter(unnamed).collect();
+        if !known.is_empty() {
             let word = nfa.text(below, command);
             let arguments = nfa.one(word, &Set::one('\0'));
-            builder.command(nfa, arguments, command, &named)?;
+            builder.command(nfa, arguments, command, &known)?;
         }
     }
     Some(Hazards { start, unless: builder.unless })
-}
-
-/// The commands of the table that the command word of a pattern may name.
-fn commands(pattern: &Pattern) -> BTreeSet<&str> {
-    let Shape::Command(shape) = &pattern.shape else { return BTreeSet::new() };
-    if let Some(Element::One(globs)) = shape.elements.first() {
-        let literals: Option<Vec<&str>> = globs.iter().map(|glob| glob.as_literal()).collect();
-        if let Some(literals) = literals {
-            return literals.into_iter().map(base_name).collect();
-        }
-    }
-    HAZARDS.iter().map(|hazard| hazard.command).collect()
 }
 
 struct Builder<'a> {
@@ -68,6 +61,28 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Any command of the table with a word that the pattern does not spell out.
+    fn any_command(&self, nfa: &mut Nfa, below: State, pattern: &Pattern) {
+        let arguments = nfa.state();
+        let mut names = Tree::new(below);
+        for command in hazard::commands() {
+            let word = names.add(nfa, command);
+            nfa.edge(word, &Set::one('\0'), arguments);
+        }
+        let mut spelled = Tree::new(arguments);
+        for token in pattern.tokens().filter(|token| !token.contains('*')) {
+            let word = spelled.add(nfa, token);
+            nfa.edge(word, &Set::one('\0'), arguments);
+        }
+        for (state, (text, known)) in spelled.nodes() {
+            let rest = known.iter().fold(self.items.any.clone(), |rest, c| rest.without(*c));
+            nfa.edge(state, &rest, self.found);
+            if !pattern.tokens().any(|token| token == text) {
+                nfa.edge(state, &Set::one('\0'), self.found);
+            }
+        }
+    }
+
     /// The hazards of one command, whose arguments start at `arguments`.
     fn command(
         &mut self,
@@ -77,33 +92,36 @@ impl Builder<'_> {
         known: &[&hazard::Known],
     ) -> Option<()> {
         let options = global_options(command);
-        let around = nfa.global_options(arguments, options, self.items);
+        let unknown = nfa.state();
+        let front = nfa.global_options(arguments, options, self.items, Some(unknown));
         let mut searches: BTreeMap<Option<&str>, Vec<Sign>> = BTreeMap::new();
+        let mut everywhere = Vec::new();
         for hazard in known.iter().map(|known| known.hazard) {
             match hazard.sign {
                 Sign::Global(spelling) => {
-                    let inside = nfa.text(around, spelling);
-                    self.tail(nfa, inside, self.found);
+                    let word = nfa.text(front, spelling);
+                    nfa.join(word, self.found);
+                    everywhere.push(Sign::Prefix(spelling));
                 }
-                Sign::Unless(text) => {
-                    let after = after_subcommands(nfa, hazard.subcommands, arguments, around);
-                    self.unless(nfa, after, text)?;
-                }
+                Sign::Unless(text) => self.unless(nfa, arguments, text)?,
                 sign if hazard.subcommands.is_empty() => {
                     searches.entry(None).or_default().push(sign);
                 }
                 sign => {
+                    everywhere.push(sign);
                     for name in hazard.subcommands {
                         searches.entry(Some(name)).or_default().push(sign);
                     }
                 }
             }
         }
+        self.search(nfa, unknown, &everywhere, Dashes::Nothing, false);
+        let mut names = Tree::new(front);
         for (name, signs) in searches {
             let from = match name {
                 None => arguments,
                 Some(name) => {
-                    let word = nfa.text(around, name);
+                    let word = names.add(nfa, name);
                     nfa.one(word, &Set::one('\0'))
                 }
             };
@@ -137,36 +155,39 @@ impl Builder<'_> {
 
     /// The words from `from` on, until one is a sign or ends the search.
     fn search(&self, nfa: &mut Nfa, from: State, signs: &[Sign], dashes: Dashes, globals: bool) {
+        if signs.is_empty() {
+            return;
+        }
         let (after_operand, after_option) = (nfa.state(), nfa.state());
         nfa.join(from, if globals { after_option } else { after_operand });
         let any = &self.items.any;
         let end = Set::one('\0');
-        let (operand, option) = (nfa.state(), nfa.state());
+        let (word, operand, option) = (nfa.state(), nfa.state(), nfa.state());
+        nfa.join(after_operand, word);
+        nfa.join(after_option, word);
         self.tail(nfa, operand, after_operand);
         self.tail(nfa, option, after_option);
-        for (here, may_be_value) in [(after_operand, false), (after_option, true)] {
-            nfa.edge(here, &any.without('-'), operand);
-            nfa.edge(here, &end, after_operand);
-            let dash = nfa.text(here, "-");
-            nfa.edge(dash, &any.without('-'), option);
-            nfa.edge(dash, &end, after_option);
-            let two = nfa.text(dash, "-");
-            nfa.edge(two, any, option);
-            let ends = match dashes {
-                Dashes::End => true,
-                Dashes::EndAfterOperand => !may_be_value,
-                Dashes::Nothing => false,
-            };
-            if !ends {
-                nfa.edge(two, &end, after_option);
-            }
-            for sign in signs {
-                self.sign(nfa, here, *sign);
-            }
+        nfa.edge(word, &any.without('-'), operand);
+        nfa.edge(word, &end, after_operand);
+        let dash = nfa.text(word, "-");
+        nfa.edge(dash, &any.without('-'), option);
+        nfa.edge(dash, &end, after_option);
+        let two = nfa.text(dash, "-");
+        nfa.edge(two, any, option);
+        if dashes == Dashes::Nothing {
+            nfa.edge(two, &end, after_option);
+        }
+        if dashes == Dashes::EndAfterOperand {
+            // Behind an option `--` may be its value.
+            let value = nfa.text(after_option, "--");
+            nfa.edge(value, &end, after_option);
+        }
+        for sign in signs {
+            self.sign(nfa, word, *sign);
         }
     }
 
-    /// A word that is the sign.
+    /// A word that is the sign. What is sure before the word has ended is not followed further.
     fn sign(&self, nfa: &mut Nfa, from: State, sign: Sign) {
         let any = &self.items.any;
         let end = Set::one('\0');
@@ -176,8 +197,7 @@ impl Builder<'_> {
                 for (count, c) in spelling.chars().map(Some).chain([None]).enumerate() {
                     if count >= least {
                         nfa.edge(here, &end, self.found);
-                        let value = nfa.text(here, "=");
-                        self.tail(nfa, value, self.found);
+                        nfa.edge(here, &Set::one('='), self.found);
                     }
                     if let Some(c) = c {
                         here = nfa.one(here, &Set::one(c));
@@ -187,13 +207,12 @@ impl Builder<'_> {
             Sign::Short(option) => {
                 let dash = nfa.text(from, "-");
                 let only = Set::one(option);
-                let other = nfa.one(dash, &any.without('-'));
-                let other = nfa.star(other, any);
-                let inside = nfa.one(other, &only);
+                let other = nfa.one(dash, &any.without('-').without(option));
+                nfa.edge(other, &any.without(option), other);
+                nfa.edge(other, &only, self.found);
                 if option != '-' {
-                    nfa.edge(dash, &only, inside);
+                    nfa.edge(dash, &only, self.found);
                 }
-                self.tail(nfa, inside, self.found);
             }
             Sign::Word(spelling) => {
                 let word = nfa.text(from, spelling);
@@ -201,7 +220,7 @@ impl Builder<'_> {
             }
             Sign::Prefix(spelling) => {
                 let word = nfa.text(from, spelling);
-                self.tail(nfa, word, self.found);
+                nfa.join(word, self.found);
             }
             Sign::Global(_) | Sign::Unless(_) => {}
         }
@@ -214,15 +233,37 @@ impl Builder<'_> {
     }
 }
 
-/// Where the arguments after one of the subcommands start.
-fn after_subcommands(nfa: &mut Nfa, names: &[&str], arguments: State, around: State) -> State {
-    if names.is_empty() {
-        return arguments;
+/// Texts that share their beginnings.
+struct Tree {
+    states: BTreeMap<String, State>,
+}
+
+impl Tree {
+    fn new(root: State) -> Self {
+        Self { states: BTreeMap::from([(String::new(), root)]) }
     }
-    let after = nfa.state();
-    for name in names {
-        let word = nfa.text(around, name);
-        nfa.edge(word, &Set::one('\0'), after);
+
+    /// The state behind `text`.
+    fn add(&mut self, nfa: &mut Nfa, text: &str) -> State {
+        let mut here = self.states.get("").copied().unwrap_or(0);
+        for (at, c) in text.char_indices() {
+            let start = text[..at + c.len_utf8()].to_owned();
+            let before = here;
+            here = *self.states.entry(start).or_insert_with(|| nfa.one(before, &Set::one(c)));
+        }
+        here
     }
-    after
+
+    /// Each state with its text and the characters that lead on.
+    fn nodes(&self) -> impl Iterator<Item = (State, (&str, Vec<char>))> {
+        self.states.iter().map(|(text, state)| {
+            let below = self.states.range(text.clone()..);
+            let below = below.take_while(|(other, _)| other.starts_with(text.as_str()));
+            let next = below.filter_map(|(other, _)| {
+                let mut more = other[text.len()..].chars();
+                more.next().filter(|_| more.next().is_none())
+            });
+            (*state, (text.as_str(), next.collect()))
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! Patterns as automata: for each kind the same meaning as the direct matching in `pattern`.
 
 use super::TooLarge;
-use super::nfa::{Items, Nfa, State, Watch};
+use super::nfa::{Items, Nfa, State};
 use super::regex;
 use super::set::Set;
 use super::subject::{items, universe};
@@ -11,7 +11,7 @@ use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
 use crate::pattern::web::WebPattern;
 use crate::pattern::{Kind, Pattern, Shape};
-use crate::tables::global_options::{GLOBAL_OPTIONS, GlobalOption};
+use crate::tables::global_options::global_options;
 
 /// The bit of what the pattern itself matches.
 pub(crate) const PATTERN: u128 = 1;
@@ -66,9 +66,7 @@ fn command(nfa: &mut Nfa, start: State, pattern: &CommandPattern, items: &Items)
     nfa.join(last, end);
     let word = CommandWord { globs, items, start, below: below(nfa, start, items), after };
     word.by_base_name(nfa);
-    for (command, options) in GLOBAL_OPTIONS {
-        word.with_options(nfa, command, options);
-    }
+    word.with_options(nfa);
     end
 }
 
@@ -100,50 +98,21 @@ impl CommandWord<'_> {
         }
     }
 
-    fn with_options(&self, nfa: &mut Nfa, command: &str, options: &[GlobalOption]) {
-        let word = nfa.state();
-        let mut used = false;
+    fn with_options(&self, nfa: &mut Nfa) {
+        let open = self.globs.iter().any(|glob| glob.as_literal().is_none());
         for glob in self.globs {
-            match glob.as_literal() {
-                _ if glob.matches(command) => {
-                    let end = nfa.text(self.below, command);
-                    nfa.join(end, word);
-                }
-                Some(literal) if base_name(literal) == command => {
-                    let end = nfa.text(self.start, literal);
-                    nfa.join(end, word);
-                }
-                Some(_) => continue,
-                None => {
-                    let end = self.of_base_name(nfa, glob, command);
-                    nfa.join(end, word);
-                }
+            let base = base_name(glob.as_literal().unwrap_or_default());
+            let options = if open { &[] } else { global_options(base) };
+            if !open && options.is_empty() {
+                continue;
             }
-            used = true;
-        }
-        if used {
+            let word = nfa.glob(self.start, glob, &self.items.any);
             let named = nfa.one(word, &Set::one('\0'));
-            let around = nfa.global_options(named, options, self.items);
+            let around = nfa.global_options(named, options, self.items, None);
             nfa.join(around, self.after);
+            let word = nfa.glob(self.below, glob, &self.items.any.without('/'));
+            nfa.edge(word, &Set::one('\0'), named);
         }
-    }
-
-    /// A word that the glob matches and whose base name is `command`.
-    fn of_base_name(&self, nfa: &mut Nfa, glob: &Glob, command: &str) -> State {
-        let letters: Vec<char> = command.chars().collect();
-        let count = u32::try_from(letters.len()).unwrap_or(u32::MAX);
-        let mut characters = letters.clone();
-        characters.push('/');
-        characters.sort_unstable();
-        characters.dedup();
-        // States: how many characters of the command have been read, one more for another name.
-        let step = |state: u32, c: Option<char>| match c {
-            Some('/') => Some(0),
-            Some(c) if letters.get(state as usize) == Some(&c) => Some(state + 1),
-            _ => Some(count + 1),
-        };
-        let watch = Watch { characters, step: &step, accepts: &|state| state == count };
-        nfa.watched(self.start, glob, &self.items.any, &watch)
     }
 }
 

@@ -23,12 +23,13 @@ pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machin
     let mut nfa = Nfa::default();
     let Some(start) = add_pattern(&mut nfa, pattern)? else { return Ok(Machine::nothing()) };
     let mut starts = vec![start, add_universe(&mut nfa, pattern.kind, UNIVERSE)?];
-    let guarded = pattern.action == Action::Allow
-        && protections == Protections::On
-        && matches!(pattern.shape, Shape::Command(_));
     let mut unless = Vec::new();
-    if guarded {
-        let hazards = add_hazards(&mut nfa, pattern, &items(pattern.kind)).ok_or(TooLarge)?;
+    let guarded = pattern.action == Action::Allow && protections == Protections::On;
+    if let Shape::Command(shape) = &pattern.shape
+        && guarded
+    {
+        let items = items(pattern.kind);
+        let hazards = add_hazards(&mut nfa, (pattern, shape), &items).ok_or(TooLarge)?;
         starts.push(hazards.start);
         unless = hazards.unless;
     }

@@ -8,20 +8,22 @@ use crate::pattern::command::{Drops, drops};
 use crate::tables::global_options::GlobalOption;
 
 impl Nfa {
-    /// A state behind any number of global options that start at `from`. Says the same as
-    /// [`crate::pattern::command::starts`].
+    /// A state behind any number of global options that start at `from`. Where an option is not
+    /// known, either the next word may be its value, like in [`crate::pattern::command::starts`], or
+    /// it leads to the state `unknown`, like in [`crate::hazard::Front`].
     pub(crate) fn global_options(
         &mut self,
         from: State,
         options: &[GlobalOption],
         items: &Items,
+        unknown: Option<State>,
     ) -> State {
         let around = self.state();
         self.join(from, around);
         let value = self.state();
         let after = self.item(value, items);
         self.join(after, around);
-        let region = Region { options, around, value, items };
+        let region = Region { options, around, value, items, unknown };
         region.build(self);
         around
     }
@@ -32,6 +34,7 @@ struct Region<'a> {
     around: State,
     value: State,
     items: &'a Items,
+    unknown: Option<State>,
 }
 
 impl Region<'_> {
@@ -100,6 +103,10 @@ impl Region<'_> {
 
     fn end(&self, nfa: &mut Nfa, state: State, drops: Drops) {
         let end = Set::one(self.items.end);
+        if let (Drops::Either, Some(unknown)) = (drops, self.unknown) {
+            nfa.edge(state, &end, unknown);
+            return;
+        }
         if matches!(drops, Drops::One | Drops::Either) {
             nfa.edge(state, &end, self.around);
         }

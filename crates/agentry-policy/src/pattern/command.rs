@@ -6,7 +6,7 @@
 use super::glob::{Glob, Part};
 use super::sequence::{self, Element};
 use crate::tables::global_options::{GlobalOption, Takes, global_options};
-use crate::{Action, Places};
+use crate::{Action, Places, hazard};
 
 /// A pattern about commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,22 @@ pub(crate) struct CommandPattern {
     pub(crate) elements: Vec<Element>,
     /// Whether only the command as it is written counts.
     pub(crate) as_written: bool,
+    /// The commands with hazards that the command word may name.
+    pub(crate) hazardous: Hazardous,
 }
+
+/// The commands with hazards that a pattern may be about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hazardous {
+    /// These, by their base names.
+    Commands(Vec<&'static str>),
+    /// So many that none of them is looked at closely.
+    Many,
+}
+
+/// The most commands with hazards that a command word with a wildcard may name before they are no
+/// longer looked at one by one.
+const LOOKED_AT: usize = 6;
 
 impl CommandPattern {
     /// Reads the tokens of `text`.
@@ -42,7 +57,8 @@ impl CommandPattern {
                 elements.push(Element::Many);
             }
         }
-        Self { elements, as_written: allow }
+        let hazardous = hazardous(&elements);
+        Self { elements, as_written: allow, hazardous }
     }
 
     /// Whether `argv` matches.
@@ -57,17 +73,23 @@ impl CommandPattern {
             return false;
         }
         let base = base_name(word);
-        let named = |name| self.elements.first().is_some_and(|first| first.takes(name));
-        if !named(word) && !named(base) {
+        let Some(command) = self.command_word() else { return false };
+        if !command.takes(word) && !command.takes(base) {
             return false;
         }
-        let options = global_options(base);
-        if options.is_empty() {
-            return base != *word && self.from(base, rest, false);
+        match Dropped::of(command, base) {
+            Dropped::None => base != *word && self.from(base, rest, false),
+            Dropped::Options(options) => {
+                let starts = starts(options, argv);
+                let mut rests = starts.iter().filter_map(|start| argv.get(*start..));
+                rests.any(|rest| self.from(word, rest, false) || self.from(base, rest, false))
+            }
         }
-        let starts = starts(options, argv);
-        let mut rests = starts.iter().filter_map(|start| argv.get(*start..));
-        rests.any(|rest| self.from(word, rest, false) || self.from(base, rest, false))
+    }
+
+    /// The element that the command word has to match, apart from a `**` before it.
+    pub(crate) fn command_word(&self) -> Option<&Element> {
+        self.elements.iter().find(|element| **element != Element::Many)
     }
 
     fn from(&self, word: &str, rest: &[&str], empty: bool) -> bool {
@@ -77,6 +99,46 @@ impl CommandPattern {
         };
         sequence::matches(&self.elements, if empty { 0 } else { rest.len() + 1 }, item)
     }
+}
+
+/// The options that may stand between the command word and what follows it.
+pub(crate) enum Dropped {
+    /// None.
+    None,
+    /// These, and what looks like one.
+    Options(&'static [GlobalOption]),
+}
+
+impl Dropped {
+    /// The global options of the command that `element` names. A command word with a wildcard names
+    /// none, so that whatever looks like an option is dropped, with and without a value.
+    pub(crate) fn of(element: &Element, base: &str) -> Self {
+        let Element::One(globs) = element else { return Self::None };
+        if globs.iter().any(|glob| glob.as_literal().is_none()) {
+            return Self::Options(&[]);
+        }
+        let named = globs.iter().any(|glob| glob.as_literal().map(base_name) == Some(base));
+        match global_options(base) {
+            options if named && !options.is_empty() => Self::Options(options),
+            _ => Self::None,
+        }
+    }
+}
+
+/// The commands with hazards that the first element may name.
+fn hazardous(elements: &[Element]) -> Hazardous {
+    let Some(Element::One(globs)) = elements.first() else { return Hazardous::Many };
+    let tails: Vec<Glob> = globs.iter().map(Glob::last_segment).collect();
+    let open = tails.iter().any(|tail| tail.parts.contains(&Part::Any));
+    let named = |command: &&str| tails.iter().any(|tail| tail.matches(command));
+    let commands: Vec<&'static str> = match tails.as_slice() {
+        _ if open => return Hazardous::Many,
+        [tail] if tail.as_literal().is_some() => {
+            hazard::command(tail.as_literal().unwrap_or_default()).into_iter().collect()
+        }
+        _ => hazard::commands().filter(named).take(LOOKED_AT + 1).collect(),
+    };
+    if commands.len() > LOOKED_AT { Hazardous::Many } else { Hazardous::Commands(commands) }
 }
 
 /// The tokens of a pattern: what stands between runs of spaces.

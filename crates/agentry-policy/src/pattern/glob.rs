@@ -82,6 +82,11 @@ impl Glob {
         }
     }
 
+    /// What follows the last `/` that is written.
+    pub(crate) fn last_segment(&self) -> Self {
+        split_at_slashes(&self.parts).pop().unwrap_or_else(|| Self::literal(""))
+    }
+
     /// Whether the whole of `text` matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         if self.segments.is_empty() { self.plain(text) } else { self.guarded_match(text) }

@@ -66,10 +66,18 @@ macro_rules! addresses {
     };
 }
 
-/// A command; the text of `a`, `i` and `c` takes the rest of its line.
+/// A command with its addresses, or addresses alone.
 macro_rules! order {
     () => {
-        concat!(r"(?:", command!(), r"|[aic]\\?[ ]?[^\\\n\x00]*)")
+        concat!(r"(?:", addresses!(), command!(), r"?|[ \t!]*", command!(), ")")
+    };
+}
+
+/// A command whose text takes the rest of its line: `a`, `i` and `c`. Only the end of the line ends
+/// it, or else every `;` of the text might begin a command, and no machine could tell.
+macro_rules! lines {
+    () => {
+        concat!("(?:", addresses!(), r"|[ \t!]*)[aic]\\?[ ]?[^\\\n\x00]*")
     };
 }
 
@@ -78,15 +86,14 @@ macro_rules! script {
     () => {
         concat!(
             r"(?:[ \t;\n{}]+|[ \t;\n{}]*(?:",
-            addresses!(),
             order!(),
-            r"?|[ \t!]*",
+            r"[ \t]*[;\n{}][ \t;\n{}]*|",
+            lines!(),
+            r"\n[ \t;\n{}]*)*(?:",
             order!(),
-            r")(?:[ \t]*[;\n{}][ \t]*(?:",
-            addresses!(),
-            r"|[ \t!]*)",
-            order!(),
-            r"?)*[ \t;\n{}]*)"
+            r"[ \t;\n{}]*|",
+            lines!(),
+            r"(?:\n[ \t;\n{}]*)?))"
         )
     };
 }
