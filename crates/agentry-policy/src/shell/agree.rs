@@ -45,7 +45,8 @@ pub(super) fn read(text: &str) -> Reading {
     let is_mixed = is_mixed(&items);
     let others = match (&trouble, other) {
         (Some(_), Some(other)) => missing(&items, &other.items),
-        _ => Vec::new(),
+        (Some(_), None) => guessed(text),
+        (None, _) => Vec::new(),
     };
     Reading { program, others, trouble, work, is_mixed }
 }
@@ -63,6 +64,14 @@ fn difference(items: &[Item], other: Option<&tree_sitter::Flat>) -> Option<Strin
 fn is_mixed(items: &[Item]) -> bool {
     let commands = items.iter().filter(|item| matches!(item, Item::Name(_))).count();
     commands > 1 && items.iter().any(|item| matches!(item, Item::Here(..)))
+}
+
+/// What may be commands where no parser helps: enough for a deny to deny.
+fn guessed(text: &str) -> Vec<Simple> {
+    let breaks = ['\n', ';', '&', '|', '(', ')', '{', '}', '`'];
+    let words = |part: &str| part.split_whitespace().map(|word| Some(word.to_owned())).collect();
+    let parts = text.split(breaks).filter(|part| !part.trim().is_empty());
+    parts.map(|part| Simple { words: words(part), ..Simple::default() }).collect()
 }
 
 /// The commands of the second reading that the first one does not have.
