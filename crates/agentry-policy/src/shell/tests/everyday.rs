@@ -53,6 +53,10 @@ const CASES: Cases = &[
         &["set= DIR=src", "run cat src/a", "run cat src/b"],
     ),
     ("for i in 1 2 3; do echo $i; done", &["run echo 1", "run echo 2", "run echo 3"]),
+    (
+        "i=0; while [ \"$i\" -lt 3 ]; do echo $i; i=$((i + 1)); done",
+        &["set= i=0", "free [ * -lt 3 ]", "run echo *", "set= i=*"],
+    ),
     ("for i in {1..3}; do echo $i; done", &["run echo 1", "run echo 2", "run echo 3"]),
     ("for f in $(ls); do echo \"$f\"; done", &["run ls", "run echo …"]),
     (
