@@ -29,6 +29,7 @@ const CASES: Cases = &[
     ("x=a; echo $(rm $x)", &["set= x=a", "run rm a", "run echo **"]),
     ("x=a; x=$x$x; rm $x", &["set= x=a", "set= x=aa", "run rm aa"]),
     ("x='*'; rm $x \"$x\"", &["set= x=*", "run rm *+ *"]),
+    ("x='[a'; rm $x]", &["set= x=[a", "run rm …+ **"]),
     ("x=~/a; rm $x", &["set= x=/home/user/a", "run rm /home/user/a"]),
     ("HOME=/x; rm ~", &["set= HOME=/x", "run rm /x"]),
     ("HOME=$y; rm ~/z", &["set= HOME=…", "run rm …/z"]),
