@@ -18,13 +18,21 @@ pub(super) struct Reading {
     pub(super) trouble: Option<String>,
     /// How much work it was.
     pub(super) work: usize,
+    /// Whether a here-document stands among several commands.
+    pub(super) is_mixed: bool,
 }
 
 /// Reads `text` with both.
 pub(super) fn read(text: &str) -> Reading {
     let screened = screen::trouble(text);
     if text.len() > screen::MAX_BYTES {
-        return Reading { program: None, others: Vec::new(), trouble: screened, work: 0 };
+        return Reading {
+            program: None,
+            others: Vec::new(),
+            trouble: screened,
+            work: 0,
+            is_mixed: false,
+        };
     }
     let other = tree_sitter::read(text);
     let (program, items, problem) = match brush::read(text) {
@@ -34,11 +42,13 @@ pub(super) fn read(text: &str) -> Reading {
     let problem = problem.or_else(|| difference(&items, other.as_ref()));
     let trouble = screened.or(problem);
     let work = items.len() + other.as_ref().map_or(0, |other| other.work);
+    let is_mixed = is_mixed(&items);
     let others = match (&trouble, other) {
         (Some(_), Some(other)) => missing(&items, &other.items),
-        _ => Vec::new(),
+        (Some(_), None) => guessed(text),
+        (None, _) => Vec::new(),
     };
-    Reading { program, others, trouble, work }
+    Reading { program, others, trouble, work, is_mixed }
 }
 
 /// How the second reading differs from the first.
@@ -49,6 +59,19 @@ fn difference(items: &[Item], other: Option<&tree_sitter::Flat>) -> Option<Strin
         Some(other) if other.items == items => None,
         Some(_) => Some("two parsers read the line differently".to_owned()),
     }
+}
+
+fn is_mixed(items: &[Item]) -> bool {
+    let commands = items.iter().filter(|item| matches!(item, Item::Name(_))).count();
+    commands > 1 && items.iter().any(|item| matches!(item, Item::Here(..)))
+}
+
+/// What may be commands where no parser helps: enough for a deny to deny.
+fn guessed(text: &str) -> Vec<Simple> {
+    let breaks = ['\n', ';', '&', '|', '(', ')', '{', '}', '`'];
+    let words = |part: &str| part.split_whitespace().map(|word| Some(word.to_owned())).collect();
+    let parts = text.split(breaks).filter(|part| !part.trim().is_empty());
+    parts.map(|part| Simple { words: words(part), ..Simple::default() }).collect()
 }
 
 /// The commands of the second reading that the first one does not have.

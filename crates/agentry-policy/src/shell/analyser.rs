@@ -71,6 +71,10 @@ impl<'c> Analyser<'c> {
 
     /// Analyses a text as a program; answers with the shell after it.
     pub(super) fn text(&mut self, text: &str, state: State) -> State {
+        self.text_of_kind(text, state, false)
+    }
+
+    fn text_of_kind(&mut self, text: &str, state: State, is_substitution: bool) -> State {
         if text.trim().is_empty() {
             return state;
         }
@@ -81,14 +85,18 @@ impl<'c> Analyser<'c> {
         };
         self.work = left;
         self.depth += 1;
-        let state = self.read(text, state);
+        let state = self.read(text, state, is_substitution);
         self.depth -= 1;
         state
     }
 
-    fn read(&mut self, text: &str, state: State) -> State {
+    fn read(&mut self, text: &str, state: State, is_substitution: bool) -> State {
         let reading = agree::read(text);
         self.steps += reading.work;
+        if is_substitution && reading.is_mixed {
+            // Bash writes the commands of a substitution anew, and then loses a `;` here.
+            self.unclear(text, "a here-document among the commands of a substitution", &state);
+        }
         let Some(why) = reading.trouble else {
             return match &reading.program {
                 Some(program) => self.program(program, state),
@@ -151,7 +159,7 @@ impl<'c> Analyser<'c> {
             self.unclear(text, &why, state);
         }
         for command in effects.commands {
-            self.text(&command, state.clone());
+            self.text_of_kind(&command, state.clone(), true);
         }
         for name in effects.assigned {
             self.store(text, &name, Value::Unknown, state);

@@ -10,6 +10,7 @@ use brush_parser::{ParserOptions, Token};
 mod flat;
 
 use super::item::Item;
+use super::screen::nesting;
 
 /// So many openings are read on the caller's stack.
 const SHALLOW: usize = 24;
@@ -47,21 +48,6 @@ pub(super) fn read(text: &str) -> Result<Tree, String> {
         let result = thread.ok().and_then(|thread| thread.join().ok());
         result.unwrap_or_else(|| Err("too much nesting".to_owned()))
     })
-}
-
-/// How deep the text nests if no bracket is quoted. Deep texts are given up before any work.
-fn nesting(text: &str) -> usize {
-    let mut depth = 0usize;
-    let mut deepest = 0;
-    for byte in text.bytes() {
-        match byte {
-            b'(' | b'{' => depth += 1,
-            b')' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
 }
 
 /// How deep the text may nest at most, whatever its quotes mean.

@@ -91,10 +91,12 @@ impl Analyser<'_> {
                 Flow::both(state)
             }
         };
-        let mut state = flow.after();
-        if call.argv.get(1).and_then(Arg::literal).is_none_or(|path| path.starts_with(['+', '-'])) {
-            state.bases = Bases::Unknown;
+        let target = call.argv.get(1).and_then(Arg::literal);
+        if target.is_some_and(|path| !path.starts_with(['+', '-'])) {
+            return flow;
         }
+        let mut state = flow.after();
+        state.bases = Bases::Unknown;
         Flow::both(state)
     }
 

@@ -7,7 +7,8 @@
 //!                                  `Unclear`, and whatever either parser found
 //! ```
 //!
-//! Nothing is run or looked up. What is not understood becomes a part of its own, [`What::Unclear`],
+//! The shell is bash without options; where other shells differ, the words may be other ones, but
+//! they are no other commands. Nothing is run or looked up. What is not understood becomes a part of its own, [`What::Unclear`],
 //! which no policy allows; the parts that were understood are there all the same, so a deny still
 //! denies.
 

@@ -41,6 +41,21 @@ fn is_odd(c: char) -> bool {
     }
 }
 
+/// How deep a text nests if no bracket is quoted.
+pub(super) fn nesting(text: &str) -> usize {
+    let mut depth = 0usize;
+    let mut deepest = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

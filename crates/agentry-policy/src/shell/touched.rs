@@ -1,6 +1,6 @@
 //! What a loop may change before its body runs again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use brush_parser::ast::{
     AndOr, AssignmentName, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
@@ -34,7 +34,8 @@ const MOVES: &[&str] = &["cd", "pushd", "popd", "chdir"];
 /// The effect of running a list an unknown number of times.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    names: BTreeSet<String>,
+    /// Variables, and whether they stay numbers if they are.
+    names: BTreeMap<String, bool>,
     everything: bool,
     moves: bool,
 }
@@ -53,8 +54,14 @@ impl Touched {
         if self.everything {
             state.forget_all();
         }
-        for name in &self.names {
-            state.set(name, Value::Unknown);
+        for (name, stays_number) in &self.names {
+            let is_number = match state.variable(name) {
+                Some(Value::Text(text)) => is_digits(text),
+                Some(Value::Number) => true,
+                Some(Value::Unknown) | None => false,
+            };
+            let value = if is_number && *stays_number { Value::Number } else { Value::Unknown };
+            state.set(name, value);
         }
         if self.moves {
             state.bases = Bases::Unknown;
@@ -90,7 +97,7 @@ impl Touched {
             // What happens in there stays there, but words are expanded by both.
             CompoundCommand::Subshell(group) => self.list(&group.list),
             CompoundCommand::ForClause(clause) => {
-                self.names.insert(clause.variable_name.clone());
+                self.add(&clause.variable_name, false);
                 self.list(&clause.body.list);
             }
             CompoundCommand::CaseClause(clause) => {
@@ -132,7 +139,7 @@ impl Touched {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                     let (AssignmentName::VariableName(name)
                     | AssignmentName::ArrayElementName(name, _)) = &assignment.name;
-                    self.names.insert(name.clone());
+                    self.add(name, is_numeric(&word.value));
                     self.word(&word.value, false);
                 }
                 CommandPrefixOrSuffixItem::Word(word) => self.word(&word.value, sets),
@@ -145,9 +152,28 @@ impl Touched {
     /// Takes every name of a word that may set something.
     fn word(&mut self, raw: &str, sets: bool) {
         let expands = raw.contains("${") && raw.contains('=');
-        if sets || expands || raw.contains("$((") {
+        if sets || expands {
             let names = raw.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            self.names.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
+            names.filter(|name| !name.is_empty()).for_each(|name| self.add(name, false));
         }
     }
+
+    fn add(&mut self, name: &str, stays_number: bool) {
+        let entry = self.names.entry(name.to_owned()).or_insert(true);
+        *entry &= stays_number;
+    }
+}
+
+/// Whether a raw assignment gives a number: `i=0`, `i=$((i + 1))`. Arithmetic that is not known to
+/// be harmless is reported where it is expanded.
+fn is_numeric(raw: &str) -> bool {
+    let value = raw.split_once('=').filter(|(name, _)| !name.ends_with('+'));
+    value.is_some_and(|(_, value)| {
+        let is_sum = value.starts_with("$((") && value.find("))") == value.len().checked_sub(2);
+        is_sum || is_digits(value)
+    })
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

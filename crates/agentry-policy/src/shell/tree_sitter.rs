@@ -3,6 +3,10 @@
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::item::{Item, assignment, body, joined, mark};
+use super::screen::nesting;
+
+/// Texts that nest deeper are given up before any work.
+const MAX_NESTING: usize = 1_000;
 
 /// What tree-sitter found.
 pub(super) struct Flat {
@@ -16,6 +20,9 @@ pub(super) struct Flat {
 
 /// Reads `text`. Nothing if it took too much work.
 pub(super) fn read(text: &str) -> Option<Flat> {
+    if nesting(text) > MAX_NESTING {
+        return None;
+    }
     let (tree, work) = parse(text)?;
     let mut reader = Reader {
         text,
@@ -31,15 +38,17 @@ pub(super) fn read(text: &str) -> Option<Flat> {
     Some(Flat { work: work + reader.items.len(), items: reader.items, is_sound })
 }
 
-/// Parses with a bound on the work, which mends errors at a price that grows faster than the text.
+/// Parses with a bound on the work: mending errors has a price that grows faster than the text.
 fn parse(text: &str) -> Option<(Tree, usize)> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let most = 1_000 + text.len() / 8;
-    let mut work = 0;
-    let mut count = |_: &tree_sitter::ParseState| {
+    let most_mending = 20 + 400_000 / (text.len() + 1);
+    let (mut work, mut mending) = (0, 0);
+    let mut count = |state: &tree_sitter::ParseState| {
         work += 1;
-        work > most
+        mending += usize::from(state.has_error());
+        work > most || mending > most_mending
     };
     let options = ParseOptions::new().progress_callback(&mut count);
     let bytes = text.as_bytes();

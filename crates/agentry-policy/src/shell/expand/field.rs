@@ -54,11 +54,12 @@ impl Builder {
             self.pieces.push(Piece::Segment);
             return text.get(1..).unwrap_or_default();
         }
-        match text.get(2..).and_then(|rest| rest.find(']')) {
-            Some(end) => {
+        // Which bracket closes depends on classes and negation: the last one is enough.
+        match text.rfind(']') {
+            Some(close) => {
                 self.globs = true;
                 // Where nothing matches, the brackets stand for themselves.
-                let (brackets, rest) = text.split_at_checked(end + 3).unwrap_or((text, ""));
+                let (brackets, rest) = text.split_at_checked(close + 1).unwrap_or((text, ""));
                 let crosses = brackets.contains('/');
                 self.pieces.push(if crosses { Piece::Any } else { Piece::Segment });
                 rest
@@ -108,7 +109,8 @@ impl Builder {
             if index > 0 || starts_apart {
                 self.close();
             }
-            self.plain(chunk, false);
+            // A bracket of the value may close behind it.
+            self.plain(chunk, true);
         }
         if ends_apart {
             self.close();

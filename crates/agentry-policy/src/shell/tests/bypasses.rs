@@ -191,6 +191,7 @@ const UNCLEAR: Cases = &[
     ("echo x > /dev/$p/evil/80", &[]),
     ("cat <<EOF\n`rm x`\nEOF", &["run rm x", "run cat"]),
     ("cat <<'EOF'; rm x\na\nEOF", &["run rm x", "run cat"]),
+    ("echo $(cat <<'E'\na\nE\n! ls; rm x)", &["run rm x", "run ls"]),
     ("coproc rm x", &["run rm x"]),
     ("select x in a; do rm y; done", &["run rm y"]),
     ("echo !(rm x)", &[]),

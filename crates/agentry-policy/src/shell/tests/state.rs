@@ -13,6 +13,10 @@ const CASES: Cases = &[
         "x=a; for i in 1 2; do rm $x; x=b; done",
         &["set= x=a", "run rm **", "set= x=b", "run rm **", "set= x=b"],
     ),
+    (
+        "i=0; while t; do rm $i; i=$((i + 1)); i=$x; done",
+        &["set= i=0", "run t", "run rm **", "unclear", "set= i=…", "set= i=…"],
+    ),
     ("x=a; x=b rm $x", &["set= x=a", "set x=b", "run rm a"]),
     ("x=a; x=b eval 'rm $x'", &["set= x=a", "set x=b", "run rm **"]),
     ("x=a; read x; rm \"$x\"", &["set= x=a", "free read x", "run rm …"]),
@@ -25,6 +29,7 @@ const CASES: Cases = &[
     ("x=a; echo $(rm $x)", &["set= x=a", "run rm a", "run echo **"]),
     ("x=a; x=$x$x; rm $x", &["set= x=a", "set= x=aa", "run rm aa"]),
     ("x='*'; rm $x \"$x\"", &["set= x=*", "run rm *+ *"]),
+    ("x='[a'; rm $x]", &["set= x=[a", "run rm …+ **"]),
     ("x=~/a; rm $x", &["set= x=/home/user/a", "run rm /home/user/a"]),
     ("HOME=/x; rm ~", &["set= HOME=/x", "run rm /x"]),
     ("HOME=$y; rm ~/z", &["set= HOME=…", "run rm …/z"]),
