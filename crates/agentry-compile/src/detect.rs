@@ -79,9 +79,24 @@ fn is_copilot(path: &str, source: &Source) -> bool {
         return true;
     }
     let Some(range) = markdown::parts(source).metadata else { return false };
+    if !may_have_key(source.text.get(range.clone()).unwrap_or(""), COPILOT_KEYS) {
+        return false;
+    }
     let node = yaml::parse(source, range, Version::V1_2, &mut Findings::default());
     let Some(map) = node.as_map() else { return false };
     has_any(map, COPILOT_KEYS) && !has_any(map, AGENT_MD_KEYS)
+}
+
+/// Whether metadata may have one of `keys`, judged by how its lines start; spares most files a
+/// second reading as YAML.
+fn may_have_key(metadata: &str, keys: &[&str]) -> bool {
+    let starts = |line: &str| {
+        let line = line.trim_start_matches([' ', '\t', '-', '"', '\'']);
+        let begins =
+            |key: &&str| line.get(..key.len()).is_some_and(|start| start.eq_ignore_ascii_case(key));
+        line.starts_with(['{', '?', '&', '!', '<', '*', '[']) || keys.iter().any(begins)
+    };
+    metadata.contains('\\') || metadata.split(['\n', '\r']).any(starts)
 }
 
 fn is_agent_toml(source: &Source) -> bool {
@@ -141,6 +156,10 @@ fn is_agentfs(source: &Source, persona: bool) -> bool {
     ];
     const OTHERS: &[&str] = &["model", "instructions", "instruction", "prompt", "system_prompt"];
     const SURE: &[&str] = &["risk_level", "access_control", "llm", "tool_permissions", "heartbeat"];
+    // With a persona beside it, only a market's listing (`i18n`, in any case) is something else.
+    if persona && !source.text.contains('\\') && !source.text.contains("18") {
+        return true;
+    }
     let node = json::parse(source, &mut Findings::default());
     let Some(map) = node.as_map() else { return persona };
     if has_any(map, OTHERS) && !has_any(map, SURE) && !persona {

@@ -230,8 +230,11 @@ fn is_agent(world: &dyn World, path: &str, format: Format, beside: Beside) -> bo
     {
         return format == Format::Manifest || beside.agent_dir;
     }
+    if format == Format::AgentToml && beside.prompt {
+        return true;
+    }
     let (dir, _) = split(path);
-    let Ok(bytes) = world.read(dir, path, limits::FILE_BYTES) else { return true };
+    let Ok(bytes) = world.peek(dir, path, limits::FILE_BYTES) else { return true };
     let Ok(text) = std::str::from_utf8(&bytes) else { return true };
     let mut sources = Sources::default();
     let source = sources.add(path, text.trim_start_matches('\u{feff}'));

@@ -78,7 +78,8 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     let agent = agentry_formats::read(found.format, &mut package, &mut findings);
     let mut sources = std::mem::take(&mut files.sources);
     let main = join(&found.dir, &found.main);
-    if !findings.has_errors() && world.kind(&main) == EntryKind::Missing {
+    let was_read = sources.iter().any(|source| *source.path == *main);
+    if !was_read && !findings.has_errors() && world.kind(&main) == EntryKind::Missing {
         let source = sources.add(&main, "");
         let message = format!("there is no `{}` to read", found.main);
         findings.add(&UNREADABLE, Span::start_of(source.id), message);

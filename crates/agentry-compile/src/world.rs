@@ -8,6 +8,11 @@ pub trait World: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError>;
 
+    /// The same, of a file that will be read again soon: who has the bytes may keep them until then.
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.read(root, path, limit)
+    }
+
     /// What the directory `path` holds, sorted by name. A link that leaves `root` is refused.
     fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError>;
 

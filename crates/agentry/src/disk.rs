@@ -1,5 +1,6 @@
 //! The world as it is: files on disk.
 
+use std::collections::HashMap;
 use std::env::current_dir;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
@@ -19,6 +20,33 @@ pub(crate) struct Disk {
     workspaces: Workspaces,
     /// The current directory, once somebody asked for it.
     current: OnceLock<PathBuf>,
+    peeked: Mutex<Peeked>,
+}
+
+/// Files that the search looked into, until their readers ask for them.
+#[derive(Debug, Default)]
+struct Peeked {
+    files: HashMap<String, Vec<u8>>,
+    bytes: usize,
+}
+
+/// The most bytes of files that are kept for their readers.
+const MOST_PEEKED: usize = 16 * 1024 * 1024;
+
+impl Peeked {
+    fn keep(&mut self, path: &str, bytes: &[u8]) {
+        if self.bytes + bytes.len() <= MOST_PEEKED {
+            self.bytes += bytes.len();
+            self.files.insert(path.to_owned(), bytes.to_owned());
+        }
+    }
+
+    /// The bytes of `path`, once: who asks again wants to know what changed.
+    fn take(&mut self, path: &str) -> Option<Vec<u8>> {
+        let bytes = self.files.remove(path)?;
+        self.bytes = self.bytes.saturating_sub(bytes.len());
+        Some(bytes)
+    }
 }
 
 /// Directories that no search looks into, beside what `.gitignore` says.
@@ -26,6 +54,10 @@ const NEVER: &[&str] = &[".git", "node_modules"];
 
 impl World for Disk {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let peeked = self.peeked.lock().unwrap_or_else(PoisonError::into_inner).take(path);
+        if let Some(bytes) = peeked.filter(|bytes| bytes.len() as u64 <= limit) {
+            return Ok(bytes);
+        }
         let metadata = confined(root, path)?;
         if !metadata.is_file() {
             return Err(ReadError::NotAFile);
@@ -33,13 +65,16 @@ impl World for Disk {
         if metadata.len() > limit {
             return Err(ReadError::TooLarge(metadata.len()));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-        let file = fs::File::open(path).map_err(|error| refusal(&error))?;
-        // The file may grow while it is read.
-        let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| refusal(&error))?;
+        let bytes = fs::File::open(path).and_then(|file| contents(file, metadata.len(), limit));
+        let bytes = bytes.map_err(|error| refusal(&error))?;
         let size = bytes.len() as u64;
         if size > limit { Err(ReadError::TooLarge(size)) } else { Ok(bytes) }
+    }
+
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let bytes = self.read(root, path, limit)?;
+        self.peeked.lock().unwrap_or_else(PoisonError::into_inner).keep(path, &bytes);
+        Ok(bytes)
     }
 
     fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
@@ -124,6 +159,31 @@ impl World for Disk {
     }
 }
 
+/// The bytes of a file of `size` bytes, as a rule in one go. It may grow while it is read: then at
+/// most one byte more than `limit` is read.
+fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
+    let mut bytes = vec![0; size];
+    let mut filled = 0;
+    while let Some(free) = bytes.get_mut(filled..).filter(|free| !free.is_empty()) {
+        match file.read(free) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        // All that there was, and room for more.
+        if filled + 1 == size {
+            break;
+        }
+    }
+    bytes.truncate(filled);
+    if filled == size {
+        file.take(limit.saturating_add(1).saturating_sub(filled as u64)).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
 /// The current directory has an empty name here.
 fn here(path: &str) -> &Path {
     Path::new(if path.is_empty() { "." } else { path })
@@ -132,6 +192,9 @@ fn here(path: &str) -> &Path {
 /// What `path` leads to, unless a link leads out of `root`. Without a link on the way nothing is
 /// resolved, which keeps the common case at one look per part below the root.
 fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
+    if let Some(metadata) = plain(root, path)? {
+        return Ok(metadata);
+    }
     let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(path));
     let mut at = PathBuf::from(root);
     let mut linked = false;
@@ -157,6 +220,29 @@ fn confined(root: &str, path: &str) -> Result<Metadata, ReadError> {
         }
     }
     fs::metadata(here(path)).map_err(|error| refusal(&error))
+}
+
+/// What `path` leads to, if its text starts with `root` and no part after that is a link.
+fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
+    let Some(below) = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else {
+        return Ok(None);
+    };
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    if root.is_empty() || below.contains('\\') || !below.split('/').all(is_plain) {
+        return Ok(None);
+    }
+    let first = path.len() - below.len();
+    let ends = below.match_indices('/').map(|(at, _)| first + at).chain([path.len()]);
+    let mut last = None;
+    for end in ends {
+        let part = path.get(..end).unwrap_or(path);
+        let metadata = fs::symlink_metadata(part).map_err(|error| refusal(&error))?;
+        if metadata.is_symlink() {
+            return Ok(None);
+        }
+        last = Some(metadata);
+    }
+    Ok(last)
 }
 
 fn refusal(error: &io::Error) -> ReadError {
@@ -223,4 +309,75 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
         other => (root.to_owned(), other.to_string()),
     };
     visit(Walked::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_str().unwrap().to_owned();
+        (folder, root)
+    }
+
+    /// What the search looked into is not read again, but only for the first who asks.
+    #[test]
+    fn a_file_that_was_peeked_at_is_read_once() {
+        let (_folder, root) = folder();
+        let path = format!("{root}/agent.json");
+        fs::write(&path, "old").unwrap();
+        let disk = Disk::default();
+        assert_eq!(disk.peek(&root, &path, 10).unwrap(), b"old");
+        fs::write(&path, "new").unwrap();
+        assert_eq!(disk.read(&root, &path, 10).unwrap(), b"old");
+        assert_eq!(disk.read(&root, &path, 10).unwrap(), b"new");
+        assert_eq!(disk.peek(&root, &path, 2), Err(ReadError::TooLarge(3)));
+    }
+
+    #[test]
+    fn files_are_read_whole_and_no_further_than_the_limit() {
+        let (_folder, root) = folder();
+        let path = format!("{root}/x");
+        // The size that was told, the size that is there, the limit, and what is read.
+        for (told, size, limit, read) in
+            [(0, 0, 9, 0), (5, 5, 9, 5), (9, 4, 9, 4), (2, 7, 9, 7), (2, 20, 9, 10), (0, 3, 9, 3)]
+        {
+            fs::write(&path, vec![b'x'; size]).unwrap();
+            let bytes = contents(fs::File::open(&path).unwrap(), told, limit).unwrap();
+            assert_eq!(bytes.len(), read, "{told} {size}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_leave_are_refused_and_others_followed() {
+        use std::os::unix::fs::symlink;
+        let (_folder, root) = folder();
+        fs::create_dir_all(format!("{root}/agent/skills")).unwrap();
+        fs::write(format!("{root}/agent/real"), "real").unwrap();
+        fs::write(format!("{root}/secret"), "secret").unwrap();
+        symlink("../real", format!("{root}/agent/skills/inside")).unwrap();
+        symlink("../../secret", format!("{root}/agent/skills/outside")).unwrap();
+        symlink("..", format!("{root}/agent/up")).unwrap();
+        let agent = format!("{root}/agent");
+        let read = |path: &str| {
+            let bytes = Disk::default().read(&agent, &format!("{agent}/{path}"), 100);
+            bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        let cases = [
+            ("real", Ok("real".to_owned())),
+            ("skills/inside", Ok("real".to_owned())),
+            ("./skills//inside", Ok("real".to_owned())),
+            ("skills/outside", Err(ReadError::Escapes)),
+            ("up/secret", Err(ReadError::Escapes)),
+            ("../secret", Err(ReadError::Escapes)),
+            ("skills", Err(ReadError::NotAFile)),
+            ("nothing", Err(ReadError::Missing)),
+            ("real/x", Err(ReadError::Missing)),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(read(path), expected, "{path}");
+        }
+    }
 }

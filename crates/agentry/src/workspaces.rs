@@ -8,6 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// What is known of directories so far.
 #[derive(Debug, Default)]
 pub(crate) struct Workspaces {
+    /// The answers so far, by the very text that was asked.
+    answers: RwLock<HashMap<String, Arc<str>>>,
     known: RwLock<HashMap<PathBuf, Marks>>,
 }
 
@@ -22,6 +24,17 @@ impl Workspaces {
     /// The nearest directory at or above `path` with `agentry.toml`, else with `.git`, else the
     /// current directory. Above the current directory its name is absolute.
     pub(crate) fn of(&self, path: &str) -> String {
+        let known = self.answers.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some(root) = known {
+            return root.as_ref().to_owned();
+        }
+        let root = self.find(path);
+        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        answers.insert(path.to_owned(), Arc::from(root.as_str()));
+        root
+    }
+
+    fn find(&self, path: &str) -> String {
         let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
         if climbs
             && let Some(real) = fs::canonicalize(path)

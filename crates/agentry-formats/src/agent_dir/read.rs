@@ -147,9 +147,11 @@ pub(super) fn plain_path(path: &str) -> String {
 
 /// The first paragraph, wherever it stands, on one line.
 fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
-    let sections = markdown::sections(source, parts.body.clone());
-    let own =
-        sections.iter().find_map(|section| markdown::first_paragraph(source, section.own.range()));
-    let first = markdown::first_paragraph(source, parts.body.clone()).or(own)?;
+    let under_a_heading = || {
+        let sections = markdown::sections(source, parts.body.clone());
+        let mut own = sections.iter().map(|section| section.own.range());
+        own.find_map(|own| markdown::first_paragraph(source, own))
+    };
+    let first = markdown::first_paragraph(source, parts.body.clone()).or_else(under_a_heading)?;
     Some(first.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")))
 }

@@ -18,6 +18,10 @@ const LABELS: &[(&str, StepKind)] = &[
 
 /// Every step of the body, in order. A label that is almost one is reported.
 pub(super) fn read(source: &Source, body: Span, findings: &mut Findings) -> Vec<Spanned<Step>> {
+    // Without a parenthesis there is no label, and most skills have none.
+    if !source.slice(body).contains('(') {
+        return Vec::new();
+    }
     let mut lines: Vec<Line> = markdown::sections(source, body.range())
         .into_iter()
         .map(|section| Line { span: section.title.span, numbered: false })
@@ -34,21 +38,24 @@ struct Line {
     numbered: bool,
 }
 
-/// The numbered list items of `body` outside code.
+/// The numbered list items of `body` outside code that may have a label.
 fn items(source: &Source, body: Span) -> Vec<Line> {
-    let code: Vec<_> = markdown::fences(source, body.range()).iter().map(|f| f.block).collect();
-    let inside = |span: Span| code.iter().any(|b| b.start <= span.start && span.start < b.end);
     let mut at = body.range().start;
     let mut found = Vec::new();
     for line in source.slice(body).split_inclusive('\n') {
         if let Some(rest) = after_number(line.trim_start()) {
             let start = at + (line.len() - rest.len());
             let span = Span::new(source.id, start, start + rest.trim_end().len());
-            if !inside(span) {
+            if rest.contains('(') {
                 found.push(Line { span, numbered: true });
             }
         }
         at += line.len();
+    }
+    if !found.is_empty() {
+        let code: Vec<_> = markdown::fences(source, body.range()).iter().map(|f| f.block).collect();
+        let inside = |span: Span| code.iter().any(|b| b.start <= span.start && span.start < b.end);
+        found.retain(|line| !inside(line.span));
     }
     found
 }

@@ -1,6 +1,7 @@
 //! What every function on Markdown starts from: the bytes of a range as a document of their own,
 //! and the way back from its offsets to the file.
 
+use std::borrow::Cow;
 use std::iter::once;
 use std::ops::Range;
 
@@ -13,15 +14,15 @@ use crate::source::{FileId, Source, Span};
 const DEEPEST_LIST: usize = 200;
 
 /// A part of a file, ready to parse.
-pub(super) struct Document {
+pub(super) struct Document<'s> {
     file: FileId,
     start: usize,
     /// As long as the part, byte by byte, and equal to it wherever the words of the text matter.
-    text: String,
+    text: Cow<'s, str>,
 }
 
-impl Document {
-    pub(super) fn new(source: &Source, range: Range<usize>) -> Self {
+impl<'s> Document<'s> {
+    pub(super) fn new(source: &'s Source, range: Range<usize>) -> Self {
         let start = range.start;
         Self { file: source.id, start, text: tame(source.text.get(range).unwrap_or("")) }
     }
@@ -98,7 +99,11 @@ impl Visible {
 
 /// The text with what the parser stumbles over put into its own terms, byte for byte: a lone CR
 /// becomes LF, a tab at the end of a line a space, and a list marker that stands too deep a letter.
-fn tame(text: &str) -> String {
+fn tame(text: &str) -> Cow<'_, str> {
+    let is_deep = |line: &str| line.len() > DEEPEST_LIST && deep_marker(line.as_bytes()).is_some();
+    if !text.contains('\r') && !text.contains('\t') && !text.split('\n').any(is_deep) {
+        return Cow::Borrowed(text);
+    }
     let following = text.bytes().skip(1).chain(once(b' '));
     let lone = |(byte, next)| if byte == b'\r' && next != b'\n' { b'\n' } else { byte };
     let mut bytes: Vec<u8> = text.bytes().zip(following).map(lone).collect();
@@ -109,7 +114,7 @@ fn tame(text: &str) -> String {
             *marker = b'x';
         }
     }
-    String::from_utf8(bytes).unwrap_or_default()
+    Cow::Owned(String::from_utf8(bytes).unwrap_or_default())
 }
 
 fn space(byte: &mut u8) {

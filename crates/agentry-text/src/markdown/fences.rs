@@ -39,7 +39,7 @@ pub fn fences(source: &Source, range: Range<usize>) -> Vec<Fence> {
 
 /// A block whose code ends at `last`. The parser does not say whether it found a closing fence, but
 /// it covers every line of code and nothing else: a rest after the last one is the closing fence.
-fn fence(document: &Document, language: String, block: Range<usize>, last: usize) -> Fence {
+fn fence(document: &Document<'_>, language: String, block: Range<usize>, last: usize) -> Fence {
     let first_line = document.slice(block.clone()).split_inclusive('\n').next().unwrap_or("");
     let code_start = block.start + first_line.len();
     let code_end = last.clamp(code_start, block.end.max(code_start));

@@ -64,7 +64,7 @@ pub fn first_image(source: &Source, range: Range<usize>) -> Option<Spanned<Strin
 }
 
 /// Where the address stands in the rest of an inline image, `](address "title")`.
-fn address(document: &Document, rest: Range<usize>) -> Option<Range<usize>> {
+fn address(document: &Document<'_>, rest: Range<usize>) -> Option<Range<usize>> {
     let text = document.slice(rest.clone());
     let after = text.find("](")? + "](".len();
     let text = text.get(after..)?;

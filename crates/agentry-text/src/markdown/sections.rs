@@ -54,7 +54,7 @@ struct Heading {
 }
 
 /// The headings of the document itself: those in quotes and lists are content.
-fn headings(document: &Document) -> Vec<Heading> {
+fn headings(document: &Document<'_>) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut events = document.events();
     while let Some((event, range)) = events.next() {
@@ -70,7 +70,7 @@ fn headings(document: &Document) -> Vec<Heading> {
 }
 
 fn heading<'d>(
-    document: &Document,
+    document: &Document<'_>,
     level: u8,
     range: Range<usize>,
     events: &mut impl Iterator<Item = (Event<'d>, Range<usize>)>,

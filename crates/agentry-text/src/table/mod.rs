@@ -212,9 +212,19 @@ impl Keys {
     pub fn same(self, a: &str, b: &str) -> bool {
         match self {
             Self::Exact => a == b,
+            _ if differ_at_once(a, b) => false,
             Self::AnyCase => a.eq_ignore_ascii_case(b) || lower(a).eq(lower(b)),
             Self::SnakeOrCamel => a == b || plain(a).eq(plain(b)),
         }
+    }
+}
+
+/// Whether two keys start with different letters of ASCII, as most keys do that are not the same.
+fn differ_at_once(a: &str, b: &str) -> bool {
+    let first = |key: &str| key.bytes().next().filter(u8::is_ascii_alphanumeric);
+    match (first(a), first(b)) {
+        (Some(a), Some(b)) => !a.eq_ignore_ascii_case(&b),
+        _ => false,
     }
 }
 

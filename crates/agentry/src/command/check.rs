@@ -25,6 +25,8 @@ use super::check_report::Report;
 
 /// Agents are checked side by side in groups, so that memory does not grow with their number.
 const GROUP: usize = 256;
+/// Fewer agents than these are looked at one after the other: starting threads takes longer.
+const FEW: usize = 8;
 
 pub(crate) fn run(args: &Check) -> Outcome {
     let disk = Disk::default();
@@ -35,10 +37,14 @@ pub(crate) fn run(args: &Check) -> Outcome {
     run.report.diagnostics(&config.diagnostics, &config.sources);
     run.report.diagnostics(&found.diagnostics, &found.sources);
     let named = |found: &Found| args.paths.contains(&found.path);
-    let wanted = |found: &&Found| {
-        named(found) || !run.configs.of(&disk, &found.dir).excludes_path(&found.path)
+    let configs = &run.configs;
+    let wanted =
+        |found: &&Found| named(found) || !configs.of(&disk, &found.dir).excludes_path(&found.path);
+    let agents: Vec<_> = if found.agents.len() < FEW {
+        found.agents.iter().filter(wanted).cloned().collect()
+    } else {
+        found.agents.par_iter().filter(wanted).cloned().collect()
     };
-    let agents: Vec<_> = found.agents.iter().filter(wanted).cloned().collect();
     run.agents(&agents);
     run.names();
     found.receipts.iter().for_each(|receipt| run.receipt(receipt));
@@ -80,7 +86,7 @@ impl<'a> Run<'a> {
     fn agents(&mut self, agents: &[Found]) {
         let mut progress = Progress::new(agents.len());
         for group in agents.chunks(GROUP) {
-            let checked: Vec<Checked> = if group.len() < 8 {
+            let checked: Vec<Checked> = if group.len() < FEW {
                 group.iter().map(|found| self.one(found)).collect()
             } else {
                 group.par_iter().map(|found| self.one(found)).collect()

@@ -108,6 +108,9 @@ impl<'a> Scope<'a> {
                 continue;
             }
             let name = self.token(token);
+            if name.starts_with(|c: char| c.is_ascii_punctuation() && !matches!(c, '_' | '$')) {
+                continue;
+            }
             *self.uses.entry(name).or_default() += 1;
             if self.bindings.contains_key(name)
                 && !declared.contains(&token.start())
