@@ -26,6 +26,7 @@ pub(crate) struct Group {
 pub(crate) fn groups() -> Vec<Group> {
     let mut paths: Vec<_> =
         fs::read_dir(FOLDER).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     let mut groups = Vec::new();
     for path in paths {
