@@ -1,0 +1,115 @@
+//! The rules under which lines are judged and what they ran is looked at again.
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::{
+    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, Subject, layer,
+};
+use agentry_text::{FileId, Span, Spanned};
+
+/// A policy with a name.
+pub(crate) struct RuleSet {
+    /// What a message calls it.
+    pub(crate) name: String,
+    judge: Judge,
+}
+
+/// Intent and rules of one section.
+type Written<'a> = (Section, Action, &'a [&'a str]);
+
+const READING: &[&str] = &[
+    "git log*:allow",
+    "git status:allow",
+    "git diff *:allow",
+    "ls *:allow",
+    "cat *:allow",
+    "grep *:allow",
+    "head *:allow",
+    "echo *:allow",
+    "printf *:allow",
+    "wc *:allow",
+    "rm *:deny",
+    "curl *:deny",
+];
+
+/// The policies of an ordinary run.
+pub(crate) fn rule_sets() -> Vec<RuleSet> {
+    let searching: Vec<&str> =
+        READING.iter().copied().chain(["find *:allow", "sort *:allow", "sed *:allow"]).collect();
+    vec![
+        set("reading only", &[(Section::Bash, Action::Ask, READING)]),
+        set(
+            "reading, and writing in `out`",
+            &[
+                (Section::Bash, Action::Deny, &searching),
+                (Section::Edit, Action::Deny, &["out/**:allow", "notes.txt:allow"]),
+                (Section::Env, Action::Ask, &["FOO:allow"]),
+            ],
+        ),
+        set(
+            "everything but `rm` and `curl`",
+            &[
+                (
+                    Section::Bash,
+                    Action::Allow,
+                    &["rm *:deny", "curl *:ask", "git push*:deny", "* --force:ask"],
+                ),
+                (Section::Edit, Action::Ask, &["src/**:allow", ".env:deny"]),
+            ],
+        ),
+    ]
+}
+
+fn set(name: &str, written: &[Written<'_>]) -> RuleSet {
+    let nowhere = Span::start_of(FileId(0));
+    let section = |(section, intent, rules): &Written<'_>| SectionRules {
+        section: Spanned::new(*section, nowhere),
+        intent: Some(Spanned::new(*intent, nowhere)),
+        rules: rules
+            .iter()
+            .map(|rule| Spanned::new(rule.parse().expect("a rule"), nowhere))
+            .collect(),
+    };
+    let sections = written.iter().map(section).collect();
+    let places = Places::default();
+    let layer = layer(Source::Permissions, &Permissions { sections }, &places);
+    RuleSet::new(name, Judge::new(vec![layer], places))
+}
+
+impl RuleSet {
+    /// A policy by name.
+    pub(crate) fn new(name: &str, judge: Judge) -> Self {
+        Self { name: name.to_owned(), judge }
+    }
+
+    /// Whether a whole line may run without a question.
+    pub(crate) fn allows(&self, line: &str) -> bool {
+        self.asks(Section::Bash, line) == Action::Allow
+    }
+
+    /// Whether one command may, as it was really called: nothing is taken apart here.
+    pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
+        let subject = Subject::Command(argv);
+        self.judge.rules(Section::Bash).all(|(_, rules)| rules.first(subject).action == Action::Allow)
+    }
+
+    /// Whether a file may be written, or a directory be entered.
+    pub(crate) fn allows_path(&self, section: Section, path: &str) -> bool {
+        self.asks(section, path) == Action::Allow
+    }
+
+    /// Whether a variable may be handed to a command.
+    pub(crate) fn allows_variable(&self, name: &str) -> bool {
+        self.asks(Section::Env, name) == Action::Allow
+    }
+
+    /// Whether nothing at all is asked or denied about commands.
+    pub(crate) fn is_open(&self) -> bool {
+        let mut rules = self.judge.rules(Section::Bash);
+        rules.all(|(_, rules)| rules.all().all(|rule| rule.action == Action::Allow))
+    }
+
+    fn asks(&self, section: Section, subject: &str) -> Action {
+        let call = Call { section, subject, directory: "/workspace" };
+        self.judge.judge(call, &NoLinks).action
+    }
+}

@@ -1,0 +1,362 @@
+//! A place where lines can be run: bubblewrap, without network, in a directory of its own, with a
+//! `PATH` of stand-ins that write down how they were called.
+//!
+//! The stand-ins of programs that run other programs then really do so; what those start are
+//! stand-ins again. One sandbox runs many lines, one after the other.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// A line that takes longer has no result.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Programs that are really run.
+const REAL: &[&str] =
+    &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
+/// Libraries that they need.
+const LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
+/// Where stand-ins lie: the first is the `PATH`, under a name that no line has.
+const FOLDERS: &[&str] = &["stand/in", "bin", "usr/bin"];
+/// What of the root is not the line's business.
+const OURS: &[&str] = &["stand", "bin", "usr", "real", "lib", "lib64", "etc", "proc", "dev", "log"];
+
+/// Writes down how it was called, then does the real thing, or says something hostile.
+const STAND_IN: &str = r#"#!/real/sh
+name=${0##*/}
+case $0 in /stand/in/*) word=$name ;; *) word=$0 ;; esac
+[ "$name" != missing ] || { word=$1; shift; }
+printf '%s\0' CALL "$#" "$PWD" "$PATH" "${LD_PRELOAD-}${GIT_PAGER-}${PAGER-}${GIT_SSH_COMMAND-}" \
+    "${FOO+FOO}${BAR+BAR}" "$word" "$@" >> /log/calls
+case $name in
+bash | sh | cat | env | xargs | find | timeout | nohup | nice) exec "/real/$name" "$@" ;;
+time | stdbuf | setsid) case $1 in -*) ;; *) exec "$@" ;; esac ;;
+true | : | echo) printf '%s\n' "$*" ;;
+false) exit 1 ;;
+*) printf '%s\n' 'rm x' '--output=evil' ' -delete' '; rm y' '$(rm z)' '`rm z`' "-exec rm {} ;" '> evil' rm '*' ;;
+esac
+"#;
+
+/// Read by every bash: commands of the shell that are only interesting when they are seen, and
+/// commands that do not exist.
+const START_UP: &str = r#"
+enable -n echo kill pwd
+command_not_found_handle() { /stand/in/missing "$@"; return 127; }
+"#;
+
+/// Runs a line whenever a line feed comes in, and waits for everything that it left behind.
+const LOOP: &str = r#"
+set -- /proc/[0-9]*
+own=$#
+ulimit -f 2048
+printf 'ready\n'
+while IFS= read -r _; do
+    IFS= read -r -d '' line < /log/line
+    cd /workspace
+    /real/bash -c "$line" < /dev/null > /dev/null 2>&1
+    until set -- /proc/[0-9]*; [ $# -le $own ]; do :; done
+    printf 'done\n'
+done
+"#;
+
+/// A running sandbox.
+pub(crate) struct Sandbox {
+    root: TempDir,
+    session: Option<Session>,
+    names: Vec<String>,
+    before: Tree,
+}
+
+/// The bash inside, and what it answers.
+struct Session {
+    child: Child,
+    answers: Receiver<String>,
+}
+
+/// Paths and what is there.
+type Tree = BTreeMap<String, Vec<u8>>;
+
+/// How a command was called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Called {
+    /// With what; the first is the name, or the path if it was called by one.
+    pub(crate) argv: Vec<String>,
+    /// In which directory.
+    pub(crate) directory: String,
+    /// Whether `PATH` was the one from before, and no variable set that changes what runs.
+    pub(crate) is_untouched: bool,
+    /// Which of the variables of the made-up lines were handed to it: `FOO`, `BAR`.
+    pub(crate) variables: String,
+}
+
+/// What a line did.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    /// The commands, in the order of their start.
+    pub(crate) calls: Vec<Called>,
+    /// Files that are new, different or gone.
+    pub(crate) changes: Vec<String>,
+}
+
+impl Sandbox {
+    /// A sandbox with stand-ins of these names besides the usual ones; the reason, where nothing can
+    /// be confined.
+    pub(crate) fn new(names: Vec<String>) -> Result<Self, String> {
+        let root = tempfile::Builder::new()
+            .prefix("agentry-execution-")
+            .tempdir()
+            .map_err(|error| format!("no temporary folder: {error}"))?;
+        let mut sandbox = Self { root, session: None, names, before: Tree::new() };
+        sandbox.furnish().map_err(|error| format!("the folder cannot be filled: {error}"))?;
+        sandbox.begin()?;
+        sandbox.before = sandbox.tree();
+        Ok(sandbox)
+    }
+
+    /// Runs a line; nothing if it does not come to an end.
+    pub(crate) fn run(&mut self, line: &str) -> Option<Effects> {
+        if line.contains('\0') {
+            return None;
+        }
+        if self.session.is_none() {
+            self.begin().expect("it ran before");
+        }
+        fs::write(self.at("log/line"), line).expect("a folder of our own");
+        fs::write(self.at("log/calls"), "").expect("a folder of our own");
+        let answer = self.session.as_mut().map(Session::go);
+        let is_done = answer == Some(true);
+        if !is_done {
+            self.end();
+        }
+        let calls = fs::read(self.at("log/calls")).unwrap_or_default();
+        let after = self.tree();
+        let changes = changes(&self.before, &after);
+        if !changes.is_empty() || !is_done {
+            self.restore();
+        }
+        is_done.then(|| Effects { calls: called(&calls), changes })
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    fn furnish(&self) -> io::Result<()> {
+        for folder in ["stand/in", "bin", "usr/bin", "real", "log", "proc", "dev", "etc"] {
+            fs::create_dir_all(self.at(folder))?;
+        }
+        let script = self.at("stand/script");
+        fs::write(&script, STAND_IN)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        fs::write(self.at("stand/start-up"), START_UP)?;
+        let names = NAMES.iter().copied().chain(self.names.iter().map(String::as_str));
+        for name in names {
+            for folder in FOLDERS {
+                // A name that is there already is no matter.
+                let _ = symlink("/stand/script", self.at(folder).join(name));
+            }
+        }
+        for name in REAL {
+            fs::write(self.at("real").join(name), "")?;
+        }
+        self.fill()
+    }
+
+    /// Writes the files that lines find.
+    fn fill(&self) -> io::Result<()> {
+        for folder in ["workspace/src", "workspace/out", "workspace/a b", "home/user", "tmp"] {
+            fs::create_dir_all(self.at(folder))?;
+        }
+        for name in FILES {
+            fs::write(self.at("workspace").join(name), "rm x\n--output=evil\n-delete\n")?;
+        }
+        for name in ["git", "ls", "rm"] {
+            let path = self.at("workspace").join(name);
+            let _ = fs::remove_file(&path);
+            symlink("/stand/script", path)?;
+        }
+        fs::write(self.at("home/user/.bashrc"), "rm x\n")
+    }
+
+    /// Puts everything back.
+    fn restore(&self) {
+        let Ok(entries) = fs::read_dir(self.root.path()) else { return };
+        for entry in entries.flatten() {
+            let is_ours = entry.file_name().to_str().is_some_and(|name| OURS.contains(&name));
+            if is_ours {
+                continue;
+            }
+            let path = entry.path();
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+        self.fill().expect("a folder of our own");
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let mut command = Command::new("bwrap");
+        command.args(["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]);
+        command.arg("--bind").arg(self.root.path()).arg("/");
+        for library in LIBRARIES {
+            command.args(["--ro-bind-try", library, library]);
+        }
+        for folder in ["/stand", "/bin", "/usr/bin"] {
+            command.arg("--ro-bind").arg(self.at(folder.trim_start_matches('/'))).arg(folder);
+        }
+        for name in REAL {
+            let path = which(name).ok_or_else(|| format!("there is no `{name}`"))?;
+            command.arg("--ro-bind").arg(path).arg(format!("/real/{name}"));
+        }
+        command.args(["--proc", "/proc", "--dev", "/dev"]);
+        for (name, value) in [
+            ("PATH", "/stand/in"),
+            ("HOME", "/home/user"),
+            ("BASH_ENV", "/stand/start-up"),
+            ("LC_ALL", "C.UTF-8"),
+        ] {
+            command.args(["--setenv", name, value]);
+        }
+        command.args(["--", "/real/bash", "--norc", "-c", LOOP]);
+        self.session = Some(Session::new(command)?);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        if let Some(mut session) = self.session.take() {
+            let _ = session.child.kill();
+            let _ = session.child.wait();
+        }
+    }
+
+    /// What is there now, apart from our own folders.
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        let Ok(entries) = fs::read_dir(self.root.path()) else { return tree };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if !name.to_str().is_some_and(|name| OURS.contains(&name)) {
+                look(&entry.path(), self.root.path(), &mut tree);
+            }
+        }
+        tree
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Session {
+    fn new(mut command: Command) -> Result<Self, String> {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().map_err(|error| format!("`bwrap` does not start: {error}"))?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let (sender, answers) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut session = Self { child, answers };
+        if session.answer(Duration::from_secs(10)).as_deref() == Some("ready") {
+            return Ok(session);
+        }
+        let _ = session.child.kill();
+        let complaint = session.child.stderr.take().map(io::read_to_string);
+        let _ = session.child.wait();
+        let complaint = complaint.and_then(Result::ok).unwrap_or_default();
+        Err(format!("`bwrap` cannot confine anything here: {}", complaint.trim()))
+    }
+
+    /// Lets the line run; whether it came to an end.
+    fn go(&mut self) -> bool {
+        let is_asked = self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
+        is_asked && self.answer(PATIENCE).as_deref() == Some("done")
+    }
+
+    fn answer(&mut self, patience: Duration) -> Option<String> {
+        match self.answers.recv_timeout(patience) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+}
+
+/// Adds what is at `path` and below.
+fn look(path: &Path, root: &Path, tree: &mut Tree) {
+    let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    let Ok(about) = fs::symlink_metadata(path) else { return };
+    let content = if about.is_dir() {
+        b"a directory".to_vec()
+    } else if about.is_symlink() {
+        fs::read_link(path).unwrap_or_default().into_os_string().into_encoded_bytes()
+    } else {
+        fs::read(path).unwrap_or_default()
+    };
+    tree.insert(format!("/{shown}"), content);
+    if about.is_dir() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            look(&entry.path(), root, tree);
+        }
+    }
+}
+
+fn changes(before: &Tree, after: &Tree) -> Vec<String> {
+    let gone = before.keys().filter(|path| !after.contains_key(*path));
+    let new = after.iter().filter(|(path, content)| before.get(*path) != Some(content));
+    gone.chain(new.map(|(path, _)| path)).cloned().collect()
+}
+
+/// Reads what the stand-ins wrote.
+fn called(log: &[u8]) -> Vec<Called> {
+    let mut fields = log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
+    let mut calls = Vec::new();
+    while fields.next() == Some("CALL".to_owned()) {
+        let Some(count) = fields.next().and_then(|count: String| count.parse::<usize>().ok()) else {
+            break;
+        };
+        let [directory, path, odd, variables] = [(); 4].map(|()| fields.next().unwrap_or_default());
+        let argv = fields.by_ref().take(count + 1).collect();
+        // Where there is no `PATH` any more, programs are looked for in the usual places.
+        let is_usual = path.is_empty() || path.starts_with("/usr/local/");
+        let is_untouched = (path == "/stand/in" || is_usual) && odd.is_empty();
+        let mut argv: Vec<String> = argv;
+        if let Some(name) = argv.first_mut().filter(|_| is_usual) {
+            let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
+            *name = bare.unwrap_or(name).to_owned();
+        }
+        calls.push(Called { argv, directory, is_untouched, variables });
+    }
+    calls
+}
+
+/// Where a program really is.
+fn which(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file())?;
+    fs::canonicalize(found).ok()
+}
+
+/// Stand-ins that are always there.
+const NAMES: &[&str] = &[
+    "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true", "false",
+    "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc", "sort", "sed", "rm", "curl", "mv", "cp",
+    "touch", "tee", "sudo", "python", "make", "printf", "test", "[", "kill", "pwd", "x", "f", "a",
+];
+
+/// Files with names that are more than names.
+const FILES: &[&str] = &[
+    "README.md", "notes.txt", "src/main.rs", "src/lib.rs", ".env", "--output=x", "-delete", ";rm",
+    " rm x", "$(rm x)", "`rm x`", "-exec", "-rf", "--", "*", "{}", "a b/c", "out/old", "rm y\nrm z",
+    "--force", "~", "x;y", "a", "x",
+];

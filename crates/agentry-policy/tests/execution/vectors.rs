@@ -1,0 +1,67 @@
+//! The tables of command lines in `tests/commands`, as material to mutate.
+
+use std::fs;
+
+use agentry_policy::{
+    Judge, Permissions, Places, SectionRules, Source, layer,
+};
+use agentry_text::{FileId, Span, Spanned};
+use toml::Value;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
+/// Longer lines take time and find nothing.
+const MAX_LINE: usize = 300;
+
+/// Lines that are judged by the same rules.
+pub(crate) struct Group {
+    /// What they are about.
+    pub(crate) name: String,
+    /// Their rules.
+    pub(crate) judge: Judge,
+    /// The lines, whatever becomes of them.
+    pub(crate) lines: Vec<String>,
+}
+
+/// Every group of every table.
+pub(crate) fn groups() -> Vec<Group> {
+    let mut paths: Vec<_> =
+        fs::read_dir(FOLDER).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let mut groups = Vec::new();
+    for path in paths {
+        let table: Value = toml::from_str(&fs::read_to_string(&path).expect("text")).expect("TOML");
+        groups.extend(list(&table, "group").map(group));
+    }
+    groups
+}
+
+fn group(value: &Value) -> Group {
+    let cases = list(value, "case").chain(list(value, "cases"));
+    let lines = cases.filter_map(|case| case.get("line")?.as_str()).map(str::to_owned);
+    let name = value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let lines = lines.filter(|line| line.len() < MAX_LINE).collect();
+    Group { name, judge: judge(value.get("rules").expect("rules")), lines }
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// A judge over `{bash: {intent, rules}, …}`.
+fn judge(rules: &Value) -> Judge {
+    let nowhere = Span::start_of(FileId(0));
+    let at = |text: &Value| Spanned::new(text.as_str().expect("a rule").to_owned(), nowhere);
+    let section = |(name, section): (&String, &Value)| SectionRules {
+        section: Spanned::new(name.parse().expect("a section"), nowhere),
+        intent: section
+            .get("intent")
+            .map(|intent| at(intent).map(|word| word.parse().expect("an action"))),
+        rules: list(section, "rules")
+            .map(|rule| at(rule).map(|text| text.parse().expect("a rule")))
+            .collect(),
+    };
+    let sections = rules.as_table().expect("sections").iter().map(section).collect();
+    let places = Places::default();
+    Judge::new(vec![layer(Source::Permissions, &Permissions { sections }, &places)], places)
+}
