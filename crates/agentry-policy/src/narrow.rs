@@ -6,11 +6,13 @@
 
 use agentry_text::Spanned;
 
+use crate::compare::{Answer, refines};
+use crate::layer::default_rules;
 use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
 use crate::tool_permissions::tools_of;
 use crate::{
-    Abilities, Ability, Action, Base, Exec, Filesystem, Network, Permissions, Place, Policy,
-    Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, Base, Exec, Filesystem, Network, Permissions, Place, Places,
+    Policy, Protections, Rules, Section, SectionRules, ToolPermissions, Trust,
 };
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
@@ -25,14 +27,21 @@ pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
     layers.into_iter().flatten().reduce(|a, b| meet(&a, &b))
 }
 
-/// The sections in which `result` may give a milder answer than `source`, with the rules of the
-/// source; a section that the source does not name asks. Without looking at single patterns this is
-/// sure only where both say the same, or where the result is milder in neither of its extremes.
+/// The sections in which `result` gives a milder answer than `source` to some call, with the rules of
+/// the source; a section that nobody names asks. Where it cannot be told, it counts as milder.
 pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
+    let places = Places::default();
+    let compiled = |permissions: &Permissions, section| match permissions.get(section) {
+        Some(written) => Rules::new(written, &places),
+        None => default_rules(section, &places),
+    };
     let wider = |name: &&Section| {
-        let milder = result.mildest(**name) < source.mildest(**name)
-            || result.strictest(**name) < source.strictest(**name);
-        milder && !says_the_same(source.get(**name), result.get(**name))
+        let (before, after) = (source.get(**name), result.get(**name));
+        let stricter = result.mildest(**name) >= source.strictest(**name);
+        !stricter && !says_the_same(before, after) && {
+            let (before, after) = (compiled(source, **name), compiled(result, **name));
+            refines(&[&after], &[&before], Protections::On) != Answer::Yes
+        }
     };
     let rules = |name: &Section| {
         let asks = || section(*name, nowhere(), source.mildest(*name), Vec::new());
@@ -181,6 +190,28 @@ mod tests {
         assert_eq!(sections(widened(&deny, &Permissions::default())), [Section::Env]);
         assert_eq!(sections(widened(&Permissions::default(), &allow)), [Section::Bash]);
         assert_eq!(sections(widened(&allow, &Permissions::default())), []);
+    }
+
+    #[test]
+    fn a_single_call_that_is_milder_is_noticed() {
+        let cases: &[(&[&str], &[&str], bool)] = &[
+            (&["git log *:allow"], &["git log *:allow"], false),
+            (
+                &["git log *:allow", "git push *:deny"],
+                &["git push *:deny", "git log *:allow"],
+                false,
+            ),
+            (&["git push *:deny"], &["git push *:deny", "git log *:allow"], true),
+            (&["git *:allow", "rm *:deny"], &["git log *:allow", "rm *:deny"], false),
+            (&["rm -rf *:deny"], &["rm *:deny"], false),
+            (&["rm *:deny"], &["rm -rf *:deny"], true),
+        ];
+        for (before, after, expected) in cases {
+            let before = rules(Section::Bash, Action::Ask, before);
+            let after = rules(Section::Bash, Action::Ask, after);
+            let wider = !widened(&before, &after).sections.is_empty();
+            assert_eq!(wider, *expected, "{before:?} to {after:?}");
+        }
     }
 
     #[test]

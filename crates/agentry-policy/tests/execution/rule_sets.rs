@@ -89,7 +89,9 @@ impl RuleSet {
     /// Whether one command may, as it was really called: nothing is taken apart here.
     pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
         let subject = Subject::Command(argv);
-        self.judge.rules(Section::Bash).all(|(_, rules)| rules.first(subject).action == Action::Allow)
+        self.judge
+            .rules(Section::Bash)
+            .all(|(_, rules)| rules.first(subject).action == Action::Allow)
     }
 
     /// Whether a file may be written, or a directory be entered.

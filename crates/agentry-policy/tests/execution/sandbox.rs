@@ -19,8 +19,7 @@ use tempfile::TempDir;
 /// A line that takes longer has no result.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Programs that are really run.
-const REAL: &[&str] =
-    &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
+const REAL: &[&str] = &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
 /// Libraries that they need.
 const LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 /// Where stand-ins lie: the first is the `PATH`, under a name that no line has.
@@ -257,7 +256,8 @@ impl Drop for Sandbox {
 impl Session {
     fn new(mut command: Command) -> Result<Self, String> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().map_err(|error| format!("`bwrap` does not start: {error}"))?;
+        let mut child =
+            piped.spawn().map_err(|error| format!("`bwrap` does not start: {error}"))?;
         let output = child.stdout.take().ok_or("no output")?;
         let (sender, answers) = channel();
         thread::spawn(move || {
@@ -280,7 +280,8 @@ impl Session {
 
     /// Lets the line run; whether it came to an end.
     fn go(&mut self) -> bool {
-        let is_asked = self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
+        let is_asked =
+            self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
         is_asked && self.answer(PATIENCE).as_deref() == Some("done")
     }
 
@@ -319,10 +320,12 @@ fn changes(before: &Tree, after: &Tree) -> Vec<String> {
 
 /// Reads what the stand-ins wrote.
 fn called(log: &[u8]) -> Vec<Called> {
-    let mut fields = log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
+    let mut fields =
+        log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
     let mut calls = Vec::new();
     while fields.next() == Some("CALL".to_owned()) {
-        let Some(count) = fields.next().and_then(|count: String| count.parse::<usize>().ok()) else {
+        let Some(count) = fields.next().and_then(|count: String| count.parse::<usize>().ok())
+        else {
             break;
         };
         let [directory, path, odd, variables] = [(); 4].map(|()| fields.next().unwrap_or_default());
@@ -343,20 +346,43 @@ fn called(log: &[u8]) -> Vec<Called> {
 /// Where a program really is.
 fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file())?;
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file())?;
     fs::canonicalize(found).ok()
 }
 
 /// Stand-ins that are always there.
 const NAMES: &[&str] = &[
-    "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true", "false",
-    "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc", "sort", "sed", "rm", "curl", "mv", "cp",
-    "touch", "tee", "sudo", "python", "make", "printf", "test", "[", "kill", "pwd", "x", "f", "a",
+    "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true",
+    "false", "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc",
+    "sort", "sed", "rm", "curl", "mv", "cp", "touch", "tee", "sudo", "python", "make", "printf",
+    "test", "[", "kill", "pwd", "x", "f", "a",
 ];
 
 /// Files with names that are more than names.
 const FILES: &[&str] = &[
-    "README.md", "notes.txt", "src/main.rs", "src/lib.rs", ".env", "--output=x", "-delete", ";rm",
-    " rm x", "$(rm x)", "`rm x`", "-exec", "-rf", "--", "*", "{}", "a b/c", "out/old", "rm y\nrm z",
-    "--force", "~", "x;y", "a", "x",
+    "README.md",
+    "notes.txt",
+    "src/main.rs",
+    "src/lib.rs",
+    ".env",
+    "--output=x",
+    "-delete",
+    ";rm",
+    " rm x",
+    "$(rm x)",
+    "`rm x`",
+    "-exec",
+    "-rf",
+    "--",
+    "*",
+    "{}",
+    "a b/c",
+    "out/old",
+    "rm y\nrm z",
+    "--force",
+    "~",
+    "x;y",
+    "a",
+    "x",
 ];
