@@ -90,7 +90,7 @@ fn is_private_name(name: &str) -> bool {
     let under = |suffix: &&str| {
         name.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    SUFFIXES.iter().any(|suffix| under(&suffix)) || name.parse().is_ok_and(is_private_ip)
+    SUFFIXES.iter().any(under) || name.parse().is_ok_and(is_private_ip)
 }
 
 fn is_private_ip(address: IpAddr) -> bool {

@@ -175,8 +175,8 @@ pub(crate) enum PolicyCommand {
 pub(crate) struct PolicyWhy {
     /// The agent: its file or its directory
     pub(crate) agent: String,
-    /// The tool: bash, edit, read, webfetch, websearch, question, external_directory, mcp, tool,
-    /// skill, delegate or env
+    /// The tool: `bash`, `edit`, `read`, `webfetch`, `websearch`, `question`, `external_directory`,
+    /// `mcp`, `tool`, `skill`, `delegate` or `env`
     #[arg(value_parser = section)]
     pub(crate) tool: Section,
     /// The command line, the path, the address or the name

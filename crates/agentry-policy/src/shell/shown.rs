@@ -27,9 +27,7 @@ impl fmt::Display for Part {
 
 fn shown(arg: &Arg) -> String {
     match arg {
-        Arg::One(word) => text(word),
-        Arg::Some(word) if word.pieces == [Piece::Segment] => "*".to_owned(),
-        Arg::Some(word) => text(word),
+        Arg::One(word) | Arg::Some(word) => text(word),
         Arg::Many(_) => "…".to_owned(),
     }
 }

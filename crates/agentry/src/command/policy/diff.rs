@@ -64,7 +64,7 @@ fn to_text(diffs: &[SectionDiff]) -> String {
     let mut text = columns(&rows);
     for diff in diffs {
         if let Some(why) = &diff.unknown {
-            text.push_str(&format!("unknown: {}: {why}; taken for gained\n", diff.section));
+            text = format!("{text}unknown: {}: {why}; taken for gained\n", diff.section);
         }
     }
     if text.is_empty() { "nothing gained, nothing lost\n".to_owned() } else { text }
