@@ -98,6 +98,15 @@ impl CommandWord<'_> {
         }
     }
 
+    /// A state behind an option that nobody knows: the words after the command start anywhere.
+    fn anywhere(&self, nfa: &mut Nfa) -> State {
+        let unknown = nfa.state();
+        let again = nfa.item(unknown, self.items);
+        nfa.join(again, unknown);
+        nfa.join(unknown, self.after);
+        unknown
+    }
+
     fn with_options(&self, nfa: &mut Nfa) {
         let open = self.globs.iter().any(|glob| glob.as_literal().is_none());
         for glob in self.globs {
@@ -108,7 +117,8 @@ impl CommandWord<'_> {
             }
             let word = nfa.glob(self.start, glob, &self.items.any);
             let named = nfa.one(word, &Set::one('\0'));
-            let around = nfa.global_options(named, options, self.items, None);
+            let unknown = (!options.is_empty()).then(|| self.anywhere(nfa));
+            let around = nfa.global_options(named, options, self.items, unknown);
             nfa.join(around, self.after);
             let word = nfa.glob(self.below, glob, &self.items.any.without('/'));
             nfa.edge(word, &Set::one('\0'), named);

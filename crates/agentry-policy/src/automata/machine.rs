@@ -73,10 +73,13 @@ impl Machine {
         let mut at = 0;
         while let Some(&(state, inside)) = pairs.list.get(at) {
             open.push(universe.output(inside) != NONE && !decided(self.output(state)));
+            let (row, around) = (self.row(state), universe.row(inside));
+            let mut last = (u32::MAX, u32::MAX);
             for (left, right) in &letters {
-                let inside = universe.step(inside, usize::from(*right));
-                if inside != 0 {
-                    let next = pairs.number(self.step(state, usize::from(*left)), inside);
+                let next = (row[usize::from(*left)], around[usize::from(*right)]);
+                if next.1 != 0 && next != last {
+                    last = next;
+                    let next = pairs.number(next.0, next.1);
                     back.push((next, u32::try_from(at).unwrap_or(u32::MAX)));
                 }
             }
@@ -111,9 +114,16 @@ impl Machine {
         while let Some(&(left, right)) = pairs.list.get(at) {
             outputs.push(combine(self.output(left), other.output(right)));
             let (left, right) = (self.row(left), other.row(right));
+            // Most letters of a row lead to the same pair.
+            let (mut last, mut number) = ((0, 0), 0);
             for (a, b) in &letters {
-                let (left, right) = key(left[usize::from(*a)], right[usize::from(*b)]);
-                table.push(pairs.number(left, right));
+                let next = (left[usize::from(*a)], right[usize::from(*b)]);
+                if next != last {
+                    last = next;
+                    let (left, right) = key(next.0, next.1);
+                    number = pairs.number(left, right);
+                }
+                table.push(number);
             }
             at += 1;
             if at > MOST_STATES || table.len() > MOST_ENTRIES {

@@ -17,9 +17,15 @@ impl Set {
         Self(vec![(u32::from(c), u32::from(c))])
     }
 
-    /// The ranges, which must be in order.
+    /// The ranges, which must be in order. A range of characters skips the surrogates.
     pub(crate) fn ranges(ranges: impl Iterator<Item = (char, char)>) -> Self {
-        Self(ranges.map(|(first, last)| (u32::from(first), u32::from(last))).collect())
+        let split = ranges.flat_map(|(first, last)| {
+            let (first, last) = (u32::from(first), u32::from(last));
+            let around = first < 0xd800 && last > 0xdfff;
+            let (lower, upper) = ((first, 0xd7ff), (0xe000, last));
+            if around { [Some(lower), Some(upper)] } else { [Some((first, last)), None] }
+        });
+        Self(split.flatten().collect())
     }
 
     /// The same without one character.
@@ -196,6 +202,13 @@ mod tests {
         let same = |a, b| alphabet.letter(a) == alphabet.letter(b);
         assert!(same('b', 'z') && same('\0', '漢') && !same('a', 'b') && !same('/', 'é'));
         assert_eq!(members.iter().map(Vec::len).collect::<Vec<_>>(), [1, 3, 1]);
+    }
+
+    #[test]
+    fn no_range_holds_surrogates() {
+        let all = Set::ranges([('\0', char::MAX)].into_iter());
+        assert_eq!(all, Set::all());
+        assert_eq!(Set::ranges([('a', 'c')].into_iter()), Set(vec![(97, 99)]));
     }
 
     #[test]

@@ -203,7 +203,7 @@ pub(crate) fn drops(options: &[GlobalOption], word: &str) -> Drops {
 }
 
 /// The places at which the words after the command may start, when some of the global options at
-/// their front are dropped; in order.
+/// their front are dropped; in order. Behind an option that is not in a table, that is anywhere.
 pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut here, mut next) = (true, false);
@@ -215,6 +215,10 @@ pub(crate) fn starts(options: &[GlobalOption], argv: &[&str]) -> Vec<usize> {
             Some(word) if here => drops(options, word),
             _ => Drops::Nothing,
         };
+        if drops == Drops::Either && !options.is_empty() {
+            found.extend(at + 1..=argv.len());
+            break;
+        }
         let one = matches!(drops, Drops::One | Drops::Either);
         let two = matches!(drops, Drops::Two | Drops::Either);
         (here, next) = (next || one, two);
@@ -237,7 +241,7 @@ mod tests {
             ("git -C x push", &[1, 3]),
             ("git -p --git-dir=x push -f", &[1, 2, 3]),
             ("git --git-dir x -p push", &[1, 3, 4]),
-            ("git --unknown push x", &[1, 2, 3]),
+            ("git --unknown push x y", &[1, 2, 3, 4, 5]),
             ("git -C", &[1]),
             ("git -c a=b -c c=d", &[1, 3, 5]),
         ];
