@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::agree;
+use super::posix;
 use super::assign::is_name;
 use super::bases::Bases;
 use super::expand::{Effects, Expander};
@@ -70,6 +71,11 @@ impl<'c> Analyser<'c> {
             return state;
         };
         self.work = left;
+        if state.is_posix
+            && let Some(why) = posix::foreign(text)
+        {
+            self.unclear(text, why, &state);
+        }
         self.depth += 1;
         let state = self.read(text, state);
         self.depth -= 1;

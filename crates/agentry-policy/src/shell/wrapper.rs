@@ -118,7 +118,7 @@ impl Analyser<'_> {
     fn text_of(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
         match text.literal() {
             Some(text) => {
-                self.text(text, state.of_child());
+                self.text(text, state.of_posix_child());
             }
             None => self.unclear(call.text, "the text that a shell runs is not literal", state),
         }
@@ -145,7 +145,7 @@ impl Analyser<'_> {
     fn joined(&mut self, words: &[Arg], call: &Call<'_>, state: &State) {
         match crate::argv::literal(words) {
             Some(words) => {
-                self.text(&words.join(" "), state.of_child());
+                self.text(&words.join(" "), state.of_posix_child());
             }
             None => self.unclear(call.text, "the text that a shell runs is not literal", state),
         }

@@ -43,6 +43,12 @@ impl Options<'_> {
             let literal = argument.literal();
             if let Some("--") = literal {
                 at += 1;
+                while self.entry.assigns
+                    && let Some(assignment) = self.argv.get(at).and_then(assignment)
+                {
+                    found.assignments.push(assignment);
+                    at += 1;
+                }
                 // `kubectl exec pod -- command`: the operands may come first.
                 if operands > 0 && self.entry.name != "kubectl" {
                     at += operands;
@@ -162,6 +168,9 @@ impl Options<'_> {
     }
 
     fn took(&self, option: &str, value: Option<Arg>, found: &mut Found) {
+        if matches!(value, Some(Arg::Some(_) | Arg::Many(_))) {
+            found.unclear.push("nobody knows where the value of an option ends".to_owned());
+        }
         let Some(extra) = extra(self.entry.name, option) else { return };
         if extra == Extra::Split {
             match value.as_ref().and_then(Arg::literal).and_then(split) {
