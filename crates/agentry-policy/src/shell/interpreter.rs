@@ -93,7 +93,7 @@ fn name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 /// What the shell that is called would know.
 fn started(call: &Call<'_>, state: &State) -> State {
     match name(call) {
-        Some("bash" | "rbash") => State { is_posix: false, ..state.of_child() },
+        Some("bash" | "rbash") => state.of_child(),
         _ => state.of_posix_child(),
     }
 }

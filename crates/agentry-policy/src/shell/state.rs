@@ -55,10 +55,11 @@ impl State {
         }
     }
 
-    /// What another shell that this one starts would know.
+    /// What a bash that this shell starts would know.
     #[must_use]
     pub(super) fn of_child(&self) -> Self {
         let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
+        child.is_posix = false;
         child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
         child
     }

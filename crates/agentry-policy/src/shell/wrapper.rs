@@ -177,7 +177,7 @@ impl Analyser<'_> {
     /// `at` and `batch` run their input later.
     fn at(&mut self, call: &Call<'_>, state: &State) -> bool {
         let index = self.command(call.text, call.argv.clone(), state);
-        let mut later = state.of_child();
+        let mut later = state.of_posix_child();
         later.behind = Some(index);
         self.program_input(call, &later);
         true
