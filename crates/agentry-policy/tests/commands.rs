@@ -54,7 +54,11 @@ fn check(judge: &Judge, case: &Case<'_>, path: &Path) -> Option<String> {
             .collect();
         let expected = case.verdict;
         let got = verdict.action;
-        format!("{file}: {line:?} is {got}, not {expected}: {}\n    {}", case.why, reasons.join("\n    "))
+        format!(
+            "{file}: {line:?} is {got}, not {expected}: {}\n    {}",
+            case.why,
+            reasons.join("\n    ")
+        )
     })
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::agree;
-use super::posix;
 use super::assign::is_name;
 use super::bases::Bases;
 use super::expand::{Effects, Expander};
+use super::posix;
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::{Command, Context, Part, What, redirect};

@@ -15,9 +15,10 @@ impl Analyser<'_> {
     pub(super) fn names_of(&mut self, name: &str, call: &Call<'_>, state: &State) {
         let may_set = match name {
             "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => true,
-            "printf" => call.argv.get(1).is_some_and(|first| {
-                first.literal().is_none_or(|first| first.starts_with("-v"))
-            }),
+            "printf" => call
+                .argv
+                .get(1)
+                .is_some_and(|first| first.literal().is_none_or(|first| first.starts_with("-v"))),
             _ => false,
         };
         if !may_set {

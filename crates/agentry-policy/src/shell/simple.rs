@@ -133,7 +133,8 @@ impl Redirect {
                 is_input: descriptor.is_none_or(|number| number == 0),
             },
             IoRedirect::HereDocument(descriptor, here) => Self {
-                kind: if here.requires_expansion && hides_end(&here.doc.value, &here.here_end.value) {
+                kind: if here.requires_expansion && hides_end(&here.doc.value, &here.here_end.value)
+                {
                     Kind::Endless
                 } else {
                     Kind::Here { expands: here.requires_expansion }

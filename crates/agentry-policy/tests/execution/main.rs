@@ -52,7 +52,8 @@ fn whatever_is_allowed_runs_only_what_the_rules_allow() {
 #[test]
 fn stand_ins_see_everything() {
     let Some(mut sandbox) = sandbox() else { return };
-    let Effects { calls, changes } = sandbox.run("ls 'a b'; env cat b > c; no-such").expect("an end");
+    let Effects { calls, changes } =
+        sandbox.run("ls 'a b'; env cat b > c; no-such").expect("an end");
     let calls: Vec<String> = calls.iter().map(|call| call.argv.join("|")).collect();
     assert_eq!(calls, ["ls|a b", "env|cat|b", "cat|b", "no-such"]);
     assert_eq!(changes, ["/workspace/c"]);

@@ -51,7 +51,16 @@ pub(crate) fn rule_sets() -> Vec<RuleSet> {
                 (
                     Section::Bash,
                     Action::Allow,
-                    &["rm *:deny", "curl *:ask", "git push*:deny", "* --force:ask"],
+                    &[
+                        "rm *:deny",
+                        "curl *:ask",
+                        "git push*:deny",
+                        "ls --force:ask",
+                        "sh *:ask",
+                        "bash *:ask",
+                        ". *:ask",
+                        "source *:ask",
+                    ],
                 ),
                 (Section::Edit, Action::Ask, &["src/**:allow", ".env:deny"]),
             ],
@@ -89,7 +98,9 @@ impl RuleSet {
     /// Whether one command may, as it was really called: nothing is taken apart here.
     pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
         let subject = Subject::Command(argv);
-        self.judge.rules(Section::Bash).all(|(_, rules)| rules.first(subject).action == Action::Allow)
+        self.judge
+            .rules(Section::Bash)
+            .all(|(_, rules)| rules.first(subject).action == Action::Allow)
     }
 
     /// Whether a file may be written, or a directory be entered.

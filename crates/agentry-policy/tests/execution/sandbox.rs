@@ -19,8 +19,7 @@ use tempfile::TempDir;
 /// A line that takes longer has no result.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Programs that are really run.
-const REAL: &[&str] =
-    &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
+const REAL: &[&str] = &["bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice"];
 /// Libraries that they need.
 const LIBRARIES: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 /// Where stand-ins lie: the first is the `PATH`, under a name that no line has.
@@ -94,6 +93,15 @@ pub(crate) struct Called {
     pub(crate) is_untouched: bool,
     /// Which of the variables of the made-up lines were handed to it: `FOO`, `BAR`.
     pub(crate) variables: String,
+}
+
+impl Called {
+    /// Takes `/bin/ls` for `ls`.
+    pub(crate) fn forget_folder(&mut self) {
+        let Some(name) = self.argv.first_mut() else { return };
+        let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
+        *name = bare.unwrap_or(name).to_owned();
+    }
 }
 
 /// What a line did.
@@ -257,7 +265,8 @@ impl Drop for Sandbox {
 impl Session {
     fn new(mut command: Command) -> Result<Self, String> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = piped.spawn().map_err(|error| format!("`bwrap` does not start: {error}"))?;
+        let mut child =
+            piped.spawn().map_err(|error| format!("`bwrap` does not start: {error}"))?;
         let output = child.stdout.take().ok_or("no output")?;
         let (sender, answers) = channel();
         thread::spawn(move || {
@@ -280,7 +289,8 @@ impl Session {
 
     /// Lets the line run; whether it came to an end.
     fn go(&mut self) -> bool {
-        let is_asked = self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
+        let is_asked =
+            self.child.stdin.as_mut().is_some_and(|input| input.write_all(b"\n").is_ok());
         is_asked && self.answer(PATIENCE).as_deref() == Some("done")
     }
 
@@ -319,10 +329,12 @@ fn changes(before: &Tree, after: &Tree) -> Vec<String> {
 
 /// Reads what the stand-ins wrote.
 fn called(log: &[u8]) -> Vec<Called> {
-    let mut fields = log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
+    let mut fields =
+        log.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into());
     let mut calls = Vec::new();
     while fields.next() == Some("CALL".to_owned()) {
-        let Some(count) = fields.next().and_then(|count: String| count.parse::<usize>().ok()) else {
+        let Some(count) = fields.next().and_then(|count: String| count.parse::<usize>().ok())
+        else {
             break;
         };
         let [directory, path, odd, variables] = [(); 4].map(|()| fields.next().unwrap_or_default());
@@ -330,12 +342,11 @@ fn called(log: &[u8]) -> Vec<Called> {
         // Where there is no `PATH` any more, programs are looked for in the usual places.
         let is_usual = path.is_empty() || path.starts_with("/usr/local/");
         let is_untouched = (path == "/stand/in" || is_usual) && odd.is_empty();
-        let mut argv: Vec<String> = argv;
-        if let Some(name) = argv.first_mut().filter(|_| is_usual) {
-            let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
-            *name = bare.unwrap_or(name).to_owned();
+        let mut call = Called { argv, directory, is_untouched, variables };
+        if is_usual {
+            call.forget_folder();
         }
-        calls.push(Called { argv, directory, is_untouched, variables });
+        calls.push(call);
     }
     calls
 }
@@ -343,20 +354,43 @@ fn called(log: &[u8]) -> Vec<Called> {
 /// Where a program really is.
 fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file())?;
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|p| p.is_file())?;
     fs::canonicalize(found).ok()
 }
 
 /// Stand-ins that are always there.
 const NAMES: &[&str] = &[
-    "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true", "false",
-    "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc", "sort", "sed", "rm", "curl", "mv", "cp",
-    "touch", "tee", "sudo", "python", "make", "printf", "test", "[", "kill", "pwd", "x", "f", "a",
+    "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true",
+    "false", "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc",
+    "sort", "sed", "rm", "curl", "mv", "cp", "touch", "tee", "sudo", "python", "make", "printf",
+    "test", "[", "kill", "pwd", "x", "f", "a",
 ];
 
 /// Files with names that are more than names.
 const FILES: &[&str] = &[
-    "README.md", "notes.txt", "src/main.rs", "src/lib.rs", ".env", "--output=x", "-delete", ";rm",
-    " rm x", "$(rm x)", "`rm x`", "-exec", "-rf", "--", "*", "{}", "a b/c", "out/old", "rm y\nrm z",
-    "--force", "~", "x;y", "a", "x",
+    "README.md",
+    "notes.txt",
+    "src/main.rs",
+    "src/lib.rs",
+    ".env",
+    "--output=x",
+    "-delete",
+    ";rm",
+    " rm x",
+    "$(rm x)",
+    "`rm x`",
+    "-exec",
+    "-rf",
+    "--",
+    "*",
+    "{}",
+    "a b/c",
+    "out/old",
+    "rm y\nrm z",
+    "--force",
+    "~",
+    "x;y",
+    "a",
+    "x",
 ];

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use agentry_policy::{
-    Judge, Permissions, Places, SectionRules, Source, layer,
-};
+use agentry_policy::{Judge, Permissions, Places, SectionRules, Source, layer};
 use agentry_text::{FileId, Span, Spanned};
 use toml::Value;
 
@@ -24,8 +22,10 @@ pub(crate) struct Group {
 
 /// Every group of every table.
 pub(crate) fn groups() -> Vec<Group> {
-    let mut paths: Vec<_> =
-        fs::read_dir(FOLDER).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(FOLDER)
+        .expect("a folder")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     let mut groups = Vec::new();

@@ -49,6 +49,10 @@ impl Options<'_> {
                     found.assignments.push(assignment);
                     at += 1;
                 }
+                let next = self.argv.get(at).and_then(Arg::literal);
+                if self.entry.assigns && next.is_some_and(|word| word.contains('=')) {
+                    found.unclear.push("it sets a variable with an odd name".to_owned());
+                }
                 // `kubectl exec pod -- command`: the operands may come first.
                 if operands > 0 && self.entry.name != "kubectl" {
                     at += operands;
@@ -59,6 +63,16 @@ impl Options<'_> {
                 && let Some(assignment) = assignment(argument)
             {
                 found.assignments.push(assignment);
+                at += 1;
+                continue;
+            }
+            if self.entry.assigns
+                && let Some(word) = literal
+                && word.contains('=')
+                && !word.starts_with('-')
+            {
+                // Whatever the name is: the command comes later.
+                found.unclear.push("it sets a variable with an odd name".to_owned());
                 at += 1;
                 continue;
             }
