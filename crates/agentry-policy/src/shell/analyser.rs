@@ -6,6 +6,7 @@ use super::agree;
 use super::assign::is_name;
 use super::bases::Bases;
 use super::expand::{Effects, Expander};
+use super::posix;
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::written::Written;
@@ -84,6 +85,11 @@ impl<'c> Analyser<'c> {
             return state;
         };
         self.work = left;
+        if state.is_posix
+            && let Some(why) = posix::foreign(text)
+        {
+            self.unclear(text, why, &state);
+        }
         self.depth += 1;
         let state = self.read(text, state, is_substitution);
         self.depth -= 1;

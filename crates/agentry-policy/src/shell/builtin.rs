@@ -5,15 +5,17 @@ use super::assign::is_name;
 use super::call::{By, Call};
 use super::flow::Flow;
 use super::state::{State, Value};
-use super::{Bases, What};
-use crate::argv::{Arg, Word};
+use super::{Bases, Part, What};
+use crate::argv::{Arg, Piece, Word};
 use crate::tables::builtins::{BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES};
 
 impl Analyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
     pub(super) fn builtin(&mut self, name: &str, call: &Call<'_>, state: &State) -> Option<Flow> {
+        self.names_of(name, call, state);
         let state = state.clone();
         Some(match name {
+            "wait" if call.argv.len() > 1 => self.wait(call, state),
             name if FREE.contains(&name) => self.harmless(call, state),
             "exit" | "logout" => {
                 self.harmless(call, state.clone());
@@ -114,7 +116,10 @@ impl Analyser<'_> {
     }
 
     fn eval(&mut self, call: &Call<'_>, mut state: State) -> Flow {
-        let words = call.argv.get(1..).unwrap_or_default();
+        let words = match call.argv.get(1..).unwrap_or_default() {
+            [first, rest @ ..] if first.literal() == Some("--") => rest,
+            words => words,
+        };
         match crate::argv::literal(words) {
             Some(words) => Flow::both(self.text(&words.join(" "), state)),
             None => {
@@ -148,7 +153,16 @@ impl Analyser<'_> {
                 let mut later = state.clone();
                 later.forget_all();
                 later.bases = Bases::Unknown;
-                self.text(text, later);
+                let found = self.parts.len();
+                let after = self.text(text, later.clone());
+                let changes = |part: &Part| {
+                    matches!(part.what, What::Set { .. } | What::Enter(_) | What::Unclear { .. })
+                };
+                let changes = after != later || self.parts.iter().skip(found).any(changes);
+                let mut signals = operands.map(Arg::literal);
+                if changes && !signals.all(|signal| matches!(signal, Some("EXIT" | "0"))) {
+                    self.unclear(call.text, "it may change anything between two commands", &state);
+                }
                 Flow::both(state)
             }
             Some(None) => {
@@ -156,6 +170,26 @@ impl Analyser<'_> {
                 Flow::both(state)
             }
         }
+    }
+
+    /// `wait -p NAME` sets a variable, and so may any argument that is not known.
+    fn wait(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+        let is_number = |word: &Arg| match word {
+            Arg::One(word) => matches!(word.pieces.as_slice(), [Piece::Segment]),
+            Arg::Some(_) | Arg::Many(_) => false,
+        };
+        let is_harmless = |word: &Arg| match word.literal() {
+            Some(text) => !text.contains('p') && is_name(text.trim_start_matches(['-', '%'])),
+            None => is_number(word),
+        };
+        let is_job = |word: &Arg| {
+            let digits = word.literal().map(|text| text.trim_start_matches('%'));
+            digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        if !call.argv.iter().skip(1).all(|word| is_harmless(word) || is_job(word)) {
+            state.forget_all();
+        }
+        self.harmless(call, state)
     }
 
     fn set_options(&mut self, call: &Call<'_>, state: State) -> Flow {

@@ -6,6 +6,10 @@ use super::flow::Flow;
 use super::simple::Kind;
 use super::state::State;
 use crate::argv::Arg;
+use crate::tables::builtins::SET_NAMES;
+
+/// Shells that read lines as no other does: what is found in their texts may not be all.
+const OWN_WAYS: &[&str] = &["zsh", "yash"];
 
 /// What a shell is asked to run.
 enum Program<'a> {
@@ -24,6 +28,9 @@ enum Program<'a> {
 impl Analyser<'_> {
     /// A call of a shell.
     pub(super) fn shell(&mut self, call: &Call<'_>, state: State) -> Flow {
+        if name(call).is_some_and(|name| OWN_WAYS.contains(&name)) {
+            self.unclear(call.text, "a shell that reads lines in its own way", &state);
+        }
         match program(&call.argv) {
             Program::Text(text) => self.program_text(text, call, &state),
             Program::File(file) => self.program_file(file, call, &state),
@@ -39,7 +46,7 @@ impl Analyser<'_> {
     fn program_text(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
         match text.literal() {
             Some(text) => {
-                self.text(text, state.of_child());
+                self.text(text, started(call, state));
             }
             None => self.unclear(call.text, "the program of the shell is not literal", state),
         }
@@ -71,10 +78,23 @@ impl Analyser<'_> {
         };
         match program {
             Some(program) => {
-                self.text(&program, state.of_child());
+                self.text(&program, started(call, state));
             }
             None => self.unclear(call.text, "a shell that reads its program", state),
         }
+    }
+}
+
+/// The base name of the command.
+fn name<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.argv.first().and_then(Arg::literal)?.rsplit('/').next()
+}
+
+/// What the shell that is called would know.
+fn started(call: &Call<'_>, state: &State) -> State {
+    match name(call) {
+        Some("bash" | "rbash") => state.of_child(),
+        _ => state.of_posix_child(),
     }
 }
 
@@ -96,14 +116,16 @@ fn program(argv: &[Arg]) -> Program<'_> {
             }
             option if option.len() > 1 && option.starts_with(['-', '+']) => {
                 let letters = option.get(1..).unwrap_or_default();
-                if !letters.chars().all(|c| "abcefhklmnopruvxBCEHPTs".contains(c)) {
+                if !letters.chars().all(|c| "bcefhlmnopruvxBCEHPTs".contains(c)) {
                     return Program::Unclear("an option of the shell");
                 }
-                has_text |= option.starts_with('-') && letters.contains('c');
+                // A `+` does not take the `c` back.
+                has_text |= letters.contains('c');
                 if letters.contains('s') {
                     return Program::Input;
                 }
-                if letters.contains('o') && words.next().and_then(Arg::literal).is_none() {
+                let name = letters.contains('o').then(|| words.next().and_then(Arg::literal));
+                if name.is_some_and(|name| !name.is_some_and(|name| SET_NAMES.contains(&name))) {
                     return Program::Unclear("an option of the shell");
                 }
             }

@@ -25,6 +25,8 @@ mod expand;
 mod flow;
 mod interpreter;
 mod item;
+mod naming;
+mod posix;
 mod redirect;
 mod screen;
 mod shown;

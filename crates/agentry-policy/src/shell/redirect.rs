@@ -7,6 +7,9 @@ use crate::argv::{Piece, Word};
 
 /// What a redirection does, once its words are known.
 pub(super) fn effects(redirect: &Redirect, words: &mut Expander<'_>) -> Vec<What> {
+    if redirect.kind == Kind::Endless {
+        return vec![What::Unclear { why: "a here-document with a hidden end".to_owned() }];
+    }
     let raw = match (&redirect.target, redirect.kind) {
         (None, _) | (Some(_), Kind::Here { expands: false }) => return Vec::new(),
         (Some(body), Kind::Here { expands: true }) => {
@@ -30,7 +33,9 @@ pub(super) fn effects(redirect: &Redirect, words: &mut Expander<'_>) -> Vec<What
         Kind::Read => vec![What::Read(word)],
         Kind::Both => vec![What::Read(word.clone()), What::Write(word)],
         Kind::Duplicate if redirect.is_input => vec![What::Read(word)],
-        Kind::Write | Kind::Duplicate | Kind::Text | Kind::Here { .. } => vec![What::Write(word)],
+        Kind::Write | Kind::Duplicate | Kind::Text | Kind::Here { .. } | Kind::Endless => {
+            vec![What::Write(word)]
+        }
     }
 }
 

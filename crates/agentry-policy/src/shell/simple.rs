@@ -43,6 +43,8 @@ pub(super) enum Kind {
     Text,
     /// `<<`
     Here { expands: bool },
+    /// `<<` whose end depends on who looks for it.
+    Endless,
 }
 
 impl Simple {
@@ -131,7 +133,12 @@ impl Redirect {
                 is_input: descriptor.is_none_or(|number| number == 0),
             },
             IoRedirect::HereDocument(descriptor, here) => Self {
-                kind: Kind::Here { expands: here.requires_expansion },
+                kind: if here.requires_expansion && hides_end(&here.doc.value, &here.here_end.value)
+                {
+                    Kind::Endless
+                } else {
+                    Kind::Here { expands: here.requires_expansion }
+                },
                 target: Some(here.doc.value.clone()),
                 is_input: descriptor.is_none_or(|number| number == 0),
             },
@@ -187,7 +194,26 @@ impl Redirect {
             Kind::Both => format!("<> {target}"),
             Kind::Duplicate => format!(">&{target}"),
             Kind::Text => format!("<<< {target}"),
-            Kind::Here { .. } => "<< …".to_owned(),
+            Kind::Here { .. } | Kind::Endless => "<< …".to_owned(),
         }
     }
+}
+
+/// Whether a backslash at the end of a line makes the end of a here-document, or unmakes it: the
+/// shell joins the lines before it looks for the end, the parsers do not.
+fn hides_end(body: &str, end: &str) -> bool {
+    let is_joined = |line: &str| (line.len() - line.trim_end_matches('\\').len()) % 2 == 1;
+    let mut joined = String::new();
+    for line in body.lines() {
+        joined.push_str(line);
+        if is_joined(line) {
+            joined.pop();
+            continue;
+        }
+        if joined.len() > line.len() && joined.trim_start_matches('\t') == end {
+            return true;
+        }
+        joined.clear();
+    }
+    body.lines().last().is_some_and(is_joined)
 }

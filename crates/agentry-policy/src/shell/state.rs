@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) rounds: usize,
     /// Whether standard input is a pipe or a file.
     pub(super) is_fed: bool,
+    /// Whether another shell than bash may read the text.
+    pub(super) is_posix: bool,
 }
 
 /// What is known of a variable.
@@ -49,15 +51,23 @@ impl State {
             is_tainted: false,
             rounds: 1,
             is_fed: false,
+            is_posix: false,
         }
     }
 
-    /// What another shell that this one starts would know.
+    /// What a bash that this shell starts would know.
     #[must_use]
     pub(super) fn of_child(&self) -> Self {
         let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
+        child.is_posix = false;
         child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
         child
+    }
+
+    /// What `sh` would know, or a shell of another name that is much the same.
+    #[must_use]
+    pub(super) fn of_posix_child(&self) -> Self {
+        Self { is_posix: true, ..self.of_child() }
     }
 
     /// What is known of `name`: nothing if the line did not touch it.

@@ -209,6 +209,7 @@ impl Analyser<'_> {
 
     fn for_clause(&mut self, clause: &ForClauseCommand, mut state: State) -> State {
         let text = format!("for {}", clause.variable_name);
+        self.named(&clause.variable_name, &text, &state);
         let values = match &clause.values {
             Some(values) => {
                 let simple = Simple {

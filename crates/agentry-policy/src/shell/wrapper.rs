@@ -119,7 +119,7 @@ impl Analyser<'_> {
     fn text_of(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
         match text.literal() {
             Some(text) => {
-                self.text(text, state.of_child());
+                self.text(text, state.of_posix_child());
             }
             None => self.unclear(call.text, "the text that a shell runs is not literal", state),
         }
@@ -146,7 +146,7 @@ impl Analyser<'_> {
     fn joined(&mut self, words: &[Arg], call: &Call<'_>, state: &State) {
         match crate::argv::literal(words) {
             Some(words) => {
-                self.text(&words.join(" "), state.of_child());
+                self.text(&words.join(" "), state.of_posix_child());
             }
             None => self.unclear(call.text, "the text that a shell runs is not literal", state),
         }
@@ -178,7 +178,7 @@ impl Analyser<'_> {
     /// `at` and `batch` run their input later.
     fn at(&mut self, call: &Call<'_>, state: &State) -> bool {
         let index = self.command(call.text, call.argv.clone(), state);
-        let mut later = state.of_child();
+        let mut later = state.of_posix_child();
         later.behind = Some(index);
         self.program_input(call, &later);
         true

@@ -6,7 +6,8 @@ use crate::rule_sets::RuleSet;
 use crate::sandbox::{Called, Effects, Sandbox};
 
 /// Programs that only run others, which are seen themselves.
-const TRANSPARENT: &[&str] = &["env", "xargs", "timeout", "nohup", "nice", "time"];
+const TRANSPARENT: &[&str] =
+    &["env", "xargs", "timeout", "nohup", "nice", "time", "setsid", "stdbuf"];
 /// Shells, transparent as well unless they run a file.
 const SHELLS: &[&str] = &["sh", "bash"];
 /// So often a line is tried in a shorter form.
@@ -37,7 +38,7 @@ impl Oracle {
     pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Result {
         match self.sandbox.run(line) {
             None => Result::NoResult,
-            Some(effects) => match hole(&effects, set) {
+            Some(mut effects) => match hole(found_as_usual(&mut effects, line), set) {
                 Some(what) => Result::Hole(what),
                 None => Result::Fine(effects.calls.len()),
             },
@@ -68,6 +69,14 @@ impl Oracle {
         }
         best.into_iter().collect()
     }
+}
+
+/// `command -p` looks for programs in the usual places.
+fn found_as_usual<'e>(effects: &'e mut Effects, line: &str) -> &'e Effects {
+    if line.contains("command") && line.contains("-p") {
+        effects.calls.iter_mut().for_each(Called::forget_folder);
+    }
+    effects
 }
 
 /// What of the effects the rules do not allow.

@@ -51,7 +51,16 @@ pub(crate) fn rule_sets() -> Vec<RuleSet> {
                 (
                     Section::Bash,
                     Action::Allow,
-                    &["rm *:deny", "curl *:ask", "git push*:deny", "* --force:ask"],
+                    &[
+                        "rm *:deny",
+                        "curl *:ask",
+                        "git push*:deny",
+                        "ls --force:ask",
+                        "sh *:ask",
+                        "bash *:ask",
+                        ". *:ask",
+                        "source *:ask",
+                    ],
                 ),
                 (Section::Edit, Action::Ask, &["src/**:allow", ".env:deny"]),
             ],

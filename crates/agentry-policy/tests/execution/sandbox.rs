@@ -95,6 +95,15 @@ pub(crate) struct Called {
     pub(crate) variables: String,
 }
 
+impl Called {
+    /// Takes `/bin/ls` for `ls`.
+    pub(crate) fn forget_folder(&mut self) {
+        let Some(name) = self.argv.first_mut() else { return };
+        let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
+        *name = bare.unwrap_or(name).to_owned();
+    }
+}
+
 /// What a line did.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
@@ -333,12 +342,11 @@ fn called(log: &[u8]) -> Vec<Called> {
         // Where there is no `PATH` any more, programs are looked for in the usual places.
         let is_usual = path.is_empty() || path.starts_with("/usr/local/");
         let is_untouched = (path == "/stand/in" || is_usual) && odd.is_empty();
-        let mut argv: Vec<String> = argv;
-        if let Some(name) = argv.first_mut().filter(|_| is_usual) {
-            let bare = ["/bin/", "/usr/bin/"].iter().find_map(|folder| name.strip_prefix(folder));
-            *name = bare.unwrap_or(name).to_owned();
+        let mut call = Called { argv, directory, is_untouched, variables };
+        if is_usual {
+            call.forget_folder();
         }
-        calls.push(Called { argv, directory, is_untouched, variables });
+        calls.push(call);
     }
     calls
 }

@@ -2,6 +2,7 @@
 
 use super::{Expander, Found};
 use crate::shell::word::lex;
+use crate::tables::environment::{Setting, setting};
 
 impl Expander<'_> {
     /// What `${inside}` stands for. Its parts run whatever they contain.
@@ -24,6 +25,9 @@ impl Expander<'_> {
             Some('@') if matches!(operator, "@Q" | "@U" | "@u" | "@L" | "@E" | "@a") => {}
             Some('=') => {
                 self.effects.assigned.push(name.to_owned());
+                if setting(name) == Setting::Dangerous {
+                    self.effects.unclear.push(format!("it sets `{name}`"));
+                }
                 self.operand(operator);
             }
             Some('-' | '+' | '?') => self.operand(operator),
@@ -51,6 +55,10 @@ impl Expander<'_> {
 
     /// Runs what stands behind the operator.
     fn operand(&mut self, text: &str) {
+        if text.contains("<(") || text.contains(">(") {
+            let why = "a process substitution inside of an expansion";
+            self.effects.unclear.push(why.to_owned());
+        }
         if text.contains(['$', '`', '\\']) {
             self.single(&lex(text), false);
         }

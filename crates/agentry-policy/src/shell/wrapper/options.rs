@@ -43,6 +43,16 @@ impl Options<'_> {
             let literal = argument.literal();
             if let Some("--") = literal {
                 at += 1;
+                while self.entry.assigns
+                    && let Some(assignment) = self.argv.get(at).and_then(assignment)
+                {
+                    found.assignments.push(assignment);
+                    at += 1;
+                }
+                let next = self.argv.get(at).and_then(Arg::literal);
+                if self.entry.assigns && next.is_some_and(|word| word.contains('=')) {
+                    found.unclear.push("it sets a variable with an odd name".to_owned());
+                }
                 // `kubectl exec pod -- command`: the operands may come first.
                 if operands > 0 && self.entry.name != "kubectl" {
                     at += operands;
@@ -53,6 +63,16 @@ impl Options<'_> {
                 && let Some(assignment) = assignment(argument)
             {
                 found.assignments.push(assignment);
+                at += 1;
+                continue;
+            }
+            if self.entry.assigns
+                && let Some(word) = literal
+                && word.contains('=')
+                && !word.starts_with('-')
+            {
+                // Whatever the name is: the command comes later.
+                found.unclear.push("it sets a variable with an odd name".to_owned());
                 at += 1;
                 continue;
             }
@@ -162,6 +182,9 @@ impl Options<'_> {
     }
 
     fn took(&self, option: &str, value: Option<Arg>, found: &mut Found) {
+        if matches!(value, Some(Arg::Some(_) | Arg::Many(_))) {
+            found.unclear.push("nobody knows where the value of an option ends".to_owned());
+        }
         let Some(extra) = extra(self.entry.name, option) else { return };
         if extra == Extra::Split {
             match value.as_ref().and_then(Arg::literal).and_then(split) {

@@ -1,7 +1,7 @@
 //! Programs that look for files and run a command on each.
 
 use super::replace;
-use crate::argv::{Arg, Word};
+use crate::argv::{Arg, Piece, Word};
 use crate::shell::Bases;
 use crate::shell::analyser::Analyser;
 use crate::shell::call::{By, Call};
@@ -13,12 +13,15 @@ impl Analyser<'_> {
         let mut at = 1;
         while let Some(argument) = call.argv.get(at) {
             at += 1;
+            if may_become(argument, &["-exec", "-ok"]) {
+                self.unclear(call.text, "a word may become an action of `find`", state);
+            }
             let Some(action @ ("-exec" | "-execdir" | "-ok" | "-okdir")) = argument.literal()
             else {
                 continue;
             };
             let rest = call.argv.get(at..).unwrap_or_default();
-            let end = rest.iter().position(|word| matches!(word.literal(), Some(";" | "+")));
+            let end = end_of_command(rest);
             let Some(end) = end.filter(|end| *end > 0) else {
                 self.unclear(call.text, "the command that `find` runs does not end", state);
                 continue;
@@ -66,9 +69,41 @@ impl Analyser<'_> {
                 (is_cluster && text.contains(['x', 'X'])) || text.starts_with("--exec")
             })
         };
-        if call.argv.iter().filter(is_hidden).any(|word| !is_action(word)) {
+        let is_unknown = |word: &Arg| may_become(word, &["-", "--exec"]);
+        if call.argv.iter().skip(1).any(is_unknown)
+            || call.argv.iter().filter(is_hidden).any(|word| !is_action(word))
+        {
             self.unclear(call.text, "an option that runs a command", state);
         }
         false
+    }
+}
+
+/// Where the command of `find` ends: at `;`, or at a `+` behind `{}`.
+fn end_of_command(words: &[Arg]) -> Option<usize> {
+    let mut before = None;
+    words.iter().position(|word| {
+        let ends = match word.literal() {
+            Some(";") => true,
+            Some("+") => before == Some("{}"),
+            _ => false,
+        };
+        before = word.literal();
+        ends
+    })
+}
+
+/// Whether an argument that is not literal may be a word that starts with one of these.
+fn may_become(argument: &Arg, starts: &[&str]) -> bool {
+    if argument.literal().is_some() {
+        return false;
+    }
+    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
+    match word.pieces.first() {
+        Some(Piece::Text(text)) => {
+            starts.iter().any(|start| start.starts_with(text.as_str()) || text.starts_with(start))
+        }
+        Some(Piece::Segment | Piece::Any) => true,
+        None => false,
     }
 }

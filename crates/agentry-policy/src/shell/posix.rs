@@ -1,0 +1,147 @@
+//! What bash reads in one way and other shells in another.
+//!
+//! `sh` is dash on one machine and bash on the next. A text for it is understood only if all of them
+//! read it alike: to one of them `[[ a > b ]]` is a test, to the other a command that writes `b`.
+
+/// Words that are no keyword or no command of the shell everywhere.
+const WORDS: &[&str] = &[
+    "[[",
+    "function",
+    "select",
+    "coproc",
+    "declare",
+    "typeset",
+    "mapfile",
+    "readarray",
+    "pushd",
+    "popd",
+    "builtin",
+    "source",
+    "let",
+    "shopt",
+    "enable",
+    "logout",
+];
+/// Commands whose arguments some shells split.
+const SPLITTING: &[&str] = &["export", "readonly", "local"];
+/// Operators and quotes that some shells do not have.
+const MARKS: &[&str] =
+    &["$'", "$\"", "+=", "<<<", "<(", ">(", "|&", "&>", ";&", ";;&", "~+", "~-", "$["];
+
+/// Why not every shell reads `text` as bash does; nothing if every shell does.
+pub(super) fn foreign(text: &str) -> Option<&'static str> {
+    const WHY: &str = "shells differ in how they read it";
+    let bare = bare(text);
+    let bare = bare.as_deref().unwrap_or(text);
+    let words = || bare.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c));
+    let expands = bare.contains(['$', '`']);
+    let is_odd = MARKS.iter().any(|mark| bare.contains(mark))
+        || bare.replace("$((", "").contains("((")
+        || words().any(|word| WORDS.contains(&word))
+        || (expands && words().any(|word| SPLITTING.contains(&word)))
+        || has_braces(bare)
+        || has_long_descriptor(bare);
+    is_odd.then_some(WHY)
+}
+
+/// The text without what is quoted; nothing if that takes more than a glance.
+fn bare(text: &str) -> Option<String> {
+    if text.contains("<<") || text.contains(['#', '`']) {
+        return None;
+    }
+    let mut bare = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+                bare.push('_');
+            }
+            '\'' => {
+                chars.by_ref().find(|c| *c == '\'')?;
+                bare.push_str("''");
+            }
+            '"' => {
+                skip_double(&mut chars)?;
+                bare.push_str("\"\"");
+            }
+            c => bare.push(c),
+        }
+    }
+    Some(bare)
+}
+
+/// Skips to the end of double quotes without anything nested inside.
+fn skip_double(chars: &mut std::str::Chars<'_>) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '"' => return Some(()),
+            '\\' => drop(chars.next()),
+            '$' if chars.as_str().starts_with(['(', '{', '[']) => return None,
+            _ => {}
+        }
+    }
+}
+
+/// `{a,b}` and `{1..3}`, which some shells take for text, and `{name}` before a redirection.
+fn has_braces(bare: &str) -> bool {
+    let mut before = ' ';
+    let mut chars = bare.chars();
+    while let Some(c) = chars.next() {
+        let next = chars.as_str().chars().next();
+        let opens = c == '{' && before != '$';
+        if opens && next.is_some_and(|next| !next.is_whitespace() && next != '}') {
+            return true;
+        }
+        before = c;
+    }
+    false
+}
+
+/// `10> file`: some shells take descriptors of one digit only.
+fn has_long_descriptor(bare: &str) -> bool {
+    let bytes = bare.as_bytes();
+    bytes.windows(3).any(|three| match three {
+        [first, second, operator] => {
+            first.is_ascii_digit() && second.is_ascii_digit() && b"<>".contains(operator)
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_shells_read_differently() {
+        let cases = [
+            ("git log -5 | head", false),
+            ("grep 'foo$' x && grep \"foo$\" x", false),
+            ("for x in a b; do ls \"$x\"; done 2>&1", false),
+            ("f() { ls; }; f", false),
+            ("find . -exec ls {} \\;", false),
+            ("echo '[[' \"{a,b}\" 'function'", false),
+            ("echo $((1 + 1))", false),
+            ("ls ${x:-a}", false),
+            ("echo $'a'", true),
+            ("echo $\"a\"", true),
+            ("[[ a > b ]]", true),
+            ("function f { ls; }", true),
+            ("ls {a,b}", true),
+            ("x+=1", true),
+            ("ls &> x", true),
+            ("ls 10> x", true),
+            ("ls {x}> y", true),
+            ("declare x=1", true),
+            ("export x=$y", true),
+            ("((x > y))", true),
+            ("cat <<E\n'\nE\necho $'a'", true),
+            ("echo \"${x:-\"a\"}\" $'b'", true),
+            ("ls # don't\necho $'b'", true),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(foreign(text).is_some(), expected, "{text}");
+        }
+    }
+}
