@@ -5,8 +5,8 @@ use agentry_model::{Agent, Transport};
 use agentry_policy::compare::{self, Change, Diff};
 use agentry_policy::path::Resolver;
 use agentry_policy::{
-    Call, Judge, Permissions, Place, Places, PolicyTest, Protections, Section, Server, Source,
-    Verdict, layer, layers,
+    Call, Judge, Layer, Permissions, Place, Places, PolicyTest, Protections, Section, Server,
+    Source, Verdict, layer, layers,
 };
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
@@ -52,8 +52,21 @@ pub fn judge(world: &dyn World, compiled: &mut Compiled) -> Result<Judge, Vec<Di
     Ok(Judge::new(layers, places))
 }
 
+/// The layer for the calls inside a script or a skill of the agent, by its name. A skill that lists no
+/// tools binds nothing; a script that lists none may call none.
+pub fn inside(agent: &Agent, name: &str, places: &Places) -> Option<Option<Layer>> {
+    let named = |field: &Option<Spanned<String>>| field.as_ref().is_some_and(|it| it.value == name);
+    let layer = |tools: &[Spanned<String>]| agentry_policy::allowed_tools(tools, places);
+    let script = agent.tools.scripts.iter().find(|script| named(&script.name));
+    if let Some(script) = script {
+        return Some(Some(layer(script.allowed_tools.as_deref().unwrap_or_default())));
+    }
+    let skill = agent.skill_packs.iter().find(|skill| named(&skill.name))?;
+    Some(skill.allowed_tools.as_deref().map(layer))
+}
+
 /// The layers that the agent's own files say.
-pub fn own_layers(compiled: &Compiled, places: &Places) -> Vec<agentry_policy::Layer> {
+pub fn own_layers(compiled: &Compiled, places: &Places) -> Vec<Layer> {
     let agent = resolved(compiled);
     layers(&agent.policy, &place(&agent, &compiled.dir), places)
 }

@@ -39,7 +39,7 @@ pub use digest::{Digest, digest, hash};
 pub use discover::{Discovery, Found, discover};
 pub use fix::{FixMode, Fixed, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
-pub use judge::{Links, SectionDiff, judge, own_layers, places, policy_diff, tested};
+pub use judge::{Links, SectionDiff, inside, judge, own_layers, places, policy_diff, tested};
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;
 pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};

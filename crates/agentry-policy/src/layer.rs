@@ -6,7 +6,6 @@ use agentry_text::Spanned;
 
 use crate::pattern::Kind;
 use crate::sources::{of_abilities, of_tools, of_trust, sections_of};
-use crate::tool_permissions::section_of;
 use crate::{
     Abilities, Ability, Action, Pattern, Permissions, Place, Places, Policy, Rule, Rules, Section,
     SectionRules, Trust,
@@ -132,22 +131,6 @@ fn list_of(action: Action) -> &'static str {
     if action == Action::Allow { "allowed" } else { "denied" }
 }
 
-/// The layer for the calls inside a script or a skill: the named tools, nothing else.
-pub fn allowed_tools<'a>(names: impl Iterator<Item = &'a str>, places: &Places) -> Layer {
-    let names: Vec<&str> = names.collect();
-    let whole = |section: Section| names.iter().any(|name| section_of(name) == Some(section));
-    let sections = Section::ALL.iter().map(|section| {
-        let action = if whole(*section) { Action::Allow } else { Action::Deny };
-        let mut rules = every(*section, action, "allowed_tools", places);
-        if matches!(section, Section::Tool | Section::Mcp) {
-            let literal = names.iter().filter(|name| !name.contains('*'));
-            rules.rules = literal.map(|name| named(*section, name, places)).collect();
-        }
-        rules
-    });
-    Layer { source: Source::AllowedTools, sections: sections.collect() }
-}
-
 /// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
 pub fn default_rules(section: Section, places: &Places) -> Rules {
     let text = format!("nothing is said about {section}: ask");
@@ -164,11 +147,6 @@ pub fn default_rules(section: Section, places: &Places) -> Rules {
             .into();
     }
     rules
-}
-
-fn named(section: Section, name: &str, places: &Places) -> Rule {
-    let pattern = Pattern::new(section.kind(), name, Action::Allow, places);
-    Rule { pattern, action: Action::Allow, text: format!("allowed_tools: {name}"), span: None }
 }
 
 /// One answer for a whole section.

@@ -12,6 +12,7 @@
 
 mod ability;
 mod action;
+mod allowed_tools;
 pub mod argv;
 mod automata;
 pub mod compare;
@@ -37,8 +38,9 @@ pub mod web;
 
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
+pub use allowed_tools::allowed_tools;
 pub use judge::{Call, Judge};
-pub use layer::{Layer, Source, allowed_tools, default_rules, layer, layers};
+pub use layer::{Layer, Source, default_rules, layer, layers};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use pattern::{Kind, Pattern, Protections, Subject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};

@@ -182,6 +182,9 @@ pub(crate) struct PolicyWhy {
     /// The command line, the path, the address or the name
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
+    /// The script or the skill of the agent that makes the call
+    #[arg(long, value_name = "NAME")]
+    pub(crate) inside: Option<String>,
     /// The directory that the call starts in, instead of the root of the workspace
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) directory: Option<String>,

@@ -1,15 +1,16 @@
 //! `agentry policy why`: the answer to one call, and the rule behind each of its parts.
 
-use agentry_compile::policy::{Call, Reason, Verdict};
+use agentry_compile::model::Agent;
+use agentry_compile::policy::{Call, Judge, Reason, Verdict};
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Links, World as _, judge};
+use agentry_compile::{Links, World as _, inside, judge};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyWhy, ResultFormat};
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
 
 pub(crate) fn run(args: &PolicyWhy) -> Outcome {
     let disk = Disk::default();
@@ -18,6 +19,10 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
+    let judge = match &args.inside {
+        Some(name) => inside_of(&judge, &compiled.agent, name)?,
+        None => judge,
+    };
     let directory = match &args.directory {
         Some(directory) => disk.absolute(directory),
         None => judge.places().workspace.clone(),
@@ -29,6 +34,15 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
     }
     Ok(Exit::Done)
+}
+
+/// The judge for the calls inside a script or a skill.
+fn inside_of(judge: &Judge, agent: &Agent, name: &str) -> Result<Judge, Failure> {
+    match inside(agent, name, judge.places()) {
+        Some(Some(layer)) => Ok(judge.narrowed(layer)),
+        Some(None) => Ok(judge.clone()),
+        None => Err(Failure::new(format!("the agent has no script and no skill `{name}`"))),
+    }
 }
 
 fn to_json(verdict: &Verdict, sources: &Sources) -> Value {

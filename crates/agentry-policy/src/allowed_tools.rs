@@ -1,0 +1,113 @@
+//! `allowed_tools` of a script or a skill: what it may call, for the calls inside it only.
+//!
+//! A name stands for a whole section (`Read`), a part of one (`Bash(git log:*)`), a tool of a server
+//! (`mcp__github__search`) or a tool of the agent itself. What is not named is denied.
+
+use agentry_text::Spanned;
+
+use crate::tool_permissions::section_of;
+use crate::{Action, Layer, Pattern, Places, Rule, Rules, Section, Source};
+
+/// The layer for the calls inside a script or a skill: the named tools, nothing else.
+pub fn allowed_tools(names: &[Spanned<String>], places: &Places) -> Layer {
+    let sections = Section::ALL.iter().map(|section| {
+        let rules = names.iter().filter_map(|name| {
+            let pattern = pattern(*section, &name.value)?;
+            Some(Rule {
+                pattern: Pattern::new(section.kind(), &pattern, Action::Allow, places),
+                action: Action::Allow,
+                text: format!("allowed_tools: {}", name.value),
+                span: name.span.is_written().then_some(name.span),
+            })
+        });
+        let intent = Rule {
+            pattern: Pattern::new(section.kind(), "**", Action::Deny, places),
+            action: Action::Deny,
+            text: "not among the allowed tools".to_owned(),
+            span: None,
+        };
+        Rules { section: *section, rules: rules.collect(), intent }
+    });
+    Layer { source: Source::AllowedTools, sections: sections.collect() }
+}
+
+/// What a name allows in a section.
+fn pattern(section: Section, name: &str) -> Option<String> {
+    let (tool, part) = match name.trim().strip_suffix(')').and_then(|name| name.split_once('(')) {
+        Some((tool, part)) => (tool.trim(), Some(part.trim())),
+        None => (name.trim(), None),
+    };
+    match (section_of(tool), part) {
+        (Some(of), _) if of != section => None,
+        (Some(_), None | Some("" | "*" | "**")) => Some("**".to_owned()),
+        (Some(Section::Bash), Some(part)) => Some(part.replace(":*", " *")),
+        (Some(Section::Webfetch), Some(part)) => {
+            Some(part.strip_prefix("domain:").unwrap_or(part).to_owned())
+        }
+        (Some(_), Some(part)) => Some(part.to_owned()),
+        // A part of a tool that is not known is not understood.
+        (None, Some(_)) => None,
+        (None, None) => other(section, tool),
+    }
+}
+
+/// A tool of a server, or one of the agent itself.
+fn other(section: Section, tool: &str) -> Option<String> {
+    let server = tool.strip_prefix("mcp__").map(|rest| match rest.split_once("__") {
+        Some((server, tool)) => format!("{server}/{tool}"),
+        None => format!("{rest}/**"),
+    });
+    match (section, server) {
+        (Section::Mcp, Some(server)) => Some(server),
+        (Section::Mcp, None) if tool.contains('/') => Some(tool.to_owned()),
+        (Section::Tool, None) if !tool.contains('*') => Some(tool.to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::{FileId, Span};
+
+    use super::*;
+    use crate::path::NoLinks;
+    use crate::{Call, Judge};
+
+    #[test]
+    fn only_what_is_named_may_be_called() {
+        let names =
+            ["Read", "Bash(git log:*)", "mcp__github__search", "WebFetch(domain:docs.rs)", "lint"];
+        let spanned = |name: &&str| Spanned::new((*name).to_owned(), Span::start_of(FileId(0)));
+        let names: Vec<_> = names.iter().map(spanned).collect();
+        let places = Places::default();
+        let judge = Judge::new(vec![allowed_tools(&names, &places)], places);
+        let cases = [
+            (Section::Read, "src/main.rs", Action::Allow),
+            (Section::Edit, "src/main.rs", Action::Deny),
+            (Section::Bash, "git log -5", Action::Allow),
+            (Section::Bash, "git logs", Action::Deny),
+            (Section::Bash, "git log; rm x", Action::Deny),
+            (Section::Mcp, "github/search", Action::Allow),
+            (Section::Mcp, "github/delete", Action::Deny),
+            (Section::Webfetch, "https://docs.rs/x", Action::Allow),
+            (Section::Webfetch, "https://example.org/", Action::Deny),
+            (Section::Tool, "lint", Action::Allow),
+            (Section::Tool, "format", Action::Deny),
+            (Section::Question, "why?", Action::Deny),
+        ];
+        for (section, subject, expected) in cases {
+            let call = Call { section, subject, directory: "/workspace" };
+            assert_eq!(judge.judge(call, &NoLinks).action, expected, "{section} {subject}");
+        }
+    }
+
+    #[test]
+    fn a_call_inside_is_also_bound_by_the_agent() {
+        let places = Places::default();
+        let read = Spanned::new("Read".to_owned(), Span::start_of(FileId(0)));
+        let agent = Judge::new(vec![allowed_tools(&[], &places)], places.clone());
+        let inside = agent.narrowed(allowed_tools(&[read], &places));
+        let call = Call { section: Section::Read, subject: "x", directory: "/workspace" };
+        assert_eq!(inside.judge(call, &NoLinks).action, Action::Deny);
+    }
+}
