@@ -3,6 +3,7 @@
 
 mod corpus;
 mod measure;
+mod policy;
 mod program;
 mod reference;
 mod report;
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
+  policy             measures verdicts and comparisons only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         [] => run(),
+        ["policy"] => Ok(shown(&policy_table())),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -53,8 +56,23 @@ fn run() -> Result<bool, String> {
     targets::checking(&program, &small, &large, &mut table)?;
     targets::reference(&program, (&small, &manifests), folder.path(), &mut table)?;
     targets::starting(&program, &small, &mut table)?;
+    policy::verdicts(&mut table);
+    policy::comparisons(&mut table);
+    Ok(shown(&table))
+}
+
+/// Verdicts and comparisons of policies alone: no program is built or started.
+fn policy_table() -> Table {
+    let mut table = Table::default();
+    policy::verdicts(&mut table);
+    policy::comparisons(&mut table);
+    table
+}
+
+/// Prints the table; whether every target was met.
+fn shown(table: &Table) -> bool {
     print!("{table}");
-    Ok(table.is_met())
+    table.is_met()
 }
 
 fn write_corpus(count: &str, dir: &Path) -> Result<bool, String> {

@@ -82,10 +82,12 @@ fn here_document(depth: usize, random: &mut Random) -> String {
     let mark = random.pick(&["EOF", "'EOF'", "\"EOF\"", "\\EOF", "E'O'F", "E\"\"OF"]);
     let dash = random.pick(&["", "", "-"]);
     let command = if random.once_in(4) { "bash".to_owned() } else { simple(0, random) };
-    let body = match random.below(4) {
+    let body = match random.below(6) {
         0 => list(depth.saturating_sub(1), random),
         1 => format!("{}\n{}", argument(depth, random), argument(0, random)),
         2 => format!("'{}\n\"{}", argument(depth, random), argument(0, random)),
+        3 => format!("a\\\n{}\nEO\\\nF\n{}", argument(0, random), simple(0, random)),
+        4 => format!("{}\\", simple(0, random)),
         _ => argument(depth.saturating_sub(1), random),
     };
     let tab = if dash.is_empty() { "" } else { "\t" };
@@ -118,7 +120,7 @@ fn wrapper(depth: usize, random: &mut Random) -> String {
     let inside = simple(0, random);
     let script = list(depth, random);
     let single = script.replace('\'', "'\\''");
-    match random.below(26) {
+    match random.below(40) {
         0 => format!("env {inside}"),
         1 => format!("env FOO=1 {inside}"),
         2 => format!("env -i {inside}"),
@@ -144,13 +146,34 @@ fn wrapper(depth: usize, random: &mut Random) -> String {
         22 => format!("command {inside}"),
         23 => format!("exec {inside}"),
         24 => format!("env -S '{inside}'"),
+        25 => format!("env -- {}=1 {inside}", name(random)),
+        26 => format!("env {} {inside}", argument(0, random)),
+        27 => format!("timeout {} {inside}", argument(0, random)),
+        28 => format!("xargs {} {inside} < README.md", argument(0, random)),
+        29 => format!("echo {} | xargs {inside}", argument(0, random)),
+        30 => format!("eval -- {inside}"),
+        31 => format!("find . {} {inside} \\;", argument(0, random)),
+        32 => format!("find . -exec {inside} + \\;"),
+        33 => format!("bash {} '{single}'", argument(0, random)),
+        34 => {
+            format!("sh {} -c '{single}'", random.pick(&["-e", "-x", "-a", "-o posix", "+c", "--"]))
+        }
+        35 => format!("nice {} {inside}", argument(0, random)),
+        36 => format!("env -C src {inside} > x"),
+        37 => format!("bash <<< '{single}'"),
+        38 => format!("command {} {inside}", random.pick(&["-p", "-v", "--", "-V", "command"])),
         _ => format!("timeout 1 sh -c '{single}'"),
     }
 }
 
+/// The name of a variable.
+fn name<'a>(random: &mut Random) -> &'a str {
+    random.pick(&["x", "x", "PATH", "FOO", "IFS", "HOME", "PWD", "GIT_PAGER", "BASH_ENV", "y"])
+}
+
 fn builtin(depth: usize, random: &mut Random) -> String {
     let word = argument(depth, random);
-    match random.below(18) {
+    match random.below(28) {
         0 => format!("cd {word} && {}", simple(0, random)),
         1 => format!("(cd {word}; {})", simple(0, random)),
         2 => format!("export x={word}; {}", simple(0, random)),
@@ -168,6 +191,16 @@ fn builtin(depth: usize, random: &mut Random) -> String {
         14 => format!("x=({word} b); ls \"${{x[@]}}\""),
         15 => format!("set -- {word}; ls \"$1\""),
         16 => format!(": ${{x:={word}}}; ls $x"),
+        17 => format!("trap 'x={word}' {}; $x", random.pick(&["DEBUG", "ERR", "EXIT", "CHLD"])),
+        18 => format!("x=ls; wait -p x; $x {word}"),
+        19 => format!("read {} <<< {word}; {}", name(random), simple(0, random)),
+        20 => format!("for {} in {word} b; do {}; done", name(random), simple(0, random)),
+        21 => format!("x=ls; x={word} {}; $x y", simple(0, random)),
+        22 => format!("{}={word}; {}", name(random), simple(0, random)),
+        23 => format!("unset {}; {}", name(random), simple(0, random)),
+        24 => format!("x=ls; {{ x={word}; }} && $x {word}"),
+        25 => format!("x=ls y={word}; eval \"$x $y\""),
+        26 => format!("getopts a {} -a; {}", name(random), simple(0, random)),
         _ => format!("cd src; cd {word}; ls > x"),
     }
 }

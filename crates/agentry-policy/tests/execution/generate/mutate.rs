@@ -108,6 +108,13 @@ const PIECES: &[&str] = &[
     "~/",
     "/bin/",
     "-",
+    "PATH",
+    "DEBUG",
+    "wait -p x",
+    "\\\nEOF",
+    "+",
+    "x=ls; $x ",
+    "\nrm x #",
 ];
 
 /// One small change.

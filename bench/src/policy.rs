@@ -1,0 +1,159 @@
+//! How fast a verdict is, and how fast two policies are compared.
+//!
+//! A verdict is measured against the parsers that it needs, on the same lines in the same run. Files
+//! are not looked at: what the disk costs is no matter of the policy.
+
+mod samples;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use agentry_policy::compare::{Answer, refines};
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Call, Judge, Protections, Section};
+
+use crate::report::{Row, Table, seconds};
+use samples::{LINES, judge, rules};
+
+/// How often every line is judged.
+const ROUNDS: usize = 400;
+/// How many rules a policy has.
+const RULES: usize = 100;
+/// What a verdict may take: in the middle, and for all but one in a hundred.
+const MEDIAN: Duration = Duration::from_micros(50);
+const SLOW: Duration = Duration::from_micros(200);
+/// What it may take in terms of parsing.
+const TIMES_PARSING: f64 = 3.0;
+/// What a comparison may take.
+const COMPARISON: Duration = Duration::from_millis(50);
+/// What a hundred times as many commands may take: linear, with some air for caches.
+const HUNDREDFOLD: f64 = 130.0;
+
+/// Verdicts about ordinary lines, and about long chains.
+pub(crate) fn verdicts(table: &mut Table) {
+    eprintln!("judging command lines by {RULES} rules");
+    let judge = judge(RULES);
+    let mut parsers = Parsers::new();
+    let (mut verdicts, mut parses) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        for line in LINES {
+            let verdict = timed(|| decide(&judge, line));
+            let parse = timed(|| parsers.read(line));
+            // The first round fills the caches and does not count.
+            if round > 0 {
+                verdicts.push(verdict);
+                parses.push(parse);
+            }
+        }
+    }
+    let total = |times: &[Duration]| times.iter().sum::<Duration>();
+    let (spent, parsing) = (total(&verdicts), total(&parses));
+    verdicts.sort();
+    let at = |share: usize| verdicts.get(verdicts.len() * share / 100).copied().unwrap_or_default();
+    table.add(within("verdict, median".to_owned(), at(50), MEDIAN));
+    table.add(within("verdict, 99 of 100".to_owned(), at(99), SLOW));
+    let count = u32::try_from(verdicts.len()).unwrap_or(1).max(1);
+    let what = "verdict / both parsers".to_owned();
+    table.add(times(what, (spent / count, parsing / count, "parsing"), TIMES_PARSING));
+    chains(&judge, table);
+    let kinds = LINES.len();
+    table.note(format!(
+        "{kinds} ordinary command lines, {RULES} rules: {} a verdict",
+        seconds(spent / count)
+    ));
+}
+
+/// A hundred and ten thousand commands in one line.
+fn chains(judge: &Judge, table: &mut Table) {
+    let [short, long] = [100, 10_000].map(|count| "git log -5 && ".repeat(count) + "ls");
+    let best = |line: &str, rounds: usize| {
+        (0..rounds).map(|_| timed(|| decide(judge, line))).min().unwrap_or_default()
+    };
+    let (few, many) = (best(&short, 50), best(&long, 5));
+    let what = "verdict on 10000 chained commands / 100".to_owned();
+    table.add(times(what, (many, few, "100 commands"), HUNDREDFOLD));
+    table.note(format!("10000 chained commands: {} each", seconds(many / 10_000)));
+}
+
+/// Whether one policy is within another.
+pub(crate) fn comparisons(table: &mut Table) {
+    eprintln!("comparing policies of {RULES} rules");
+    let [one, other] = [0, 1].map(|version| rules(RULES, version));
+    let mut best: Option<Duration> = None;
+    let mut is_known = true;
+    for _ in 0..5 {
+        // A policy keeps the machines of its patterns once they are built: everyone starts afresh.
+        let (one, other) = (one.compile(), other.compile());
+        let compare = || refines(&[&one], &[&other], Protections::On);
+        let start = Instant::now();
+        let answer = black_box(compare());
+        let time = start.elapsed();
+        is_known &= !matches!(answer, Answer::Unknown(_));
+        best = Some(best.map_or(time, |best| best.min(time)));
+    }
+    let mut row = within(
+        format!("one policy of {RULES} rules within another"),
+        best.unwrap_or_default(),
+        COMPARISON,
+    );
+    row.is_met &= is_known;
+    if !is_known {
+        row.measured += ", no answer";
+    }
+    table.add(row);
+}
+
+fn decide(judge: &Judge, line: &str) {
+    let call = Call { section: Section::Bash, subject: line, directory: "/workspace" };
+    black_box(judge.judge(call, &NoLinks));
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// The two parsers that every verdict needs, as it uses them.
+struct Parsers {
+    options: brush_parser::ParserOptions,
+}
+
+impl Parsers {
+    fn new() -> Self {
+        let options =
+            brush_parser::ParserOptions { enable_extended_globbing: false, ..Default::default() };
+        Self { options }
+    }
+
+    fn read(&mut self, line: &str) {
+        let mut parser = tree_sitter::Parser::new();
+        let is_known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
+        black_box(is_known.then(|| parser.parse(line, None)));
+        let tokens = brush_parser::uncached_tokenize_str(line, &self.options.tokenizer_options());
+        if let Ok(tokens) = tokens {
+            let _ = black_box(brush_parser::parse_tokens(&tokens, &self.options));
+        }
+    }
+}
+
+fn within(what: String, time: Duration, most: Duration) -> Row {
+    Row {
+        what,
+        measured: seconds(time),
+        ratio: String::new(),
+        target: format!("< {}", seconds(most)),
+        is_met: time < most,
+    }
+}
+
+fn times(what: String, (ours, theirs, name): (Duration, Duration, &str), most: f64) -> Row {
+    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+    Row {
+        what,
+        measured: format!("{} to {} of {name}", seconds(ours), seconds(theirs)),
+        ratio: format!("{ratio:.1}"),
+        target: format!("≤ {most:.1}"),
+        is_met: ratio <= most,
+    }
+}
