@@ -43,15 +43,30 @@ pub fn address(text: &str) -> Result<Address, &'static str> {
     let query = url.query().map_or(String::new(), |query| format!("?{query}"));
     let text = format!("{}://{host}:{port}{}{query}", url.scheme(), decoded(url.path()));
     let named = !url.username().is_empty() || url.password().is_some();
-    let doubt = named.then_some("it holds a user name, which can pass for a host");
+    let doubt = match named {
+        true => Some("it holds a user name, which can pass for a host"),
+        false if climbs(url.path()) => Some("its path can be read as a way up"),
+        false => None,
+    };
     Ok(Address { text, private, doubt })
 }
 
 fn parse(text: &str) -> Option<Url> {
-    let with_scheme = text.split_once("://").is_some_and(|(scheme, _)| {
-        scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    let scheme = text.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+    // A client takes `http:/x` and `http:x` for `http://x`; `host:8080` has a port and no scheme.
+    let with_scheme = scheme.is_some_and(|(scheme, rest)| {
+        let known = ["http", "https", "ws", "wss", "ftp", "file"].contains(&scheme.as_str());
+        let word = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        known || (word && !rest.starts_with(|c: char| c.is_ascii_digit()))
     });
     if with_scheme { Url::parse(text).ok() } else { Url::parse(&format!("https://{text}")).ok() }
+}
+
+/// Whether some server would read a way up out of an encoded path.
+fn climbs(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
+    path.split('/').any(|segment| segment.split(';').next() == Some(".."))
 }
 
 /// The path with its needlessly encoded letters, digits and `-._~` written out.
@@ -82,7 +97,8 @@ fn is_private(host: &Host<&str>) -> bool {
     }
 }
 
-/// Names that always lead to this machine or to a service of the local network.
+/// Names that lead to this machine or to a service of the local network: a name without a dot is
+/// looked up there.
 fn is_private_name(name: &str) -> bool {
     const SUFFIXES: &[&str] =
         &["localhost", "localdomain", "local", "internal", "home.arpa", "intranet", "lan"];
@@ -90,7 +106,8 @@ fn is_private_name(name: &str) -> bool {
     let under = |suffix: &&str| {
         name.strip_suffix(*suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    SUFFIXES.iter().any(under) || name.parse().is_ok_and(is_private_ip)
+    let bare = !name.contains('.');
+    bare || SUFFIXES.iter().any(under) || name.parse().is_ok_and(is_private_ip)
 }
 
 fn is_private_ip(address: IpAddr) -> bool {
@@ -128,6 +145,7 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
         || unique_local
         || link_local
         || site_local
+        || matches!(segments, [0x64, 0xff9b, 1, ..])
         || embedded_v4(segments).is_some_and(is_private_v4)
 }
 
@@ -163,6 +181,8 @@ mod tests {
             ("https://example.org:8443/#part", "https://example.org:8443/"),
             ("http://0x7f.1/", "http://127.0.0.1:80/"),
             ("http://[::FFFF:127.0.0.1]/", "http://[::ffff:7f00:1]:80/"),
+            ("https:/internal.example/", "https://internal.example:443/"),
+            ("example.org:8443/x", "https://example.org:8443/x"),
             ("https://good.org@evil.org/", "https://evil.org:443/"),
             ("https://good.org%2f@evil.org/", "https://evil.org:443/"),
         ];
@@ -195,6 +215,20 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_may_lead_up_is_doubted() {
+        let cases = [
+            ("https://y.org/pub/%2e%2e%2fpriv", true),
+            ("https://y.org/pub/..;/priv", true),
+            ("https://y.org/pub/x/..%5c..%5cpriv", true),
+            ("https://y.org/pub/group%2Fproject", false),
+            ("https://y.org/pub/a..b", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(address(text).map(|a| a.doubt.is_some()), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
     fn private_addresses_in_all_spellings() {
         let private = [
             "http://localhost/",
@@ -220,6 +254,13 @@ mod tests {
             "http://[2002:7f00:1::]/",
             "http://１２７.0.0.1/",
             "http://metadata.google.internal/",
+            "http:/127.0.0.1/",
+            "HTTP:127.0.0.1",
+            "http:///127.0.0.1/",
+            "http:/169.254.169.254/latest/meta-data/",
+            "http://ip6-localhost/",
+            "http://metadata/",
+            "http://[64:ff9b:1::7f00:1]/",
         ];
         for text in private {
             assert!(address(text).is_ok_and(|a| a.private), "{text} is {:?}", address(text));

@@ -55,7 +55,8 @@ impl Judge {
     }
 
     fn unknown_path(&self, section: Section, why: &str) -> Decision {
-        self.any_path(section)
-            .strictest(Decision::built_in(Action::Ask, format!("not understood: {why}")))
+        // It may be any path, also one that is denied.
+        let action = self.any_path(section).action.strictest(Action::Ask);
+        Decision::built_in(action, format!("not understood: {why}"))
     }
 }

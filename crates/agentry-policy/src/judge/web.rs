@@ -13,8 +13,9 @@ impl Judge {
         let Address { text, private, doubt } = match address(text) {
             Ok(address) => address,
             Err(why) => {
-                let unclear = Decision::built_in(Action::Ask, format!("not understood: {why}"));
-                return self.worst(Section::Webfetch).strictest(unclear);
+                // It may be any address, also one that is denied.
+                let action = self.worst(Section::Webfetch).action.strictest(Action::Ask);
+                return Decision::built_in(action, format!("not understood: {why}"));
             }
         };
         let decision = self.text(Section::Webfetch, &text);
