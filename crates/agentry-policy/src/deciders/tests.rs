@@ -34,10 +34,10 @@ fn set(line: &str) -> Vec<Arg> {
 fn sets() {
     let cases = [
         ("ls *:allow, ask", "ls +*.md", "0: ls .md"),
-        ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --out"),
+        ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --e"),
         ("git log*:allow, ask", "git log -- +*", "0: git log -- ''"),
         ("git log*:allow, ask", "git log +./*", "0: git log ./"),
-        ("git log*:allow, ask", "git log +*.rs", "0: git log .rs; 1: git log --out=.rs"),
+        ("git log*:allow, ask", "git log +*.rs", "0: git log .rs; 1: git log --e=.rs"),
         ("sort *:allow, ask", "sort ?", "0: sort ''; 1: sort -o"),
         ("rm *:deny, ask", "rm @?", "0: rm"),
         ("rm x:deny, rm *:allow, ask", "rm @?", "0: rm x; 1: rm"),
@@ -46,7 +46,7 @@ fn sets() {
         (
             "git push*:deny, git *:allow, ask",
             "git ? push",
-            "0: git - push; 1: git '' push; 2: git -c push",
+            "0: git - push; 1: git '' push; 2: git p4 push",
         ),
         ("cat src/*:allow, ask", "cat src/*", "0: cat src/; 1: cat src/.."),
         ("cat src/*:allow, ask", "cat +src/*.rs", "0: cat src/.rs; 1: cat src/.rs src/.rs"),
