@@ -24,27 +24,15 @@ pub(crate) fn determinise(
     nfa.finish()?;
     let (alphabet, members) = Alphabet::of(&nfa.sets);
     let mut subsets = Subsets::new(nfa, judge);
-    let start = subsets.number(&mut starts.to_vec());
+    let start = subsets.number(starts.to_vec());
     let letters = alphabet.letters;
     let mut table = vec![0; letters];
-    let mut next: Vec<Vec<State>> = vec![Vec::new(); letters];
+    let mut row = Row::default();
     let mut at = 1;
-    while let Some(subset) = subsets.list.get(at).cloned() {
-        for state in &subset {
-            for (set, to) in &nfa.edges[*state as usize] {
-                for letter in &members[*set as usize] {
-                    next[usize::from(*letter)].push(*to);
-                }
-            }
-        }
-        // Most letters of a row lead to the same states.
-        let (mut last, mut number) = (Vec::new(), 0);
-        for targets in &mut next {
-            if *targets != last {
-                last.clone_from(targets);
-                number = subsets.number(targets);
-            }
-            targets.clear();
+    while let Some(subset) = subsets.list.get(at) {
+        row.read(nfa, &members, subset, letters)?;
+        for letter in 0..letters {
+            let number = row.next(letter, &mut subsets);
             table.push(number);
         }
         at += 1;
@@ -55,6 +43,65 @@ pub(crate) fn determinise(
     let outputs = subsets.accepts.iter();
     let outputs = outputs.map(|accepts| if *accepts { output } else { NONE }).collect();
     Ok(Machine { alphabet, table, outputs, start })
+}
+
+/// The ways on from one set of states. Most letters are in the same sets, and lead to the same
+/// states.
+#[derive(Default)]
+struct Row {
+    /// The sets on the edges, and where they lead, in the order of the sets.
+    edges: Vec<(u32, State)>,
+    /// For each letter the sets that hold it, as bits by their order here.
+    holds: Vec<[u128; 2]>,
+    /// What has been found for some of these bits.
+    known: Vec<([u128; 2], u32)>,
+}
+
+impl Row {
+    fn read(
+        &mut self,
+        nfa: &Nfa,
+        members: &[Vec<u16>],
+        subset: &[State],
+        letters: usize,
+    ) -> Result<(), TooLarge> {
+        self.edges.clear();
+        self.edges.extend(subset.iter().flat_map(|state| &nfa.edges[*state as usize]));
+        self.edges.sort_unstable();
+        self.holds.clear();
+        self.holds.resize(letters, [0; 2]);
+        self.known.clear();
+        for (order, set) in self.edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
+            let (half, bit) = (order / 128, 1 << (order % 128));
+            if half > 1 {
+                return Err(TooLarge);
+            }
+            for letter in set.first().iter().flat_map(|(set, _)| &members[*set as usize]) {
+                self.holds[usize::from(*letter)][half] |= bit;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the set that a letter leads to.
+    fn next(&mut self, letter: usize, subsets: &mut Subsets<'_>) -> u32 {
+        let holds = self.holds[letter];
+        if holds == [0; 2] {
+            return 0;
+        }
+        if let Some((_, number)) = self.known.iter().find(|(known, _)| *known == holds) {
+            return *number;
+        }
+        let mut targets = Vec::new();
+        for (order, set) in self.edges.chunk_by(|a, b| a.0 == b.0).enumerate() {
+            if holds[order / 128] & (1 << (order % 128)) != 0 {
+                targets.extend(set.iter().map(|(_, to)| *to));
+            }
+        }
+        let number = subsets.number(targets);
+        self.known.push((holds, number));
+        number
+    }
 }
 
 /// The state sets that were found, the dead one first.
@@ -83,17 +130,17 @@ impl<'a> Subsets<'a> {
     }
 
     /// The number of the set that `seed` leads to.
-    fn number(&mut self, seed: &mut Vec<State>) -> u32 {
+    fn number(&mut self, mut seed: Vec<State>) -> u32 {
         if seed.is_empty() {
             return 0;
         }
         seed.sort_unstable();
         seed.dedup();
-        if let Some(number) = self.seeds.get(seed) {
+        if let Some(number) = self.seeds.get(&seed) {
             return *number;
         }
-        let number = self.close(seed);
-        self.seeds.insert(seed.clone(), number);
+        let number = self.close(&seed);
+        self.seeds.insert(seed, number);
         number
     }
 

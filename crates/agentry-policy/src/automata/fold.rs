@@ -1,5 +1,8 @@
 //! The rules of a section as one machine: merged two by two, so that every merge is small.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::TooLarge;
 use super::leaf::{leaf, universe};
 use super::machine::{Machine, NONE};
@@ -12,20 +15,31 @@ pub(crate) struct Folder {
     /// Everything that is a subject.
     pub(crate) universe: Machine,
     protections: Protections,
+    /// The machines that were made, by the text of their patterns.
+    leaves: RefCell<HashMap<String, Vec<(Pattern, Machine)>>>,
 }
 
 impl Folder {
     /// For rules about `kind`.
     pub(crate) fn new(kind: Kind, protections: Protections) -> Result<Self, TooLarge> {
-        Ok(Self { universe: universe(kind)?, protections })
+        Ok(Self { universe: universe(kind)?, protections, leaves: RefCell::default() })
     }
 
-    /// The subjects of one pattern.
+    /// The subjects of one pattern. Two sides of a comparison mostly share their patterns.
     pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
-        match self.protections {
-            Protections::On => pattern.machine().cloned(),
-            Protections::Off => leaf(pattern, Protections::Off),
+        if let Some(known) = self.leaves.borrow().get(&pattern.text) {
+            let same = known.iter().find(|(known, _)| known == pattern);
+            if let Some((_, machine)) = same {
+                return Ok(machine.clone());
+            }
         }
+        let machine = match self.protections {
+            Protections::On => pattern.machine()?.clone(),
+            Protections::Off => leaf(pattern, Protections::Off)?,
+        };
+        let entry = (pattern.clone(), machine.clone());
+        self.leaves.borrow_mut().entry(pattern.text.clone()).or_default().push(entry);
+        Ok(machine)
     }
 
     /// The machine whose output is the label of the rule that decides; the intent's index is the
@@ -40,13 +54,26 @@ impl Folder {
             machines.push(self.leaf(&rule.pattern)?.relabel(|_| label(index)));
         }
         machines.push(self.universe.clone().relabel(|_| label(rules.rules.len())));
+        // Whether it pays to minimise is tried now and then: rules about different things hardly
+        // grow when they are merged.
+        let mut unchanged = 0_u32;
         while machines.len() > 1 {
             let mut merged = Vec::with_capacity(machines.len().div_ceil(2));
             for pair in machines.chunks(2) {
-                merged.push(match pair {
-                    [first, second] => self.first_of(first, second)?,
-                    _ => pair.first().cloned().unwrap_or_else(Machine::nothing),
-                });
+                let [first, second] = pair else {
+                    merged.extend(pair.iter().cloned());
+                    continue;
+                };
+                let both = self.first_of(first, second)?;
+                if unchanged % 16 > 1 && both.states() <= first.states() + second.states() {
+                    unchanged += 1;
+                    merged.push(both);
+                    continue;
+                }
+                let least = both.minimise();
+                let pays = least.states() * 10 < both.states() * 9;
+                unchanged = if pays { 0 } else { unchanged + 1 };
+                merged.push(least);
             }
             machines = merged;
         }
@@ -54,10 +81,9 @@ impl Folder {
     }
 
     /// What the first machine decides, else what the second one does.
-    pub(crate) fn first_of(&self, first: &Machine, second: &Machine) -> Result<Machine, TooLarge> {
+    fn first_of(&self, first: &Machine, second: &Machine) -> Result<Machine, TooLarge> {
         let settled = first.settled(&self.universe, |output| output != NONE);
-        let merged = first.merge(second, &settled, |a, b| if a == NONE { b } else { a })?;
-        Ok(merged.minimise())
+        first.merge(second, &settled, |a, b| if a == NONE { b } else { a })
     }
 
     /// The stricter of two answers; of two that are as strict the first. `action` says what an

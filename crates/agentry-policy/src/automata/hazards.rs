@@ -9,6 +9,8 @@ use super::set::Set;
 use crate::hazard;
 use crate::pattern::Pattern;
 use crate::pattern::command::{CommandPattern, Hazardous};
+use crate::pattern::glob::Part;
+use crate::pattern::sequence::Element;
 use crate::tables::global_options::global_options;
 use crate::tables::hazards::{Dashes, Sign, dashes};
 
@@ -22,7 +24,8 @@ const FIRST: u32 = 3;
 pub(crate) struct Hazards {
     /// Where the automaton starts.
     pub(crate) start: State,
-    /// Pairs of bits: a command with the first one is a hazard unless it has the second one.
+    /// Pairs of bits: a command that accepts the first one is a hazard unless it accepts the second
+    /// one, which also is the part of all states that lead there.
     pub(crate) unless: Vec<(u128, u128)>,
 }
 
@@ -37,7 +40,8 @@ pub(crate) fn add_hazards(
     let below = below(nfa, start, items);
     let found = nfa.state();
     nfa.accept(found, HAZARD);
-    let mut builder = Builder { items, found, unless: Vec::new() };
+    let second = shape.elements.get(1).filter(|second| !may_be_option(second));
+    let mut builder = Builder { items, found, second, unless: Vec::new() };
     let Hazardous::Commands(commands) = &shape.hazardous else {
         builder.any_command(nfa, below, pattern);
         return Some(Hazards { start, unless: builder.unless });
@@ -57,6 +61,8 @@ pub(crate) fn add_hazards(
 struct Builder<'a> {
     items: &'a Items,
     found: State,
+    /// The element after the command word, if it can only be a subcommand.
+    second: Option<&'a Element>,
     unless: Vec<(u128, u128)>,
 }
 
@@ -93,7 +99,10 @@ impl Builder<'_> {
     ) -> Option<()> {
         let options = global_options(command);
         let unknown = nfa.state();
-        let front = nfa.global_options(arguments, options, self.items, Some(unknown));
+        let front = match self.second {
+            Some(_) => arguments,
+            None => nfa.global_options(arguments, options, self.items, Some(unknown)),
+        };
         let mut searches: BTreeMap<Option<&str>, Vec<Sign>> = BTreeMap::new();
         let mut everywhere = Vec::new();
         for hazard in known.iter().map(|known| known.hazard) {
@@ -109,13 +118,16 @@ impl Builder<'_> {
                 }
                 sign => {
                     everywhere.push(sign);
-                    for name in hazard.subcommands {
+                    let chosen = |name: &&&str| self.second.is_none_or(|second| second.takes(name));
+                    for name in hazard.subcommands.iter().filter(chosen) {
                         searches.entry(Some(name)).or_default().push(sign);
                     }
                 }
             }
         }
-        self.search(nfa, unknown, &everywhere, Dashes::Nothing, false);
+        if self.second.is_none() {
+            self.search(nfa, unknown, &everywhere, Dashes::Nothing, false);
+        }
         let mut names = Tree::new(front);
         for (name, signs) in searches {
             let from = match name {
@@ -139,7 +151,7 @@ impl Builder<'_> {
         let any = nfa.star(from, &Set::all());
         nfa.accept(any, at_all);
         if let Some(hir) = regex::read(text) {
-            let start = nfa.state();
+            let start = nfa.build(HAZARD | harmless);
             nfa.join(from, start);
             let inside = nfa.regex(start, &hir);
             let end = nfa.one(inside, &Set::one('\0'));
@@ -150,6 +162,7 @@ impl Builder<'_> {
                 nfa.accept(nothing, harmless);
             }
         }
+        nfa.build(HAZARD);
         Some(())
     }
 
@@ -231,6 +244,15 @@ impl Builder<'_> {
         let inside = nfa.star(from, &self.items.any);
         nfa.edge(inside, &Set::one('\0'), to);
     }
+}
+
+/// Whether the word that stands here may be an option, or may be missing.
+fn may_be_option(element: &Element) -> bool {
+    let Element::One(globs) = element else { return true };
+    globs.iter().any(|glob| match glob.parts.first() {
+        Some(Part::Text(text)) => text.starts_with(['-', '+']),
+        _ => true,
+    })
 }
 
 /// Texts that share their beginnings.

@@ -34,14 +34,14 @@ pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machin
         unless = hazards.unless;
     }
     let both = PATTERN | UNIVERSE;
+    let harmless = |accepts: u128, bits: u128| {
+        unless.iter().all(|(at_all, harmless)| accepts & at_all == 0 || bits & harmless != 0)
+    };
     let judge = Judge {
-        alive: &|part, accepts| part & both == both && accepts & HAZARD == 0,
-        accepts: &|accepts| {
-            accepts & both == both
-                && unless
-                    .iter()
-                    .all(|(at_all, harmless)| accepts & at_all == 0 || accepts & harmless != 0)
+        alive: &|part, accepts| {
+            part & both == both && accepts & HAZARD == 0 && harmless(accepts, part)
         },
+        accepts: &|accepts| accepts & both == both && harmless(accepts, accepts),
     };
     Ok(determinise(&nfa, &starts, &judge, 0)?.minimise())
 }

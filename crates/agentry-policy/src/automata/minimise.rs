@@ -7,21 +7,24 @@ use super::machine::{Machine, NONE};
 impl Machine {
     /// The smallest machine with the same outputs.
     pub(crate) fn minimise(&self) -> Self {
-        let live = self.live();
-        let arrows = self.arrows(&live);
+        let arrows = self.arrows();
+        let incoming = Incoming::new(&arrows.heads, self.states());
         let mut blocks = Partition::new(self.states());
         for output in self.distinct_outputs() {
-            for (state, _) in self.outputs.iter().enumerate().filter(|(_, found)| **found == output)
-            {
+            for (state, _) in (0..).zip(&self.outputs).filter(|(_, found)| **found == output) {
                 blocks.mark(state);
             }
             blocks.split();
         }
-        // What lies outside of every subject is one block with the dead state.
-        for (state, _) in live.iter().enumerate().filter(|(_, live)| !**live) {
+        // What leads to no output is one block with the dead state. Its arrows stay, and tell
+        // nothing apart: all of them lead into that block.
+        let live = self.live(&arrows, &incoming);
+        for (state, _) in (0..).zip(&live).filter(|(_, live)| !**live) {
             blocks.mark(state);
         }
         blocks.split();
+        let arrows =
+            if live.iter().skip(1).all(|live| *live) { arrows } else { arrows.between(&live) };
         refine(&mut blocks, &arrows);
         self.quotient(&blocks)
     }
@@ -34,40 +37,30 @@ impl Machine {
     }
 
     /// For each state whether it can lead to an output at all.
-    fn live(&self) -> Vec<bool> {
-        let letters = self.alphabet.letters;
-        let mut back: Vec<Vec<u32>> = vec![Vec::new(); self.states()];
-        for (state, row) in (0..).zip(self.table.chunks(letters.max(1))) {
-            for next in row.iter().filter(|next| **next != 0) {
-                let back = &mut back[*next as usize];
-                if back.last() != Some(&state) {
-                    back.push(state);
-                }
-            }
-        }
+    fn live(&self, arrows: &Arrows, incoming: &Incoming) -> Vec<bool> {
         let mut live: Vec<bool> = self.outputs.iter().map(|output| *output != NONE).collect();
-        let mut open: Vec<usize> = (0..live.len()).filter(|state| live[*state]).collect();
+        let mut open: Vec<u32> =
+            (0..).zip(&live).filter(|(_, live)| **live).map(|(at, _)| at).collect();
         while let Some(state) = open.pop() {
-            for before in &back[state] {
-                if !std::mem::replace(&mut live[*before as usize], true) {
-                    open.push(*before as usize);
+            for arrow in incoming.of(state) {
+                let before = arrows.tails[*arrow as usize];
+                if !std::mem::replace(&mut live[before as usize], true) {
+                    open.push(before);
                 }
             }
         }
         live
     }
 
-    /// The transitions between live states, by letter.
-    fn arrows(&self, live: &[bool]) -> Arrows {
+    /// The transitions that do not lead to the dead state, by letter.
+    fn arrows(&self) -> Arrows {
         let letters = self.alphabet.letters;
         let mut arrows = Arrows { tails: vec![], heads: vec![], letters: vec![0] };
         for letter in 0..letters {
-            for state in (0..self.states()).filter(|state| live[*state]) {
-                let next = self.table[state * letters + letter] as usize;
-                if live[next] {
-                    arrows.tails.push(state);
-                    arrows.heads.push(next);
-                }
+            let column = self.table.iter().skip(letter).step_by(letters);
+            for (state, next) in (0..).zip(column).filter(|(_, next)| **next != 0) {
+                arrows.tails.push(state);
+                arrows.heads.push(*next);
             }
             arrows.letters.push(arrows.tails.len());
         }
@@ -81,19 +74,18 @@ impl Machine {
         // The block of the dead state gets the number 0, in exchange for the block that has it.
         let number = |state: u32| {
             let block = blocks.block[state as usize];
-            let number = if block == dead {
+            if block == dead {
                 0
             } else if block == 0 {
                 dead
             } else {
                 block
-            };
-            u32::try_from(number).unwrap_or(u32::MAX)
+            }
         };
         let mut table = vec![0; blocks.first.len() * letters];
         let mut outputs = vec![NONE; blocks.first.len()];
         for first in &blocks.first {
-            let Ok(state) = u32::try_from(blocks.elements[*first]) else { continue };
+            let state = blocks.elements[*first as usize];
             let block = number(state) as usize;
             outputs[block] = self.output(state);
             let row = self.row(state).iter().map(|next| number(*next));
@@ -108,26 +100,75 @@ impl Machine {
 
 /// Transitions, sorted by letter.
 struct Arrows {
-    tails: Vec<usize>,
-    heads: Vec<usize>,
+    tails: Vec<u32>,
+    heads: Vec<u32>,
     /// Where the transitions of each letter start, and where the last ones end.
     letters: Vec<usize>,
 }
 
+impl Arrows {
+    /// Those between states that are live.
+    fn between(&self, live: &[bool]) -> Self {
+        let mut kept = Self { tails: vec![], heads: vec![], letters: vec![0] };
+        for run in self.letters.windows(2) {
+            for at in run[0]..run[1] {
+                let (tail, head) = (self.tails[at], self.heads[at]);
+                if live[tail as usize] && live[head as usize] {
+                    kept.tails.push(tail);
+                    kept.heads.push(head);
+                }
+            }
+            kept.letters.push(kept.tails.len());
+        }
+        kept
+    }
+}
+
+/// The transitions sorted by the state they lead to.
+struct Incoming {
+    arrows: Vec<u32>,
+    /// Where those of each state start.
+    first: Vec<u32>,
+}
+
+impl Incoming {
+    fn new(heads: &[u32], states: usize) -> Self {
+        let mut first = vec![0; states + 1];
+        for head in heads {
+            first[*head as usize + 1] += 1;
+        }
+        for state in 0..states {
+            first[state + 1] += first[state];
+        }
+        let mut arrows = vec![0; heads.len()];
+        let mut next = first.clone();
+        for (arrow, head) in (0..).zip(heads) {
+            let place = &mut next[*head as usize];
+            arrows[*place as usize] = arrow;
+            *place += 1;
+        }
+        Self { arrows, first }
+    }
+
+    fn of(&self, state: u32) -> &[u32] {
+        let state = state as usize;
+        &self.arrows[self.first[state] as usize..self.first[state + 1] as usize]
+    }
+}
+
 fn refine(blocks: &mut Partition, arrows: &Arrows) {
     let mut bundles = Partition::of_runs(&arrows.letters);
-    let (incoming, first_incoming) = by_head(&arrows.heads, blocks.elements.len());
+    let incoming = Incoming::new(&arrows.heads, blocks.elements.len());
     let (mut block, mut bundle) = (1, 0);
     while bundle < bundles.first.len() {
-        for at in bundles.first[bundle]..bundles.past[bundle] {
-            blocks.mark(arrows.tails[bundles.elements[at]]);
+        for at in bundles.range(bundle) {
+            blocks.mark(arrows.tails[bundles.elements[at] as usize]);
         }
         blocks.split();
         bundle += 1;
         while block < blocks.first.len() {
-            for at in blocks.first[block]..blocks.past[block] {
-                let state = blocks.elements[at];
-                for arrow in &incoming[first_incoming[state]..first_incoming[state + 1]] {
+            for at in blocks.range(block) {
+                for arrow in incoming.of(blocks.elements[at]) {
                     bundles.mark(*arrow);
                 }
             }
@@ -137,40 +178,22 @@ fn refine(blocks: &mut Partition, arrows: &Arrows) {
     }
 }
 
-/// The transitions sorted by the state they lead to, and where those of each state start.
-fn by_head(heads: &[usize], states: usize) -> (Vec<usize>, Vec<usize>) {
-    let mut first = vec![0; states + 1];
-    for head in heads {
-        first[head + 1] += 1;
-    }
-    for state in 0..states {
-        first[state + 1] += first[state];
-    }
-    let mut sorted = vec![0; heads.len()];
-    let mut next = first.clone();
-    for (arrow, head) in heads.iter().enumerate() {
-        sorted[next[*head]] = arrow;
-        next[*head] += 1;
-    }
-    (sorted, first)
-}
-
 /// A partition that can be refined: elements are marked, then each block is split into its marked
 /// and its other elements. The smaller half becomes the new block.
 struct Partition {
     /// The elements, block by block.
-    elements: Vec<usize>,
+    elements: Vec<u32>,
     /// Where each element stands among `elements`.
-    place: Vec<usize>,
+    place: Vec<u32>,
     /// The block of each element.
-    block: Vec<usize>,
+    block: Vec<u32>,
     /// Where each block starts.
-    first: Vec<usize>,
+    first: Vec<u32>,
     /// Where each block ends.
-    past: Vec<usize>,
+    past: Vec<u32>,
     /// How many elements of each block are marked; they stand at its front.
-    marked: Vec<usize>,
-    touched: Vec<usize>,
+    marked: Vec<u32>,
+    touched: Vec<u32>,
 }
 
 impl Partition {
@@ -182,9 +205,10 @@ impl Partition {
     /// A block for each run of elements that is not empty.
     fn of_runs(ends: &[usize]) -> Self {
         let count = ends.last().copied().unwrap_or(0);
+        let narrow = |wide: usize| u32::try_from(wide).unwrap_or(u32::MAX);
         let mut partition = Self {
-            elements: (0..count).collect(),
-            place: (0..count).collect(),
+            elements: (0..narrow(count)).collect(),
+            place: (0..narrow(count)).collect(),
             block: vec![0; count],
             first: vec![],
             past: vec![],
@@ -192,38 +216,44 @@ impl Partition {
             touched: vec![],
         };
         for run in ends.windows(2).filter(|run| run[0] < run[1]) {
-            partition.block[run[0]..run[1]].fill(partition.first.len());
-            partition.first.push(run[0]);
-            partition.past.push(run[1]);
+            partition.block[run[0]..run[1]].fill(narrow(partition.first.len()));
+            partition.first.push(narrow(run[0]));
+            partition.past.push(narrow(run[1]));
             partition.marked.push(0);
         }
         partition
     }
 
-    fn mark(&mut self, element: usize) {
-        let block = self.block[element];
-        let (from, to) = (self.place[element], self.first[block] + self.marked[block]);
+    /// The places of the elements of a block.
+    fn range(&self, block: usize) -> std::ops::Range<usize> {
+        self.first[block] as usize..self.past[block] as usize
+    }
+
+    fn mark(&mut self, element: u32) {
+        let block = self.block[element as usize] as usize;
+        let (from, to) = (self.place[element as usize], self.first[block] + self.marked[block]);
         if from < to {
             return;
         }
-        let other = self.elements[to];
-        self.elements.swap(from, to);
-        self.place[other] = from;
-        self.place[element] = to;
+        let other = self.elements[to as usize];
+        self.elements.swap(from as usize, to as usize);
+        self.place[other as usize] = from;
+        self.place[element as usize] = to;
         if self.marked[block] == 0 {
-            self.touched.push(block);
+            self.touched.push(self.block[element as usize]);
         }
         self.marked[block] += 1;
     }
 
     fn split(&mut self) {
-        while let Some(block) = self.touched.pop() {
+        while let Some(number) = self.touched.pop() {
+            let block = number as usize;
             let (first, past) = (self.first[block], self.past[block]);
             let middle = first + std::mem::take(&mut self.marked[block]);
             if middle == past {
                 continue;
             }
-            let fresh = self.first.len();
+            let fresh = u32::try_from(self.first.len()).unwrap_or(u32::MAX);
             let (start, end) = if middle - first <= past - middle {
                 self.first[block] = middle;
                 (first, middle)
@@ -235,7 +265,7 @@ impl Partition {
             self.past.push(end);
             self.marked.push(0);
             for at in start..end {
-                self.block[self.elements[at]] = fresh;
+                self.block[self.elements[at as usize] as usize] = fresh;
             }
         }
     }
