@@ -3,7 +3,7 @@
 //! A host can be spelled in many ways (`0x7f.1`, `LOCALHOST.`, `good.org@evil.org`). Rules are matched
 //! against the one form that a client would connect to: `scheme://host:port/path?query`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 

@@ -45,12 +45,14 @@ fn every_part_of_a_line_has_its_reason() {
     --- stdout
     deny
 
-      rm x         deny   rm *:deny                                 reviewer/agent.toml:10:3 (permissions)
-      FOO=1        ask    nothing is said about env: ask            (permissions)
-      git log …    ask    bash = ask, for instance `git log --ext`  reviewer/agent.toml:5:10 (permissions)
-      > notes/log  allow  notes/**:allow                            reviewer/agent.toml:18:10 (permissions)
-      head -5      allow  head *:allow                              reviewer/agent.toml:9:3 (permissions)
-      curl x       ask    bash = ask                                reviewer/agent.toml:5:10 (permissions)
+      rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
+      FOO=1        ask    nothing is said about env: ask  (permissions)
+      git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
+      > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
+      head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
+      curl x       ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
+
+    note: git log …: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
     --- exit 0
     "#);
 }
@@ -62,7 +64,9 @@ fn a_glob_may_become_an_option() {
     --- stdout
     ask
 
-      git log *  ask  bash = ask, for instance `git log --ext`  reviewer/agent.toml:5:10 (permissions)
+      git log *  ask  bash = ask  reviewer/agent.toml:5:10 (permissions)
+
+    note: git log *: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
     --- exit 0
     "#);
 }
@@ -150,7 +154,7 @@ fn programs_get_json() {
           "path": "reviewer/agent.toml",
           "line": 8,
           "layer": "permissions",
-          "example": null
+          "note": null
         },
         {
           "segment": "rm x",
@@ -159,7 +163,7 @@ fn programs_get_json() {
           "path": "reviewer/agent.toml",
           "line": 10,
           "layer": "permissions",
-          "example": null
+          "note": null
         }
       ]
     }
