@@ -34,10 +34,10 @@ fn set(line: &str) -> Vec<Arg> {
 fn sets() {
     let cases = [
         ("ls *:allow, ask", "ls +*.md", "0: ls .md"),
-        ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --e"),
+        ("git log*:allow, ask", "git log +*", "0: git log ''; 1: git log --ext"),
         ("git log*:allow, ask", "git log -- +*", "0: git log -- ''"),
         ("git log*:allow, ask", "git log +./*", "0: git log ./"),
-        ("git log*:allow, ask", "git log +*.rs", "0: git log .rs; 1: git log --e=.rs"),
+        ("git log*:allow, ask", "git log +*.rs", "0: git log .rs; 1: git log --ext=.rs"),
         ("sort *:allow, ask", "sort ?", "0: sort ''; 1: sort -o"),
         ("rm *:deny, ask", "rm @?", "0: rm"),
         ("rm x:deny, rm *:allow, ask", "rm @?", "0: rm x; 1: rm"),

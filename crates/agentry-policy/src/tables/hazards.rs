@@ -5,6 +5,7 @@
 //! change things (`python`, `cp`, `docker rm`) is not listed for that purpose.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::LazyLock;
 
 mod build;
@@ -47,6 +48,20 @@ pub enum Sign {
     /// The arguments are harmless only if, joined by NUL, they match this regular expression as a
     /// whole. It covers all of them, whatever `--` means.
     Unless(&'static str),
+}
+
+impl fmt::Display for Sign {
+    /// As one would write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Long(spelling, _)
+            | Self::Word(spelling)
+            | Self::Prefix(spelling)
+            | Self::Global(spelling) => write!(f, "`{spelling}`"),
+            Self::Short(option) => write!(f, "`-{option}`"),
+            Self::Unless(_) => f.write_str("such an argument"),
+        }
+    }
 }
 
 /// Whether hazards are looked for behind a bare `--`.

@@ -46,13 +46,13 @@ super::groups! {
     "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
     "replay" "rev-list" "revert" "shortlog" "show" "stash" "whatchanged" "d" "df" "hist" "l" "lg"
     "ll" "lol"] WRITE [
-        exact("--output")
+        Long("--output", 5)
     ];
     ["git"] ["annotate" "archive" "blame" "bundle" "cherry-pick" "diff" "diff-files" "diff-index"
     "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
     "replay" "rev-list" "revert" "shortlog" "show" "stash" "whatchanged" "d" "df" "hist" "l" "lg"
     "ll" "lol" "grep"] RUN [
-        long("--ext-diff")
+        Long("--ext-diff", 5)
     ];
     ["git"] ["annotate" "archive" "blame" "bundle" "cherry-pick" "diff" "diff-files" "diff-index"
     "diff-pairs" "diff-tree" "difftool" "fast-export" "format-patch" "log" "range-diff" "reflog"
