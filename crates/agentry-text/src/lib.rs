@@ -15,6 +15,7 @@ pub mod lax;
 pub mod limits;
 pub mod markdown;
 pub mod near;
+pub mod path;
 #[cfg(test)]
 mod probe;
 mod problems;

@@ -5,13 +5,13 @@ use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
 use agentry_policy::{Permissions, Policy, to_permissions};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, yaml};
+use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, path, yaml};
 
 use super::RULES_MARK;
 use super::acl::{FILE, OWN_BLOCK, without_calls};
 use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
-use super::read::{INSTRUCTIONS, plain_path};
+use super::read::INSTRUCTIONS;
 use super::tools::path_problem;
 use crate::policy_tests;
 use crate::skill::{self, Dialect};
@@ -164,12 +164,9 @@ impl Writer<'_> {
     }
 
     fn skill(&mut self, pack: &SkillPack) {
-        let inside = pack.path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        let markdown = pack.path.strip_suffix(".md").is_some() && !pack.path.contains('\\');
-        if !inside || !markdown {
-            return;
+        if path::is_plain(&pack.path) && pack.path.strip_suffix(".md").is_some() {
+            self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
         }
-        self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
     }
 
     fn schedule(&mut self, schedule: &Schedule) {
@@ -237,7 +234,7 @@ impl Writer<'_> {
         self.extras(&format!("tools.{name}"), &mut out);
         self.add(&format!("tools/{stem}.md"), markdown(&out.build(), body));
         if let Some(source) = source {
-            self.add(&plain_path(path), source.value.clone());
+            self.add(&path::shortest(path), source.value.clone());
         }
     }
 

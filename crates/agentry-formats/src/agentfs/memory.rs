@@ -10,7 +10,7 @@ use agentry_model::{Agent, MemoryFile};
 use agentry_text::Severity::Warning;
 use agentry_text::data::MapBuilder;
 use agentry_text::{
-    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, yaml,
+    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, path, yaml,
 };
 
 use super::time::is_rfc3339;
@@ -171,9 +171,7 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
 
 /// Where a memory is written: its own path, or another if that could not be read again.
 pub(super) fn safe_path(path: &str, at: usize) -> String {
-    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if path.split('/').all(part) && is_memory(name) {
+    if path::is_portable(path) && is_memory(path::name(path)) {
         path.to_owned()
     } else {
         format!("memory-{}.md", at + 1)

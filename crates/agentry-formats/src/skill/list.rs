@@ -1,5 +1,6 @@
 //! Which files of a folder are skills.
 
+use agentry_text::path::join;
 use agentry_text::{Findings, Span, limits};
 
 use super::Dialect;
@@ -62,14 +63,6 @@ fn misplaced(files: &mut dyn Files, path: &str, name: &str, findings: &mut Findi
         findings
             .add(&MISPLACED_SKILL, Span::start_of(source.id), message)
             .hint("rename the file to `SKILL.md`");
-    }
-}
-
-fn join(dir: &str, name: &str) -> String {
-    match (dir.is_empty(), name.is_empty()) {
-        (true, _) => name.to_owned(),
-        (_, true) => dir.to_owned(),
-        _ => format!("{dir}/{name}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use agentry_model::{SkillPack, Step, StepKind, slug};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, yaml};
+use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, path, yaml};
 
 use super::{Dialect, name, read};
 
@@ -23,9 +23,8 @@ pub fn write(pack: &SkillPack, dialect: Dialect) -> String {
 
 /// Where a skill lies that must have a folder of its own: `x.md` becomes `x/SKILL.md`.
 pub fn folder_path(pack: &SkillPack) -> String {
-    let safe = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
     let stem = pack.path.strip_suffix("/SKILL.md").or_else(|| pack.path.strip_suffix(".md"));
-    match stem.filter(|stem| stem.split('/').all(safe) && !stem.ends_with("/SKILL")) {
+    match stem.filter(|stem| path::is_portable(stem) && !stem.ends_with("/SKILL")) {
         Some(stem) if stem != "SKILL" => format!("{stem}/SKILL.md"),
         _ => format!("{}/SKILL.md", skill_name(pack)),
     }

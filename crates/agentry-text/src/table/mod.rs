@@ -15,7 +15,7 @@ mod tests;
 mod validate;
 
 pub use form::Form;
-pub use meaning::{meaning, plain_path};
+pub use meaning::meaning;
 pub use reference::reference;
 pub use validate::validate;
 
