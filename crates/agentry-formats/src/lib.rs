@@ -25,6 +25,7 @@ pub mod own;
 pub mod policy_tests;
 mod references;
 pub mod skill;
+mod walk;
 mod written;
 
 pub use convert::{Converted, convert};

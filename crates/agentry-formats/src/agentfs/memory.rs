@@ -14,9 +14,10 @@ use agentry_text::{
 };
 
 use super::time::is_rfc3339;
+use crate::Package;
 use crate::front::Document;
 use crate::skill::is_readme;
-use crate::{Listed, Package};
+use crate::walk::Walk;
 
 /// An agent with one memory.
 macro_rules! memory {
@@ -89,16 +90,11 @@ pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut 
 /// The memory files, as paths relative to `memory/`, sorted.
 fn list(package: &mut Package<'_>, findings: &mut Findings) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), 0_usize)];
-    while let Some((folder, depth)) = open.pop() {
-        let dir = format!("memory/{folder}");
-        for Listed { name, is_dir } in package.files.list(dir.trim_end_matches('/'), findings) {
-            if is_dir && depth < limits::DEPTH {
-                open.push((format!("{folder}{name}/"), depth + 1));
-            } else if !is_dir && is_memory(&name) {
-                found.push(format!("{folder}{name}"));
-            }
-        }
+    let mut walk = Walk::new("memory");
+    while let Some(folder) = walk.next(package.files, findings) {
+        walk.enter(&folder);
+        let memories = folder.files().filter(|name| is_memory(name));
+        found.extend(memories.map(|name| folder.path_of(name)));
         if found.len() >= limits::FILES {
             break;
         }
