@@ -5,7 +5,7 @@ use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
 use agentry_policy::{Permissions, Policy, to_permissions};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, path, yaml};
+use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, path};
 
 use super::RULES_MARK;
 use super::acl::{FILE, OWN_BLOCK, without_calls};
@@ -13,9 +13,8 @@ use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
 use super::read::INSTRUCTIONS;
 use super::tools::path_problem;
-use crate::policy_tests;
 use crate::skill::{self, Dialect};
-use crate::{Target, Written, mcp, own};
+use crate::{Target, Written, front, mcp, own, policy_tests};
 
 /// Writes `agent`, as far as the format has words for it.
 pub(super) fn write(agent: &Agent, target: &Target) -> Written {
@@ -182,8 +181,8 @@ impl Writer<'_> {
         out.str_opt("misfire", misfire.as_ref().map(|word| word.as_str()));
         out.str_opt("jitter", jitter.as_ref().map(|jitter| &jitter.value));
         self.extras(&format!("schedules.{name}"), &mut out);
-        let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
-        self.add(&format!("schedules/{stem}.md"), markdown(&out.build(), prompt));
+        let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.trim());
+        self.add(&format!("schedules/{stem}.md"), front::write(&out.build(), prompt));
     }
 
     fn tools(&mut self, tools: &Tools) {
@@ -211,7 +210,7 @@ impl Writer<'_> {
                 out.set(key, value);
             }
         }
-        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), ""));
+        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), ""));
     }
 
     fn script(&mut self, script: &ScriptTool) {
@@ -232,7 +231,7 @@ impl Writer<'_> {
         out.set_full("limits", limits_data(limits));
         out.set_opt("inputs", inputs.as_ref().map(|inputs| inputs.value.clone()));
         self.extras(&format!("tools.{name}"), &mut out);
-        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), body));
+        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), body));
         if let Some(source) = source {
             self.add(&path::shortest(path), source.value.clone());
         }
@@ -307,12 +306,4 @@ fn limits_data(limits: &ScriptLimits) -> Data {
     out.set_opt("maxToolCalls", int(max_tool_calls));
     out.set_opt("maxOutputBytes", int(max_output_bytes));
     out.build()
-}
-
-/// A Markdown file with metadata.
-fn markdown(metadata: &Data, body: &str) -> String {
-    let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
-    let body = body.trim();
-    let body = if body.is_empty() { String::new() } else { format!("\n{body}\n") };
-    format!("---\n{fields}---\n{body}")
 }

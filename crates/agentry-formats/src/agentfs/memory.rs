@@ -10,12 +10,12 @@ use agentry_model::{Agent, MemoryFile};
 use agentry_text::Severity::Warning;
 use agentry_text::data::MapBuilder;
 use agentry_text::{
-    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, path, yaml,
+    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, path,
 };
 
 use super::time::is_rfc3339;
 use crate::Package;
-use crate::front::Document;
+use crate::front::{self, Document};
 use crate::skill::is_readme;
 use crate::walk::Walk;
 
@@ -158,11 +158,10 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
         }
     }
     let text = text.as_ref().map_or("", |text| text.value.trim());
-    match fields.is_empty() {
-        true if !text.starts_with("---") => format!("{text}\n"),
-        true => format!("---\n---\n\n{text}\n"),
-        false => format!("---\n{}\n---\n\n{text}\n", yaml::emit(&fields.build()).trim_end()),
+    if fields.is_empty() && !text.starts_with("---") {
+        return format!("{text}\n");
     }
+    front::write(&fields.build(), text)
 }
 
 /// Where a memory is written: its own path, or another if that could not be read again.

@@ -2,9 +2,10 @@
 
 use agentry_model::{SkillPack, Step, StepKind, slug};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, path, yaml};
+use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, path};
 
 use super::{Dialect, name, read};
+use crate::front;
 
 /// The text of a skill: as it was written, if that says all that `dialect` wants; otherwise with
 /// new metadata above the same text.
@@ -54,7 +55,7 @@ fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
     let tools = allowed_tools.as_ref().map(|list| Data::strings(list.iter().map(|t| &t.value)));
     fields.set_opt("allowed-tools", tools);
     let body = if body.is_empty() { description(pack, body) } else { body.to_owned() };
-    format!("---\n{}\n---\n\n{body}\n", yaml::emit(&fields.build()).trim_end())
+    front::write(&fields.build(), &body)
 }
 
 /// A name that can be called: as declared, else of the file.

@@ -6,22 +6,17 @@ use agentry_model::{
 use agentry_policy::{Abilities, Ability};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::is_extension;
-use agentry_text::{Data, Spanned, yaml};
+use agentry_text::{Data, Spanned};
 
 use super::body::Texts;
 use crate::agent_md::fields::{ABILITIES, METADATA, RECOMMENDED, REQUIRED};
 use crate::agent_md::metadata::{is_one_emoji, is_variable};
-use crate::policy_tests;
+use crate::{front, policy_tests};
 
 /// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
 pub(super) fn block(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> String {
     let fields = fields(agent, texts, abilities);
-    if fields.is_empty() {
-        return String::new();
-    }
-    let text = yaml::emit(&fields);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("---\n{text}{end}---\n")
+    if fields.is_empty() { String::new() } else { front::block(&fields) }
 }
 
 /// The fields. Every part of the agent is named, so that a new one is placed or left out on purpose.
