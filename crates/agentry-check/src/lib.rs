@@ -6,7 +6,6 @@ use agentry_model::{Agent, Format};
 use agentry_text::{Findings, Rule};
 
 mod commands;
-pub mod credentials;
 mod examples;
 mod packages;
 mod places;

@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod acl;
+pub mod credentials;
 mod cursor;
 pub mod data;
 pub mod diagnostic;
