@@ -26,6 +26,7 @@ pub mod policy_tests;
 mod references;
 pub mod skill;
 mod walk;
+mod words;
 mod written;
 
 pub use convert::{Converted, convert};

@@ -8,9 +8,8 @@ use agentry_text::{Data, Spanned, toml};
 
 use super::fields::is_kebab_case;
 use super::{MAIN, PROMPT, SKILLS, write_policy};
-use crate::policy_tests;
 use crate::skill::{self, Dialect};
-use crate::{Target, Written};
+use crate::{Target, Written, policy_tests, words};
 
 /// The longest description that is made up.
 const MADE_UP_CHARS: usize = 160;
@@ -216,12 +215,7 @@ fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
 
 /// `text` on one line; `None` for one without words.
 fn one_line(text: &str) -> Option<String> {
-    let text = text.trim();
-    if !text.contains(['\n', '\r']) {
-        return (!text.is_empty()).then(|| text.to_owned());
-    }
-    let words: Vec<_> = text.split_whitespace().collect();
-    Some(words.join(" "))
+    Some(words::one_line(text.trim())).filter(|text| !text.is_empty())
 }
 
 /// `text` without the full stop at its end, unless it is nothing else.

@@ -36,7 +36,8 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         agents,
         pipeline,
         schedules: _,
-        settings,
+        // Of these, only the version of the format.
+        settings: _,
         extensions,
         unknown: _,
     } = agent;
@@ -45,7 +46,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let trust = trust(policy, target, tools.mcp.is_some(), &mut notes);
     let in_files = target.shape == Shape::Directory;
     let groups = [
-        metadata(&name, identity, settings),
+        metadata(&name, identity, agent.setting("apiVersion")),
         self::inheritance(inheritance),
         block("model", self::model(model)),
         block("auth", self::auth(auth)),
@@ -140,9 +141,8 @@ fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>)
     Some(narrowed)
 }
 
-fn metadata(name: &str, identity: &Identity, settings: &[(String, Spanned<Data>)]) -> MapBuilder {
-    let version = settings.iter().find(|(key, _)| key == "apiVersion");
-    let version = version.and_then(|(_, data)| data.as_str()).unwrap_or(API_VERSION);
+fn metadata(name: &str, identity: &Identity, version: Option<&Data>) -> MapBuilder {
+    let version = version.and_then(Data::as_str).unwrap_or(API_VERSION);
     let mut out = MapBuilder::new();
     out.set("apiVersion", Data::str(version));
     out.set("name", Data::str(name));

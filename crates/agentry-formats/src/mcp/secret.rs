@@ -4,6 +4,7 @@
 use agentry_text::{Findings, Fix, Spanned, credentials};
 
 use super::rules::{FOREIGN_VARIABLE, LITERAL_SECRET};
+use crate::words::is_variable;
 
 /// Words of a key that promise a secret.
 const SECRET_WORDS: &[&str] = &[
@@ -69,11 +70,6 @@ pub(super) fn variables(value: &Spanned<String>, findings: &mut Findings) {
             found.fix(Fix::unsafe_(format!("write `${{env:{inside}}}`"), value.span, text));
         }
     }
-}
-
-fn is_variable(name: &str) -> bool {
-    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn promises_secret(key: &str) -> bool {

@@ -17,7 +17,7 @@ mod validate;
 pub use form::Form;
 pub use meaning::meaning;
 pub use reference::reference;
-pub use validate::validate;
+pub use validate::{full_version, validate};
 
 /// What a map may hold.
 #[derive(Debug)]

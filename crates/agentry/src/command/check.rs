@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::model::Format;
 use agentry_compile::text::path::join;
-use agentry_compile::text::report::Summary;
+use agentry_compile::text::report::{Summary, counted};
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{
     Baseline, Compiled, Config, Discovery, FixMode, Found, HomeReceipt, World as _, check,
@@ -305,9 +305,4 @@ fn read_baseline(path: &str) -> Result<Baseline, Failure> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
-}
-
-/// `1 finding`, `2 findings`.
-fn counted(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

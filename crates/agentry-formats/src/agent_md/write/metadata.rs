@@ -5,12 +5,13 @@ use agentry_model::{
 };
 use agentry_policy::{Abilities, Ability};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::is_extension;
+use agentry_text::table::{full_version, is_extension};
 use agentry_text::{Data, Spanned};
 
 use super::body::Texts;
 use crate::agent_md::fields::{ABILITIES, METADATA, RECOMMENDED, REQUIRED};
-use crate::agent_md::metadata::{is_one_emoji, is_variable};
+use crate::agent_md::metadata::is_one_emoji;
+use crate::words::is_variable;
 use crate::{front, policy_tests};
 
 /// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
@@ -100,12 +101,6 @@ fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
 
 fn value(field: &Field<String>) -> Option<&str> {
     field.as_ref().map(|field| field.value.as_str())
-}
-
-/// A version as the format takes it: `1.2` is `1.2.0`, and what is no version is left out.
-fn full_version(text: &str) -> Option<String> {
-    let forms = [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")];
-    forms.into_iter().find(|text| semver::Version::parse(text).is_ok())
 }
 
 fn recommended(model: &ModelChoice) -> Data {

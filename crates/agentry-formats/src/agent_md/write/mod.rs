@@ -11,6 +11,7 @@ mod policy;
 use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Tools, slug};
 
 use super::name;
+use crate::words::one_line;
 use crate::{Target, Written};
 use body::Texts;
 
@@ -73,13 +74,4 @@ fn derived_title(agent: &Agent, target: &Target) -> Option<String> {
     let words = name.split(['-', '_', ' ']).filter(|word| !word.is_empty());
     let title = words.map(capital).collect::<Vec<_>>().join(" ");
     Some(one_line(&title)).filter(|title| !title.is_empty())
-}
-
-/// The text with every run of white space that holds a line break as one space.
-fn one_line(text: &str) -> String {
-    if text.contains(['\n', '\r']) {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    } else {
-        text.to_owned()
-    }
 }
