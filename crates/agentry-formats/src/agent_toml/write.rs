@@ -97,8 +97,27 @@ impl Writer {
     }
 
     fn identity(&mut self, of: &Identity, said: &Instructions, target: &Target) -> Named {
-        let written = of.name.as_ref().map(|name| name.value.as_str());
-        let people = of.display_name.as_ref().and_then(|name| one_line(name));
+        let Identity {
+            name,
+            display_name,
+            mode,
+            tags,
+            // Placed by `description`.
+            description: _,
+            role: _,
+            // No words for these.
+            version: _,
+            category: _,
+            author: _,
+            license: _,
+            icon: _,
+            avatar: _,
+            status: _,
+            greeting: _,
+            risk_level: _,
+        } = of;
+        let written = name.as_ref().map(|name| name.value.as_str());
+        let people = display_name.as_ref().and_then(|name| one_line(name));
         let name = match written.filter(|name| is_kebab_case(name)) {
             Some(name) => name.to_owned(),
             None => Self::slug([written, people.as_deref(), Some(&target.name)]),
@@ -110,8 +129,8 @@ impl Writer {
         let description = self.description(of, said, shown);
         Named {
             description,
-            mode: of.mode.as_ref().map(|mode| mode.as_str()),
-            tags: texts(of.tags.as_deref()),
+            mode: mode.as_ref().map(|mode| mode.as_str()),
+            tags: texts(tags.as_deref()),
             display_name,
             name,
         }
@@ -139,14 +158,25 @@ impl Writer {
 
     /// The system prompt, then habits, then hard rules, which are last wherever they are.
     fn prompt(&mut self, said: &Instructions, named: &Named) -> String {
+        let Instructions {
+            system,
+            rules,
+            traits,
+            // Placed by `first_words` and `write`.
+            system_override: _,
+            context: _,
+            rule_files: _,
+            // No words for these.
+            notes: _,
+        } = said;
         let full = |text: &Option<Spanned<String>>| {
             let text = text.as_ref().map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty())
         };
-        let system = full(&said.system);
-        let traits = said.traits.iter().flatten().filter_map(|text| one_line(text));
+        let system = full(system);
+        let traits = traits.iter().flatten().filter_map(|text| one_line(text));
         let traits = traits.map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
-        let rules = full(&said.rules).unwrap_or_default();
+        let rules = full(rules).unwrap_or_default();
         let mut parts = vec![system.clone().unwrap_or_else(|| self.first_words(said, named))];
         for (field, title, text) in [("traits", "Traits", traits), ("rules", "Rules", rules)] {
             if !text.is_empty() {

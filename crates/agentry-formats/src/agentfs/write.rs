@@ -236,7 +236,7 @@ fn fits(name: &str, data: &Data) -> bool {
 fn avatar(agent: &Agent) -> Option<Data> {
     let own = block(agent, "avatar");
     let given = agent.setting("avatar").is_some_and(|data| fits("avatar", data));
-    let Identity { icon, avatar, .. } = &agent.identity;
+    let (icon, avatar) = (&agent.identity.icon, &agent.identity.avatar);
     let mut out = MapBuilder::new();
     out.str_opt("char", text(icon));
     let path =

@@ -1,8 +1,6 @@
 //! The metadata block: what was declared, in the documented order.
 
-use agentry_model::{
-    Agent, Field, Identity, Instructions, ListField, ModelChoice, Requirements, Tools,
-};
+use agentry_model::{Agent, Field, Identity, ListField, ModelChoice, Requirements};
 use agentry_policy::{Abilities, Ability};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{full_version, is_extension};
@@ -24,17 +22,19 @@ pub(super) fn block(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>)
 fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     let Agent {
         identity,
-        instructions,
         model,
         requirements,
-        tools,
+        policy,
         extensions,
         unknown,
+        // Texts and code stand in the body.
+        instructions: _,
+        tools: _,
+        // No words for these.
         inheritance: _,
         auth: _,
         behaviour: _,
         budget: _,
-        policy,
         access_control: _,
         skills: _,
         skill_packs: _,
@@ -46,7 +46,6 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
         schedules: _,
         settings: _,
     } = agent;
-    written_elsewhere(instructions, tools);
     let mut out = MapBuilder::new();
     self::identity(&mut out, identity, texts);
     out.set_full("recommended", recommended(model));
@@ -58,20 +57,6 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     out.str_opt("rules", rules.as_ref());
     out.str_opt("avatar", avatar.as_ref());
     others(out.build(), extensions, unknown)
-}
-
-/// Texts and code stand in the body; the rest of these two has no place in this format.
-fn written_elsewhere(instructions: &Instructions, tools: &Tools) {
-    let Instructions {
-        system: _,
-        rules: _,
-        system_override: _,
-        traits: _,
-        notes: _,
-        context: _,
-        rule_files: _,
-    } = instructions;
-    let Tools { native: _, mcp: _, scripts: _, functions: _, source: _ } = tools;
 }
 
 fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
