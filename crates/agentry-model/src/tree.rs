@@ -203,12 +203,12 @@ impl Builder {
         for section in Section::ALL {
             self.block(section.as_str(), |out| {
                 for expected in Expected::ALL {
-                    let texts: Vec<_> = tests
+                    let subjects: Vec<_> = tests
                         .iter()
                         .filter(|test| test.section == *section && test.expected == *expected)
                         .map(|test| Spanned::new(test.subject.clone(), test.span))
                         .collect();
-                    out.list(expected.as_str(), &(!texts.is_empty()).then_some(texts));
+                    out.list(expected.as_str(), &(!subjects.is_empty()).then_some(subjects));
                 }
             });
         }

@@ -175,6 +175,7 @@ pub(crate) enum PolicyCommand {
 pub(crate) struct PolicyWhy {
     /// The agent: its file or its directory
     pub(crate) agent: String,
+    #[expect(clippy::doc_markdown, reason = "help is plain text")]
     /// The tool: bash, edit, read, webfetch, websearch, question, external_directory, mcp, tool,
     /// skill, delegate or env
     #[arg(value_parser = section)]

@@ -1,7 +1,9 @@
 //! Writes `agent.toml` in the order of its document, and beside it the prompt, which takes in the
 //! texts that have no file of their own.
 
-use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug};
+use agentry_model::{
+    Agent, Behaviour, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug,
+};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::is_extension;
 use agentry_text::{Data, Spanned, toml};
@@ -44,14 +46,6 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let mut out = Writer::default();
     let identity = out.identity(identity, instructions, target);
     let prompt = out.prompt(instructions, &identity);
-    let mut names = MapBuilder::new();
-    names.str_opt("name", Some(&identity.name));
-    names.str_opt("display_name", identity.display_name.as_ref());
-    names.str_opt("description", Some(&identity.description));
-    names.str_opt("mode", identity.mode);
-    names.set_opt("tags", identity.tags);
-    let turns = behaviour.max_turns.filter(|turns| turns.value >= 1);
-    names.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
     let mut references = MapBuilder::new();
     references.set_opt("skills", out.skills(skills.as_deref(), skill_packs));
     references.set_opt("context", texts(instructions.context.as_deref()));
@@ -62,7 +56,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let mut tests = MapBuilder::new();
     tests.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
     let blocks = [
-        toml::emit(&names.build()),
+        toml::emit(&head(identity, behaviour)),
         toml::emit(&references.build()),
         toml::emit(&simple),
         permissions,
@@ -82,6 +76,21 @@ struct Named {
     description: String,
     mode: Option<&'static str>,
     tags: Option<Data>,
+}
+
+/// The fields before all others.
+fn head(named: Named, behaviour: &Behaviour) -> Data {
+    let Named { name, display_name, description, mode, tags } = named;
+    let Behaviour { max_turns, temperature: _, on_error: _ } = behaviour;
+    let turns = max_turns.filter(|turns| turns.value >= 1);
+    let mut out = MapBuilder::new();
+    out.str_opt("name", Some(name));
+    out.str_opt("display_name", display_name);
+    out.str_opt("description", Some(description));
+    out.str_opt("mode", mode);
+    out.set_opt("tags", tags);
+    out.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
+    out.build()
 }
 
 #[derive(Default)]

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     match args.format {
         ResultFormat::Json => print_json(&json!({"tests": results, "failed": failed})),
         ResultFormat::Human => {
-            print(&format!("{}{}\n", columns(&rows), summary(rows.len(), failed)))
+            print(&format!("{}{}\n", columns(&rows), summary(rows.len(), failed)));
         }
     }
     Ok(if failed == 0 { exit } else { exit.max(Exit::Findings) })
