@@ -1,28 +1,26 @@
-//! Rules over an agent that was read: what no single field can show. A rule is a file; [`CHECKS`] is
-//! the one table.
+//! Rules over an agent that was read: what no single field can show. A rule is a file (two that
+//! ask the same question share one); [`CHECKS`] is the one table.
 #![warn(clippy::disallowed_methods)]
 
 use agentry_model::{Agent, Format};
 use agentry_text::{Findings, Rule};
 
 mod commands;
-pub mod credentials;
 mod examples;
 mod packages;
 mod places;
 #[cfg(test)]
 mod testing;
 
+mod agent_status;
 mod allow_before_deny;
 mod allow_without_effect;
 mod allows_any_program;
 mod allows_every_command;
 mod allows_root;
 mod credentials_in_url;
-mod deprecated_agent;
 mod description_too_long;
 mod directory_pattern;
-mod disabled_agent;
 mod flag_may_move;
 mod frequent_schedule;
 mod instruction_override;
@@ -52,8 +50,8 @@ pub const CHECKS: &[Check] = &[
     name_not_portable::CHECK,
     secret_in_text::CHECK,
     skill_asked_for_twice::CHECK,
-    deprecated_agent::CHECK,
-    disabled_agent::CHECK,
+    agent_status::DEPRECATED,
+    agent_status::DISABLED,
     trusts_everything::CHECK,
     allows_every_command::CHECK,
     allows_any_program::CHECK,

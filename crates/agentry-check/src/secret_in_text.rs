@@ -1,8 +1,8 @@
 use agentry_model::{Agent, Format};
-use agentry_text::{Findings, Rule, Severity, Spanned};
+use agentry_text::{Findings, Rule, Severity, Spanned, credentials};
 
 use crate::places::{attachments, inside, instructions};
-use crate::{Check, Subject, credentials, examples};
+use crate::{Check, Subject, examples};
 
 pub(super) const CHECK: Check = Check { rule: &RULE, check };
 

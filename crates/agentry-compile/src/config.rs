@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use agentry_text::path::{join, normal};
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
     Diagnostic, Example, Field, Findings, Kind, Record, Rule, Severity, Sources, Span, Table,
@@ -11,8 +12,6 @@ use agentry_text::{
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::files::join;
-use crate::memory_world::normal;
 use crate::registry::rule;
 use crate::world::{ReadError, World};
 

@@ -2,7 +2,7 @@
 
 use agentry_model::Format;
 use agentry_text::yaml::{self, Version};
-use agentry_text::{Findings, Map, Source, json, markdown, toml};
+use agentry_text::{Findings, Map, Source, json, markdown, path, toml};
 
 /// The main files that make a directory an agent, with their formats.
 pub(crate) const MAIN_FILES: &[(&str, Format)] = &[
@@ -36,7 +36,7 @@ const AGENT_MD_KEYS: &[&str] = &["title", "icon", "status", "required", "recomme
 
 /// The format of a file by its name alone.
 pub(crate) fn by_name(path: &str) -> Option<Format> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = path::name(path);
     if let Some((_, format)) = MAIN_FILES.iter().find(|(main, _)| *main == name) {
         return Some(*format);
     }

@@ -2,7 +2,7 @@
 
 use agentry_formats::{Package, info, manifest};
 use agentry_model::{Format, digest as full_digest, tree};
-use agentry_text::{Data, Findings, table};
+use agentry_text::{Data, Findings, path, table};
 
 use crate::files::AgentFiles;
 use crate::pipeline::Compiled;
@@ -74,8 +74,8 @@ fn meaning(data: Data, field: &str) -> Data {
 }
 
 fn plain_scope(scope: &mut Data) {
-    if let Data::Str(path) = scope {
-        *path = table::plain_path(path).into_owned();
+    if let Data::Str(written) = scope {
+        *written = path::shortest(written).into_owned();
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use agentry_model::Format;
+use agentry_text::path::{join, split};
 use agentry_text::{Diagnostic, Sources, Span, limits};
 use rayon::prelude::*;
 
 use crate::detect::{AGENT_DIR_SIGNS, Beside, MAIN_FILES, by_content, by_name, is_manifest_file};
-use crate::files::{join, split};
 use crate::home::{self, HomeReceipt};
 use crate::rules::{AMBIGUOUS_DIRECTORY, UNREADABLE};
 use crate::world::{EntryKind, Walked, World};

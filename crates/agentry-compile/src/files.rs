@@ -2,6 +2,7 @@
 //! every format.
 
 use agentry_formats::{Base, Files, Listed, Presence};
+use agentry_text::path::{is_rooted, join, normal};
 use agentry_text::{Findings, Severity, Source, Sources, Span, hygiene, limits};
 
 use crate::rules::{LEAVES_ROOT, NOT_UTF8, TOO_LARGE, TOO_MANY_FILES, UNREADABLE};
@@ -144,7 +145,7 @@ impl Files for AgentFiles<'_> {
     }
 
     fn probe(&mut self, base: Base, path: &str) -> Presence {
-        if path.starts_with('/') || path.starts_with('~') {
+        if is_rooted(path) {
             return Presence::Outside;
         }
         let full = match base {
@@ -163,33 +164,5 @@ impl Files for AgentFiles<'_> {
 
 /// Whether `path`, taken as text, climbs above `root`.
 fn leaves(root: &str, path: &str) -> bool {
-    let rest = path.strip_prefix(root).unwrap_or(path);
-    let mut depth = 0_i32;
-    for part in rest.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => depth -= 1,
-            _ => depth += 1,
-        }
-        if depth < 0 {
-            return true;
-        }
-    }
-    false
-}
-
-/// `dir/path`, or `path` alone in the current directory.
-pub(crate) fn join(dir: &str, path: &str) -> String {
-    match (dir, path) {
-        ("" | ".", path) => path.to_owned(),
-        (dir, "") => dir.to_owned(),
-        (dir, path) if dir.ends_with('/') => format!("{dir}{path}"),
-        (dir, path) => format!("{dir}/{path}"),
-    }
-}
-
-/// The directory and the name of `path`.
-pub(crate) fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/')
-        .map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
+    normal(path.strip_prefix(root).unwrap_or(path)).is_none()
 }

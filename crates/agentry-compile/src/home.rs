@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use agentry_formats::{Files as _, agentfs};
 use agentry_model::Format;
+use agentry_text::path::split;
 use agentry_text::{Diagnostic, Findings, Sources};
 
 use crate::config::Config;
 use crate::discover::Found;
-use crate::files::{AgentFiles, split};
+use crate::files::AgentFiles;
 use crate::shown;
 use crate::suppress::suppress;
 use crate::world::World;

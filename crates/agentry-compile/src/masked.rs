@@ -1,9 +1,9 @@
 //! What is shown of an agent, without its secrets. Digests are made of the agent itself, so they do
 //! not change.
 
-use agentry_check::{Subject, credentials};
+use agentry_check::Subject;
 use agentry_model::{Agent, Format};
-use agentry_text::{Entry, Findings, Map, Node, Sources, Span, Value};
+use agentry_text::{Entry, Findings, Map, Node, Sources, Span, Value, credentials};
 
 /// What stands for a secret.
 const MASK: &str = "***";

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use agentry_text::path::normal;
+
 use crate::world::{Entry, EntryKind, ReadError, Walked, World};
 
 /// A file whose bytes start so stands for a link that leaves the agent's directory.
@@ -29,19 +31,6 @@ impl MemoryWorld {
     pub fn get(&self, path: &str) -> Option<&[u8]> {
         self.files.get(path).map(Vec::as_slice)
     }
-}
-
-/// `a/./b/../c` → `a/c`; `None` when it leaves the root.
-pub(crate) fn normal(path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            other => parts.push(other),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 impl World for MemoryWorld {

@@ -6,11 +6,12 @@ use agentry_check::Subject;
 use agentry_formats::Package;
 use agentry_model::{Agent, Format};
 use agentry_policy::PolicyTest;
+use agentry_text::path::{join, split};
 use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
-use crate::files::{AgentFiles, join, split};
+use crate::files::AgentFiles;
 use crate::judge::tested;
 use crate::masked;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};

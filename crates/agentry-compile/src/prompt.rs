@@ -1,9 +1,9 @@
 //! The system prompt that an agent's texts make, part by part.
 
 use agentry_model::{Agent, Format};
+use agentry_text::path::{join, split};
 use agentry_text::{FileId, Span, limits};
 
-use crate::files::join;
 use crate::masked::Mask;
 use crate::pipeline::Compiled;
 use crate::world::World;
@@ -131,7 +131,7 @@ fn climbed(dir: &str, path: &str) -> String {
     let mut path = path;
     while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix("../")) {
         if path.starts_with("../") {
-            let (above, name) = crate::files::split(dir);
+            let (above, name) = split(dir);
             if name.is_empty() || matches!(name, "." | "..") {
                 break;
             }

@@ -2,9 +2,9 @@
 //! names by relative paths is named anew, copied into it, or given up and said, never left dangling.
 
 use agentry_model::{Agent, Format, Loss, LossKind, ScriptTool};
+use agentry_text::path::{absolute, join};
 use agentry_text::{FileId, Findings, Source, Span, Spanned, hygiene, limits};
 
-use crate::files::join;
 use crate::pipeline::Compiled;
 use crate::world::{EntryKind, World};
 
@@ -25,7 +25,7 @@ pub fn relocate(
     agent: &mut Agent,
     (format, dir): (Format, &str),
 ) -> Relocated {
-    let full = |path: &str| normal(&world.absolute(path));
+    let full = |path: &str| absolute(&world.absolute(path));
     let to = full(dir);
     let mut moving = Move {
         world,
@@ -76,7 +76,7 @@ impl Move<'_> {
         let (mut named, mut copied) = (Vec::new(), String::new());
         let is_empty = paths.is_empty();
         for path in paths {
-            let full = normal(&join(&self.from, &path));
+            let full = absolute(&join(&self.from, &path));
             if can_name && self.from == self.to {
                 named.push(path);
             } else if let Some(new) = self.named(&full).filter(|_| can_name) {
@@ -107,7 +107,7 @@ impl Move<'_> {
         let Some(names) = agent.instructions.rule_files.take() else { return };
         let mut copied = String::new();
         for name in &names {
-            let full = normal(&format!("{}/rules/{}.md", self.from_root, name.value));
+            let full = absolute(&format!("{}/rules/{}.md", self.from_root, name.value));
             match self.text(&full) {
                 Some(text) => {
                     copied += "\n\n";
@@ -148,7 +148,7 @@ impl Move<'_> {
         if self.from_root == self.to_root && !hidden {
             return true;
         }
-        let full = normal(&join(&self.from_root, path));
+        let full = absolute(&join(&self.from_root, path));
         let text = self.read(&full, limits::FILE_BYTES);
         let place = path.span;
         script.source = text.map(|text| Spanned::new(text, place));
@@ -190,7 +190,7 @@ impl Move<'_> {
         if !is_relative_reference(place) {
             return Some(text.to_owned());
         }
-        let full = normal(&join(&self.from, place));
+        let full = absolute(&join(&self.from, place));
         below(&self.to_root, &full).and(below(&self.to_root, &self.to))?;
         let path = relative(&self.to, &full);
         let path = if path.starts_with('.') { path } else { format!("./{path}") };
@@ -202,7 +202,7 @@ impl Move<'_> {
         let Some(avatar) = agent.identity.avatar.take() else { return };
         let path = avatar.value.as_str();
         let address = path.contains(':') || path.starts_with(['/', '~', '#']) || path.is_empty();
-        let full = normal(&join(&self.from, path));
+        let full = absolute(&join(&self.from, path));
         if address || self.world.kind(&full) != EntryKind::File {
             agent.identity.avatar = Some(avatar);
         } else if let Some(new) = self.named(&full) {
@@ -285,20 +285,6 @@ fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// An absolute path without `.` and `..`, taken as text.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    let start = if path.starts_with('/') { "/" } else { "" };
-    format!("{start}{}", parts.join("/"))
-}
-
 /// `path` as seen from the directory `from`; both absolute and normal.
 fn relative(from: &str, path: &str) -> String {
     let parts = |path: &str| -> Vec<String> {
@@ -327,19 +313,6 @@ mod tests {
         ];
         for (from, path, expected) in cases {
             assert_eq!(relative(from, path), expected, "{from} {path}");
-        }
-    }
-
-    #[test]
-    fn paths_are_made_plain() {
-        let cases = [
-            ("/w/./a/../b//c", "/w/b/c"),
-            ("/../x", "/x"),
-            ("/w/a/", "/w/a"),
-            ("C:/w/../x", "C:/x"),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(normal(path), expected, "{path}");
         }
     }
 

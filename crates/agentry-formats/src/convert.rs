@@ -139,8 +139,7 @@ fn carry(agent: &mut Agent, block: &Block) {
     if *block == Block::default() {
         return;
     }
-    let kept = agent.extensions.iter().find(|(key, _)| key == own::KEY);
-    let kept = kept.map_or(Data::Map(Vec::new()), |(_, data)| data.value.clone());
+    let kept = agent.extension(own::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
     let data = Spanned::new(own::merged(&kept, block), Span::start_of(FileId::BUILT_IN));
     agent.extensions.retain(|(key, _)| key != own::KEY);
     agent.extensions.push((own::KEY.to_owned(), data));

@@ -3,7 +3,9 @@
 use agentry_text::markdown::{self, Parts};
 use agentry_text::table::{Coerce, validate};
 use agentry_text::yaml::{self, Version};
-use agentry_text::{Example, Findings, Node, Record, Rule, Severity, Source, Span, Spanned, Table};
+use agentry_text::{
+    Data, Example, Findings, Node, Record, Rule, Severity, Source, Span, Spanned, Table,
+};
 
 /// Every rule about metadata blocks, in code order.
 pub const RULES: &[&Rule] = &[&UNCLOSED_METADATA];
@@ -68,6 +70,18 @@ impl Document {
     }
 }
 
+/// A metadata block with its fences.
+pub fn block(metadata: &Data) -> String {
+    let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
+    format!("---\n{fields}---\n")
+}
+
+/// A Markdown file: a metadata block, and `body` after an empty line if there is any.
+pub fn write(metadata: &Data, body: &str) -> String {
+    let block = block(metadata);
+    if body.is_empty() { block } else { format!("{block}\n{body}\n") }
+}
+
 /// The text at `span` without surrounding white space, in its exact place, unless it is empty.
 pub fn trimmed(source: &Source, span: Span) -> Option<Spanned<String>> {
     let text = source.slice(span);
@@ -75,4 +89,24 @@ pub fn trimmed(source: &Source, span: Span) -> Option<Spanned<String>> {
     let text = text.trim();
     let place = Span::new(source.id, start, start + text.len());
     (!text.is_empty()).then(|| Spanned::new(text.to_owned(), place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_files() {
+        let fields = Data::Map(vec![("a".to_owned(), Data::Int(1))]);
+        let none = Data::Map(Vec::new());
+        let cases = [
+            (&fields, "text", "---\na: 1\n---\n\ntext\n"),
+            (&fields, "", "---\na: 1\n---\n"),
+            (&none, "text", "---\n---\n\ntext\n"),
+            (&none, "", "---\n---\n"),
+        ];
+        for (metadata, body, expected) in cases {
+            assert_eq!(write(metadata, body), expected, "{metadata:?} {body:?}");
+        }
+    }
 }

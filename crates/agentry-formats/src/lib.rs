@@ -25,6 +25,8 @@ pub mod own;
 pub mod policy_tests;
 mod references;
 pub mod skill;
+mod walk;
+mod words;
 mod written;
 
 pub use convert::{Converted, convert};

@@ -80,4 +80,18 @@ impl Agent {
     pub fn name(&self) -> &str {
         self.identity.name.as_ref().map_or("unnamed", |name| name.value.as_str())
     }
+
+    /// The setting of that name.
+    pub fn setting(&self, name: &str) -> Option<&Data> {
+        named(&self.settings, name)
+    }
+
+    /// The extension of that name.
+    pub fn extension(&self, name: &str) -> Option<&Data> {
+        named(&self.extensions, name)
+    }
+}
+
+fn named<'a>(list: &'a [(String, Spanned<Data>)], name: &str) -> Option<&'a Data> {
+    list.iter().find(|(other, _)| other == name).map(|(_, data)| &data.value)
 }

@@ -5,6 +5,7 @@
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
 pub mod acl;
+pub mod credentials;
 mod cursor;
 pub mod data;
 pub mod diagnostic;
@@ -15,6 +16,7 @@ pub mod lax;
 pub mod limits;
 pub mod markdown;
 pub mod near;
+pub mod path;
 #[cfg(test)]
 mod probe;
 mod problems;

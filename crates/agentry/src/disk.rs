@@ -7,6 +7,7 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use agentry_compile::text::path::is_plain;
 use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
 use ignore::WalkState;
 
@@ -227,8 +228,7 @@ fn plain(root: &str, path: &str) -> Result<Option<Metadata>, ReadError> {
     let Some(below) = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else {
         return Ok(None);
     };
-    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
-    if root.is_empty() || below.contains('\\') || !below.split('/').all(is_plain) {
+    if root.is_empty() || !is_plain(below) {
         return Ok(None);
     }
     let first = path.len() - below.len();

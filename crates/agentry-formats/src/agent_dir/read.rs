@@ -139,12 +139,6 @@ fn name(dir_name: &str, home: Span, agent: &mut Agent, findings: &mut Findings) 
     agent.identity.name = Some(Spanned::new(dir_name.to_owned(), home));
 }
 
-/// A relative path without its empty parts and `.`.
-pub(super) fn plain_path(path: &str) -> String {
-    let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-    parts.join("/")
-}
-
 /// The first paragraph, wherever it stands, on one line.
 fn description(source: &Source, parts: &Parts) -> Option<Spanned<String>> {
     let under_a_heading = || {

@@ -3,10 +3,10 @@
 use agentry_model::{Agent, McpServer, ScriptLimits, ScriptTool};
 use agentry_text::near::did_you_mean;
 use agentry_text::table::{Coerce, validate};
-use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned};
+use agentry_text::{Field, Findings, Kind, Record, Source, Span, Spanned, path};
 
 use super::fields::{KINDS, LIMITS, MCP_TOOL, SCRIPT_TOOL};
-use super::read::{Reader, plain_path};
+use super::read::Reader;
 use super::rules::{
     BUILT_IN_TOOL, DUPLICATE_TOOL, INPUTS_SCHEMA, SCRIPT_MISSING, SCRIPT_PATH, TOOL_KIND, TOOL_NAME,
 };
@@ -216,7 +216,7 @@ fn source(path: &Spanned<String>, reader: &mut Reader<'_, '_>) -> Option<Source>
         reader.findings.add(&SCRIPT_PATH, path.span, message).hint(hint);
         return None;
     }
-    let plain = plain_path(path);
+    let plain = path::shortest(path);
     match reader.package.files.probe(Base::Agent, &plain) {
         Presence::File => {
             let source = reader.package.read(&plain, reader.findings)?;
@@ -257,10 +257,10 @@ pub(super) fn path_problem(path: &str) -> Option<(String, &'static str)> {
     let drive = path.as_bytes().get(1) == Some(&b':');
     if path.trim().is_empty() {
         Some(("the path of the script is empty".to_owned(), "name a `.js` or `.mjs` file"))
-    } else if path.starts_with(['/', '~']) || drive {
+    } else if path::is_rooted(path) || drive {
         let message = format!("`{path}` is not relative");
         Some((message, "write it relative to the agent's directory"))
-    } else if path.split('/').any(|part| part == "..") {
+    } else if path::climbs(path) {
         Some((format!("`{path}` leaves its directory"), "write a path without `..`"))
     } else if !is_javascript(path) {
         Some((format!("`{path}` is no JavaScript file"), "name a `.js` or `.mjs` file"))

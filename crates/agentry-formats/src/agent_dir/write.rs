@@ -5,17 +5,16 @@ use agentry_model::{McpServer, ScriptLimits, ScriptTool, Tools, slug};
 use agentry_policy::{Permissions, Policy, to_permissions};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, is_extension, validate};
-use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, yaml};
+use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, acl, path};
 
 use super::RULES_MARK;
 use super::acl::{FILE, OWN_BLOCK, without_calls};
 use super::acl_fields::{ACL, LABELLED};
 use super::fields::MCP_TOOL;
-use super::read::{INSTRUCTIONS, plain_path};
+use super::read::INSTRUCTIONS;
 use super::tools::path_problem;
-use crate::policy_tests;
 use crate::skill::{self, Dialect};
-use crate::{Target, Written, mcp, own};
+use crate::{Target, Written, front, mcp, own, policy_tests};
 
 /// Writes `agent`, as far as the format has words for it.
 pub(super) fn write(agent: &Agent, target: &Target) -> Written {
@@ -41,11 +40,12 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         agents: _,
         pipeline: _,
         schedules,
-        settings,
-        extensions,
+        // Placed by the `Writer`.
+        settings: _,
+        extensions: _,
         unknown: _,
     } = agent;
-    let mut out = Writer { files: Vec::new(), notes: Vec::new(), extensions };
+    let mut out = Writer { files: Vec::new(), notes: Vec::new(), agent };
     out.instructions(identity, instructions);
     let rules = out.policy(policy, target);
     let model = model.preferred.as_ref().and_then(|models| models.first());
@@ -59,7 +59,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     if tools.mcp.as_ref().is_some_and(Vec::is_empty) {
         head.set("mcp_servers", Data::Map(Vec::new()));
     }
-    out.acl(&head.build(), settings, rules.as_ref());
+    out.acl(&head.build(), rules.as_ref());
     skill_packs.iter().for_each(|pack| out.skill(pack));
     schedules.iter().for_each(|schedule| out.schedule(schedule));
     out.tools(tools);
@@ -69,12 +69,21 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
 struct Writer<'a> {
     files: Vec<(String, String)>,
     notes: Vec<Loss>,
-    extensions: &'a [(String, Spanned<Data>)],
+    agent: &'a Agent,
 }
 
 impl Writer<'_> {
     fn instructions(&mut self, identity: &Identity, instructions: &Instructions) {
-        let Instructions { system, rules, system_override, .. } = instructions;
+        let Instructions {
+            system,
+            rules,
+            system_override,
+            // No words for these.
+            traits: _,
+            notes: _,
+            context: _,
+            rule_files: _,
+        } = instructions;
         let mut text = match (system, system_override) {
             (Some(system), _) => system.trim().to_owned(),
             (None, Some(raw)) => {
@@ -98,7 +107,24 @@ impl Writer<'_> {
 
     /// A role for an agent that has none: the format requires one.
     fn made_up(identity: &Identity) -> String {
-        let Identity { name, display_name, description, .. } = identity;
+        let Identity {
+            name,
+            display_name,
+            description,
+            // No words for these.
+            version: _,
+            icon: _,
+            avatar: _,
+            category: _,
+            author: _,
+            license: _,
+            tags: _,
+            status: _,
+            mode: _,
+            role: _,
+            greeting: _,
+            risk_level: _,
+        } = identity;
         match (description, display_name.as_ref().or(name.as_ref())) {
             (Some(description), _) => description.trim().to_owned(),
             (None, Some(name)) => format!("You are {}.", name.trim()),
@@ -124,17 +150,10 @@ impl Writer<'_> {
         to_permissions(policy, &target.place)
     }
 
-    fn acl(
-        &mut self,
-        head: &Data,
-        settings: &[(String, Spanned<Data>)],
-        rules: Option<&Permissions>,
-    ) {
-        let value = |name: &str| {
-            let setting = settings.iter().find(|(other, _)| other == name);
-            let setting = setting.map(|(_, data)| &data.value).filter(|data| fits(name, data));
-            head.get(name).or(setting)
-        };
+    fn acl(&mut self, head: &Data, rules: Option<&Permissions>) {
+        let agent = self.agent;
+        let setting = |name: &str| agent.setting(name).filter(|data| fits(name, data));
+        let value = |name: &str| head.get(name).or_else(|| setting(name));
         // Values before blocks, as people write them.
         let values = ACL.fields.iter().filter_map(|field| Some((field.name, value(field.name)?)));
         let is_block = |(_, data): &(&str, &Data)| matches!(data, Data::Map(_));
@@ -143,7 +162,7 @@ impl Writer<'_> {
         for (name, value) in lines.into_iter().chain(blocks) {
             out.set(name, value.clone());
         }
-        for (name, data) in self.extensions.iter().filter(|(name, _)| is_plain_extension(name)) {
+        for (name, data) in agent.extensions.iter().filter(|(name, _)| is_plain_extension(name)) {
             out.set(name, data.value.clone());
         }
         if let Some(block) = self.own_block(rules) {
@@ -156,20 +175,16 @@ impl Writer<'_> {
 
     /// The block that only Agentry reads: the rules, and what else a conversion keeps there.
     fn own_block(&self, rules: Option<&Permissions>) -> Option<Data> {
-        let kept = self.extensions.iter().find(|(name, _)| name == own::KEY);
-        let kept = kept.map_or(Data::Map(Vec::new()), |(_, data)| data.value.clone());
+        let kept = self.agent.extension(own::KEY).cloned().unwrap_or(Data::Map(Vec::new()));
         let rules = own::Block { permissions: rules.cloned(), ..own::Block::default() };
         let block = own::merged(&kept, &rules);
         (!block.is_empty()).then_some(block)
     }
 
     fn skill(&mut self, pack: &SkillPack) {
-        let inside = pack.path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-        let markdown = pack.path.strip_suffix(".md").is_some() && !pack.path.contains('\\');
-        if !inside || !markdown {
-            return;
+        if path::is_plain(&pack.path) && pack.path.strip_suffix(".md").is_some() {
+            self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
         }
-        self.add(&format!("skills/{}", pack.path), skill::write(pack, Dialect::AgentDir));
     }
 
     fn schedule(&mut self, schedule: &Schedule) {
@@ -185,8 +200,8 @@ impl Writer<'_> {
         out.str_opt("misfire", misfire.as_ref().map(|word| word.as_str()));
         out.str_opt("jitter", jitter.as_ref().map(|jitter| &jitter.value));
         self.extras(&format!("schedules.{name}"), &mut out);
-        let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.as_str());
-        self.add(&format!("schedules/{stem}.md"), markdown(&out.build(), prompt));
+        let prompt = prompt.as_ref().map_or("", |prompt| prompt.value.trim());
+        self.add(&format!("schedules/{stem}.md"), front::write(&out.build(), prompt));
     }
 
     fn tools(&mut self, tools: &Tools) {
@@ -214,7 +229,7 @@ impl Writer<'_> {
                 out.set(key, value);
             }
         }
-        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), ""));
+        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), ""));
     }
 
     fn script(&mut self, script: &ScriptTool) {
@@ -235,16 +250,16 @@ impl Writer<'_> {
         out.set_full("limits", limits_data(limits));
         out.set_opt("inputs", inputs.as_ref().map(|inputs| inputs.value.clone()));
         self.extras(&format!("tools.{name}"), &mut out);
-        self.add(&format!("tools/{stem}.md"), markdown(&out.build(), body));
+        self.add(&format!("tools/{stem}.md"), front::write(&out.build(), body));
         if let Some(source) = source {
-            self.add(&plain_path(path), source.value.clone());
+            self.add(&path::shortest(path), source.value.clone());
         }
     }
 
     /// Extensions of one file, which are kept by the path of what it describes.
     fn extras(&self, path: &str, out: &mut MapBuilder) {
         let prefix = format!("{path}.");
-        for (name, data) in self.extensions {
+        for (name, data) in &self.agent.extensions {
             if let Some(key) = name.strip_prefix(&prefix).filter(|key| is_extension(key)) {
                 out.set(key, data.value.clone());
             }
@@ -310,12 +325,4 @@ fn limits_data(limits: &ScriptLimits) -> Data {
     out.set_opt("maxToolCalls", int(max_tool_calls));
     out.set_opt("maxOutputBytes", int(max_output_bytes));
     out.build()
-}
-
-/// A Markdown file with metadata.
-fn markdown(metadata: &Data, body: &str) -> String {
-    let fields = if metadata.is_empty() { String::new() } else { yaml::emit(metadata) };
-    let body = body.trim();
-    let body = if body.is_empty() { String::new() } else { format!("\n{body}\n") };
-    format!("---\n{fields}---\n{body}")
 }

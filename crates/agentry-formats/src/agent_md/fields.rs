@@ -5,8 +5,9 @@ use agentry_policy::Ability;
 use agentry_text::table::{Form, Keys};
 use agentry_text::{Field, Kind, Table};
 
-use super::metadata::{is_one_emoji, is_variable};
+use super::metadata::is_one_emoji;
 use crate::policy_tests;
+use crate::words::is_variable;
 /// What an agent may do.
 pub(super) static ABILITY: Form = Form {
     title: "ability",

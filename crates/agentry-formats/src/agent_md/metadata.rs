@@ -7,6 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::fields::{ABILITIES, ICON, RECOMMENDED, REQUIRED, VARIABLE};
 use super::rules::{ENV_NAME, NOT_ONE_EMOJI};
+use crate::words::is_variable;
 
 /// Fills in version, icon, status, recommendations, requirements and whatever the format does not know.
 pub(super) fn fill(
@@ -92,12 +93,6 @@ fn check_variable(name: &Spanned<String>, findings: &mut Findings) {
     if is_variable(&mended) {
         found.fix(Fix::unsafe_(format!("write `{mended}`"), name.span, mended));
     }
-}
-
-/// Whether a shell could set such a variable.
-pub(super) fn is_variable(name: &str) -> bool {
-    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Keeps what the format does not know, and what belongs to other programs.

@@ -1,13 +1,13 @@
 //! What the file's name says: `<category>_<agent-name>.agent.md`.
 
 use agentry_model::{Identity, slug};
-use agentry_text::{Findings, Source, Span, Spanned};
+use agentry_text::{Findings, Source, Span, Spanned, path};
 
 use super::rules::{FILE_NAME, NO_TITLE};
 
 /// The file's name without its directory and its suffix.
 pub(super) fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = path::name(path);
     let cut = |suffix: &str| {
         let at = name.len().checked_sub(suffix.len())?;
         let (stem, end) = (name.get(..at)?, name.get(at..)?);

@@ -1,6 +1,6 @@
 //! Files that an agent names: context, rule files and skills. A reader only asks whether they exist.
 
-use agentry_text::{Findings, Fix, Span, Spanned};
+use agentry_text::{Findings, Fix, Span, Spanned, path};
 
 use super::SKILLS;
 use super::rules::{MISSING_CONTEXT, MISSING_RULE_FILE, MISSING_SKILL, OUTSIDE_WORKSPACE};
@@ -107,5 +107,5 @@ fn outside(path: &Spanned<String>, findings: &mut Findings) {
 
 /// Whether a name climbs out of the directory it is looked up in.
 fn leaves(name: &str) -> bool {
-    name.starts_with(['/', '~']) || name.split(['/', '\\']).any(|part| part == "..")
+    path::is_rooted(name) || path::climbs(name)
 }

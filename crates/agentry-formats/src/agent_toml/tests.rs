@@ -2,7 +2,7 @@
 
 use agentry_model::{Agent, Format, Loss, tree};
 use agentry_text::edit::apply;
-use agentry_text::{Data, Diagnostic, Findings, Source, Sources};
+use agentry_text::{Data, Diagnostic, Findings, Source, Sources, path};
 
 use super::{INFO, RULES};
 use crate::{Base, Files, Listed, Package, Presence, Shape, Target, convert};
@@ -23,7 +23,7 @@ impl Workspace {
 
     fn read(mut self) -> Outcome {
         let dir = self.dir.clone();
-        let dir_name = dir.rsplit('/').next().unwrap_or("").to_owned();
+        let dir_name = path::name(&dir).to_owned();
         let mut findings = Findings::default();
         let main = "agent.toml".to_owned();
         let mut package = Package { main, dir_name, dir, files: &mut self };
@@ -34,18 +34,7 @@ impl Workspace {
     /// The path from the root; `None` when it leaves it.
     fn full(&self, base: Base, path: &str) -> Option<String> {
         let start = if base == Base::Agent { self.dir.as_str() } else { "" };
-        let mut parts: Vec<&str> = Vec::new();
-        if path.starts_with('/') {
-            return None;
-        }
-        for part in start.split('/').chain(path.split('/')) {
-            match part {
-                "" | "." => {}
-                ".." => drop(parts.pop()?),
-                other => parts.push(other),
-            }
-        }
-        Some(parts.join("/"))
+        if path.starts_with('/') { None } else { path::normal(&path::join(start, path)) }
     }
 }
 

@@ -1,16 +1,17 @@
 //! Writes `agent.toml` in the order of its document, and beside it the prompt, which takes in the
 //! texts that have no file of their own.
 
-use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug};
+use agentry_model::{
+    Agent, Behaviour, Identity, Instructions, Loss, LossKind, SkillPack, SkillRef, slug,
+};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::is_extension;
 use agentry_text::{Data, Spanned, toml};
 
 use super::fields::is_kebab_case;
 use super::{MAIN, PROMPT, SKILLS, write_policy};
-use crate::policy_tests;
 use crate::skill::{self, Dialect};
-use crate::{Target, Written};
+use crate::{Target, Written, policy_tests, words};
 
 /// The longest description that is made up.
 const MADE_UP_CHARS: usize = 160;
@@ -45,14 +46,6 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let mut out = Writer::default();
     let identity = out.identity(identity, instructions, target);
     let prompt = out.prompt(instructions, &identity);
-    let mut names = MapBuilder::new();
-    names.str_opt("name", Some(&identity.name));
-    names.str_opt("display_name", identity.display_name.as_ref());
-    names.str_opt("description", Some(&identity.description));
-    names.str_opt("mode", identity.mode);
-    names.set_opt("tags", identity.tags);
-    let turns = behaviour.max_turns.filter(|turns| turns.value >= 1);
-    names.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
     let mut references = MapBuilder::new();
     references.set_opt("skills", out.skills(skills.as_deref(), skill_packs));
     references.set_opt("context", texts(instructions.context.as_deref()));
@@ -63,7 +56,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let mut tests = MapBuilder::new();
     tests.set_opt(policy_tests::KEY, policy_tests::to_data(&policy.tests));
     let blocks = [
-        toml::emit(&names.build()),
+        toml::emit(&head(identity, behaviour)),
         toml::emit(&references.build()),
         toml::emit(&simple),
         permissions,
@@ -85,6 +78,21 @@ struct Named {
     tags: Option<Data>,
 }
 
+/// The fields before all others.
+fn head(named: Named, behaviour: &Behaviour) -> Data {
+    let Named { name, display_name, description, mode, tags } = named;
+    let Behaviour { max_turns, temperature: _, on_error: _ } = behaviour;
+    let turns = max_turns.filter(|turns| turns.value >= 1);
+    let mut out = MapBuilder::new();
+    out.str_opt("name", Some(name));
+    out.str_opt("display_name", display_name);
+    out.str_opt("description", Some(description));
+    out.str_opt("mode", mode);
+    out.set_opt("tags", tags);
+    out.set_opt("max_turns", turns.map(|turns| Data::Int(turns.value)));
+    out.build()
+}
+
 #[derive(Default)]
 struct Writer {
     files: Vec<(String, String)>,
@@ -98,8 +106,27 @@ impl Writer {
     }
 
     fn identity(&mut self, of: &Identity, said: &Instructions, target: &Target) -> Named {
-        let written = of.name.as_ref().map(|name| name.value.as_str());
-        let people = of.display_name.as_ref().and_then(|name| one_line(name));
+        let Identity {
+            name,
+            display_name,
+            mode,
+            tags,
+            // Placed by `description`.
+            description: _,
+            role: _,
+            // No words for these.
+            version: _,
+            category: _,
+            author: _,
+            license: _,
+            icon: _,
+            avatar: _,
+            status: _,
+            greeting: _,
+            risk_level: _,
+        } = of;
+        let written = name.as_ref().map(|name| name.value.as_str());
+        let people = display_name.as_ref().and_then(|name| one_line(name));
         let name = match written.filter(|name| is_kebab_case(name)) {
             Some(name) => name.to_owned(),
             None => Self::slug([written, people.as_deref(), Some(&target.name)]),
@@ -111,8 +138,8 @@ impl Writer {
         let description = self.description(of, said, shown);
         Named {
             description,
-            mode: of.mode.as_ref().map(|mode| mode.as_str()),
-            tags: texts(of.tags.as_deref()),
+            mode: mode.as_ref().map(|mode| mode.as_str()),
+            tags: texts(tags.as_deref()),
             display_name,
             name,
         }
@@ -140,14 +167,25 @@ impl Writer {
 
     /// The system prompt, then habits, then hard rules, which are last wherever they are.
     fn prompt(&mut self, said: &Instructions, named: &Named) -> String {
+        let Instructions {
+            system,
+            rules,
+            traits,
+            // Placed by `first_words` and `write`.
+            system_override: _,
+            context: _,
+            rule_files: _,
+            // No words for these.
+            notes: _,
+        } = said;
         let full = |text: &Option<Spanned<String>>| {
             let text = text.as_ref().map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty())
         };
-        let system = full(&said.system);
-        let traits = said.traits.iter().flatten().filter_map(|text| one_line(text));
+        let system = full(system);
+        let traits = traits.iter().flatten().filter_map(|text| one_line(text));
         let traits = traits.map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
-        let rules = full(&said.rules).unwrap_or_default();
+        let rules = full(rules).unwrap_or_default();
         let mut parts = vec![system.clone().unwrap_or_else(|| self.first_words(said, named))];
         for (field, title, text) in [("traits", "Traits", traits), ("rules", "Rules", rules)] {
             if !text.is_empty() {
@@ -216,12 +254,7 @@ fn texts(list: Option<&[Spanned<String>]>) -> Option<Data> {
 
 /// `text` on one line; `None` for one without words.
 fn one_line(text: &str) -> Option<String> {
-    let text = text.trim();
-    if !text.contains(['\n', '\r']) {
-        return (!text.is_empty()).then(|| text.to_owned());
-    }
-    let words: Vec<_> = text.split_whitespace().collect();
-    Some(words.join(" "))
+    Some(words::one_line(text.trim())).filter(|text| !text.is_empty())
 }
 
 /// `text` without the full stop at its end, unless it is nothing else.

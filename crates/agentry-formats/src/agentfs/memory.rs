@@ -10,13 +10,14 @@ use agentry_model::{Agent, MemoryFile};
 use agentry_text::Severity::Warning;
 use agentry_text::data::MapBuilder;
 use agentry_text::{
-    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, yaml,
+    Data, Example, Field, Findings, Kind, Rule, Source, Span, Spanned, Table, limits, path,
 };
 
 use super::time::is_rfc3339;
-use crate::front::Document;
+use crate::Package;
+use crate::front::{self, Document};
 use crate::skill::is_readme;
-use crate::{Listed, Package};
+use crate::walk::Walk;
 
 /// An agent with one memory.
 macro_rules! memory {
@@ -89,16 +90,11 @@ pub(super) fn read(package: &mut Package<'_>, agent: &mut Agent, findings: &mut 
 /// The memory files, as paths relative to `memory/`, sorted.
 fn list(package: &mut Package<'_>, findings: &mut Findings) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), 0_usize)];
-    while let Some((folder, depth)) = open.pop() {
-        let dir = format!("memory/{folder}");
-        for Listed { name, is_dir } in package.files.list(dir.trim_end_matches('/'), findings) {
-            if is_dir && depth < limits::DEPTH {
-                open.push((format!("{folder}{name}/"), depth + 1));
-            } else if !is_dir && is_memory(&name) {
-                found.push(format!("{folder}{name}"));
-            }
-        }
+    let mut walk = Walk::new("memory");
+    while let Some(folder) = walk.next(package.files, findings) {
+        walk.enter(&folder);
+        let memories = folder.files().filter(|name| is_memory(name));
+        found.extend(memories.map(|name| folder.path_of(name)));
         if found.len() >= limits::FILES {
             break;
         }
@@ -162,18 +158,15 @@ pub(super) fn write(file: &MemoryFile, unknown: &[(String, Spanned<Data>)]) -> S
         }
     }
     let text = text.as_ref().map_or("", |text| text.value.trim());
-    match fields.is_empty() {
-        true if !text.starts_with("---") => format!("{text}\n"),
-        true => format!("---\n---\n\n{text}\n"),
-        false => format!("---\n{}\n---\n\n{text}\n", yaml::emit(&fields.build()).trim_end()),
+    if fields.is_empty() && !text.starts_with("---") {
+        return format!("{text}\n");
     }
+    front::write(&fields.build(), text)
 }
 
 /// Where a memory is written: its own path, or another if that could not be read again.
 pub(super) fn safe_path(path: &str, at: usize) -> String {
-    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if path.split('/').all(part) && is_memory(name) {
+    if path::is_portable(path) && is_memory(path::name(path)) {
         path.to_owned()
     } else {
         format!("memory-{}.md", at + 1)

@@ -205,7 +205,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
     for (at, schedule) in agent.schedules.iter().filter(runs).enumerate() {
         let name = schedule.name.as_ref().map_or("", |name| name.value.as_str());
         let mut data = to_data(schedule);
-        if let Some(rest) = setting(agent, OPTIONS).and_then(|options| options.get(name)) {
+        if let Some(rest) = agent.setting(OPTIONS).and_then(|options| options.get(name)) {
             plus(&mut data, rest);
         }
         if let Data::Map(entries) = &mut data {
@@ -216,7 +216,7 @@ pub(super) fn write(agent: &Agent) -> Vec<(String, String)> {
         let stem = if stem.is_empty() { format!("schedule-{}", at + 1) } else { stem };
         add(&stem, &data);
     }
-    if let Some(Data::Map(entries)) = setting(agent, CARRIED) {
+    if let Some(Data::Map(entries)) = agent.setting(CARRIED) {
         for (name, data) in entries.iter().filter(|(name, data)| is_file_name(name) && fits(data)) {
             add(name, data);
         }
@@ -230,10 +230,6 @@ fn fits(data: &Data) -> bool {
     let node = Node::from_data(data, Span::start_of(FileId::BUILT_IN));
     validate(&SCHEDULE, &node, Coerce::Strict, &mut findings);
     !findings.has_errors()
-}
-
-fn setting<'a>(agent: &'a Agent, name: &str) -> Option<&'a Data> {
-    agent.settings.iter().find(|(found, _)| found == name).map(|(_, data)| &data.value)
 }
 
 /// Whether a name is safe to be that of a file.

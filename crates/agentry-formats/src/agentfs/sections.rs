@@ -2,7 +2,7 @@
 //! the innermost layer of the persona, and with it what no automatic write may change.
 
 use agentry_text::markdown::{self, Section};
-use agentry_text::{Findings, Source, Span, json};
+use agentry_text::{Findings, Source, Span, json, path};
 
 /// A section of `principles.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Protected {
 /// `principles.md`, `L0` of `persona.md`, `access_control` of `agent.json`; none of any other.
 /// Two versions of a file agree if the names and texts do.
 pub fn protected_sections(source: &Source) -> Vec<Protected> {
-    let file = source.path.rsplit('/').next().unwrap_or(&source.path);
+    let file = path::name(&source.path);
     match file {
         "principles.md" => {
             let never = |section: &Section| part(&section.title) == Some(Part::NeverDo);

@@ -3,7 +3,7 @@
 use agentry_model::{Agent, Field, Identity, Instructions, Loss, LossKind, McpServer, Tools, slug};
 use agentry_policy::ToolPermissions;
 use agentry_text::data::MapBuilder;
-use agentry_text::table::{Coerce, is_extension, validate};
+use agentry_text::table::{Coerce, full_version, is_extension, validate};
 use agentry_text::{Data, FileId, Findings, Node, Span, Spanned, json};
 
 use super::fields::{NEWER, SETTINGS};
@@ -12,6 +12,7 @@ use super::read::{OLD_FIELDS, is_slug, is_uuid};
 use super::{memory, schedules};
 use crate::policy_tests;
 use crate::skill::{self, Dialect};
+use crate::words::one_line;
 use crate::{Target, Written, mcp};
 
 /// Writes `agent`.
@@ -169,7 +170,7 @@ fn identity(agent: &Agent, target: &Target, out: &mut MapBuilder, notes: &mut Ve
     let shown = shown_name(&agent.identity, target);
     out.str_opt("id", id(agent, &shown));
     out.set("name", Data::Str(shown));
-    out.str_opt("version", version.as_ref().and_then(|version| full_version(version, notes)));
+    out.str_opt("version", version.as_ref().and_then(|version| comparable(version, notes)));
     out.str_opt("description", text(description));
     out.str_opt("role", text(role));
     out.str_opt("author", text(author));
@@ -186,21 +187,14 @@ fn text(field: &Field<String>) -> Option<&String> {
 /// What people call the agent: on one line, and never nothing.
 fn shown_name(identity: &Identity, target: &Target) -> String {
     let names = [text(&identity.display_name), text(&identity.name), Some(&target.name)];
-    let on_one_line = |name: &String| {
-        if name.contains(['\n', '\r']) {
-            name.split_whitespace().collect::<Vec<_>>().join(" ")
-        } else {
-            name.clone()
-        }
-    };
-    let names = names.into_iter().flatten().map(on_one_line);
+    let names = names.into_iter().flatten().map(|name| one_line(name));
     let mut names = names.filter(|name| !name.trim().is_empty());
     names.next().unwrap_or_else(|| "Agent".to_owned())
 }
 
 /// The id: the one it came with, or its name where that does not follow from what it is shown as.
 fn id(agent: &Agent, shown: &str) -> Option<String> {
-    if let Some(id) = setting(agent, "id").and_then(Data::as_str) {
+    if let Some(id) = agent.setting("id").and_then(Data::as_str) {
         return Some(id.to_owned());
     }
     let name = text(&agent.identity.name)?;
@@ -209,15 +203,10 @@ fn id(agent: &Agent, shown: &str) -> Option<String> {
 }
 
 /// A version that can be compared: `1.0` becomes `1.0.0`, and what is no version is left out.
-fn full_version(version: &Spanned<String>, notes: &mut Vec<Loss>) -> Option<String> {
-    let full = |text: &String| semver::Version::parse(text).is_ok();
-    if full(&version.value) {
-        return Some(version.value.clone());
-    }
-    let bare = version.trim().trim_start_matches(['v', 'V']);
-    let forms = [bare.to_owned(), format!("{bare}.0"), format!("{bare}.0.0")];
-    let found = forms.into_iter().find(full);
+fn comparable(version: &Spanned<String>, notes: &mut Vec<Loss>) -> Option<String> {
+    let found = full_version(version);
     let detail = match &found {
+        Some(found) if *found == version.value => return Some(found.clone()),
         Some(found) => format!("`{}` became `{found}`", version.value),
         None => format!("`{}` is no semantic version", version.value),
     };
@@ -226,13 +215,9 @@ fn full_version(version: &Spanned<String>, notes: &mut Vec<Loss>) -> Option<Stri
     found
 }
 
-fn setting<'a>(agent: &'a Agent, name: &str) -> Option<&'a Data> {
-    agent.settings.iter().find(|(found, _)| found == name).map(|(_, data)| &data.value)
-}
-
 /// The entries of the setting `name`, if the format would read them without an error.
 fn block<'a>(agent: &'a Agent, name: &str) -> &'a [(String, Data)] {
-    match setting(agent, name) {
+    match agent.setting(name) {
         Some(data @ Data::Map(entries)) if fits(name, data) => entries,
         _ => &[],
     }
@@ -250,8 +235,8 @@ fn fits(name: &str, data: &Data) -> bool {
 
 fn avatar(agent: &Agent) -> Option<Data> {
     let own = block(agent, "avatar");
-    let given = setting(agent, "avatar").is_some_and(|data| fits("avatar", data));
-    let Identity { icon, avatar, .. } = &agent.identity;
+    let given = agent.setting("avatar").is_some_and(|data| fits("avatar", data));
+    let (icon, avatar) = (&agent.identity.icon, &agent.identity.avatar);
     let mut out = MapBuilder::new();
     out.str_opt("char", text(icon));
     let path =
@@ -266,7 +251,7 @@ fn avatar(agent: &Agent) -> Option<Data> {
 
 fn llm(agent: &Agent) -> Option<Data> {
     let own = block(agent, "llm");
-    let given = setting(agent, "llm").is_some_and(|data| fits("llm", data));
+    let given = agent.setting("llm").is_some_and(|data| fits("llm", data));
     let first = agent.model.preferred.as_ref().and_then(|models| models.first());
     let mut out = MapBuilder::new();
     if let Some(model) = first.filter(|model| !model.value.is_empty()) {
@@ -319,7 +304,7 @@ fn servers(tools: &Tools, lists: &Lists, notes: &mut Vec<Loss>) -> Option<Data> 
 
 fn settings(agent: &Agent, lists: &Lists, out: &mut MapBuilder) {
     for name in SETTINGS {
-        let own = setting(agent, name).filter(|data| fits(name, data));
+        let own = agent.setting(name).filter(|data| fits(name, data));
         let closed = match *name {
             "file_security" if lists.inside_only => Some(("restrictToWorkDirs", true)),
             "command_authority" if lists.no_delegates => Some(("enabled", false)),

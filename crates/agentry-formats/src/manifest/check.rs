@@ -17,6 +17,7 @@ use super::rules::{
     VERSION_NOT_SEMVER,
 };
 use crate::mcp;
+use crate::words::is_variable;
 
 /// Reports a `base` that is there but empty, which the reference takes for none.
 pub(super) fn empty_base(root: &Node, findings: &mut Findings) {
@@ -181,11 +182,6 @@ fn key_source(provider: &str, source: &Spanned<String>, findings: &mut Findings)
     if let Some(name) = inner.filter(|name| is_variable(name)) {
         found.fix(Fix::unsafe_("name the variable", source.span, format!("env.{name}")));
     }
-}
-
-fn is_variable(name: &str) -> bool {
-    let sign = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(sign)
 }
 
 fn tools(agent: &Agent, findings: &mut Findings) {

@@ -2,7 +2,7 @@
 //! Good for finding a manifest, too short to prove that it is the same one.
 
 use agentry_model::digest::hex;
-use agentry_text::{Entry, Findings, Key, Node, Source, Span, Value};
+use agentry_text::{Entry, Findings, Key, Node, Source, Span, Value, path};
 use sha2::{Digest as _, Sha256};
 
 use super::canonical;
@@ -48,7 +48,7 @@ pub(super) fn of(loaded: &Loaded) -> Result<Hash, Refusal> {
 
 /// Whether a file of that name is a manifest to the reference.
 pub(super) fn is_manifest_name(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = path::name(path);
     let stem = name.strip_suffix(".agent").unwrap_or_default();
     MAIN_FILES.contains(&name) || !stem.is_empty()
 }

@@ -36,7 +36,8 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
         agents,
         pipeline,
         schedules: _,
-        settings,
+        // Of these, only the version of the format.
+        settings: _,
         extensions,
         unknown: _,
     } = agent;
@@ -45,7 +46,7 @@ pub(super) fn write(agent: &Agent, target: &Target) -> Written {
     let trust = trust(policy, target, tools.mcp.is_some(), &mut notes);
     let in_files = target.shape == Shape::Directory;
     let groups = [
-        metadata(&name, identity, settings),
+        metadata(&name, identity, agent.setting("apiVersion")),
         self::inheritance(inheritance),
         block("model", self::model(model)),
         block("auth", self::auth(auth)),
@@ -140,17 +141,35 @@ fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>)
     Some(narrowed)
 }
 
-fn metadata(name: &str, identity: &Identity, settings: &[(String, Spanned<Data>)]) -> MapBuilder {
-    let version = settings.iter().find(|(key, _)| key == "apiVersion");
-    let version = version.and_then(|(_, data)| data.as_str()).unwrap_or(API_VERSION);
+fn metadata(name: &str, identity: &Identity, of_format: Option<&Data>) -> MapBuilder {
+    let Identity {
+        version,
+        author,
+        license,
+        description,
+        tags,
+        // Placed by `name` and `behavior`.
+        name: _,
+        display_name: _,
+        role: _,
+        // No words for these.
+        category: _,
+        icon: _,
+        avatar: _,
+        status: _,
+        mode: _,
+        greeting: _,
+        risk_level: _,
+    } = identity;
+    let of_format = of_format.and_then(Data::as_str).unwrap_or(API_VERSION);
     let mut out = MapBuilder::new();
-    out.set("apiVersion", Data::str(version));
+    out.set("apiVersion", Data::str(of_format));
     out.set("name", Data::str(name));
-    out.set_opt("version", text(&identity.version));
-    out.set_opt("author", text(&identity.author));
-    out.set_opt("license", text(&identity.license));
-    out.set_opt("description", text(&identity.description));
-    out.set_opt("tags", texts(&identity.tags));
+    out.set_opt("version", text(version));
+    out.set_opt("author", text(author));
+    out.set_opt("license", text(license));
+    out.set_opt("description", text(description));
+    out.set_opt("tags", texts(tags));
     out
 }
 
@@ -199,15 +218,26 @@ fn memory(Memory { working, long_term, shared }: &Memory) -> MapBuilder {
 }
 
 fn behavior(identity: &Identity, instructions: &Instructions, behaviour: &Behaviour) -> MapBuilder {
+    let Instructions {
+        traits,
+        system_override,
+        // Files of a directory, or `inline_texts`.
+        system: _,
+        rules: _,
+        // No words for these.
+        notes: _,
+        context: _,
+        rule_files: _,
+    } = instructions;
     let Behaviour { temperature, max_turns, on_error } = behaviour;
     let temperature = temperature.filter(|value| (0.0..=2.0).contains(&value.value));
     let mut out = MapBuilder::new();
     out.set_opt("persona", text(&identity.role));
-    out.set_opt("traits", texts(&instructions.traits));
+    out.set_opt("traits", texts(traits));
     out.set_opt("temperature", temperature.map(|value| Data::Float(value.value)));
     out.set_opt("max_steps", max_turns.map(|value| Data::Int(value.value.max(1))));
     out.set_opt("on_error", word(on_error));
-    out.set_opt("system_override", instructions.system_override.as_ref().map(|text| prose(text)));
+    out.set_opt("system_override", system_override.as_ref().map(|text| prose(text)));
     out
 }
 

@@ -5,7 +5,7 @@ use agentry_model::{
     Tools,
 };
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, Spanned};
+use agentry_text::{Data, Spanned, path};
 
 use super::fields;
 use super::packs::DIALECT;
@@ -141,15 +141,11 @@ pub(super) fn directory(
     };
     add("SOUL.md".to_owned(), instructions.system.as_ref());
     add("RULES.md".to_owned(), instructions.rules.as_ref());
-    for memory in memories.iter().filter(|memory| stays_inside(&memory.path)) {
+    for memory in memories.iter().filter(|memory| path::is_plain(&memory.path)) {
         add(format!("memory/{}", memory.path), memory.text.as_ref());
     }
-    for pack in skill_packs.iter().filter(|pack| stays_inside(&pack.path)) {
+    for pack in skill_packs.iter().filter(|pack| path::is_plain(&pack.path)) {
         files.push((format!("skills/{}", pack.path), skill::write(pack, DIALECT)));
     }
     files
-}
-
-fn stays_inside(path: &str) -> bool {
-    !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

@@ -1,9 +1,10 @@
 //! Values that do not belong in a file: literal secrets, and references that only other tools expand.
 //! A value is never repeated in a message.
 
-use agentry_text::{Findings, Fix, Spanned};
+use agentry_text::{Findings, Fix, Spanned, credentials};
 
 use super::rules::{FOREIGN_VARIABLE, LITERAL_SECRET};
+use crate::words::is_variable;
 
 /// Words of a key that promise a secret.
 const SECRET_WORDS: &[&str] = &[
@@ -23,29 +24,6 @@ const SECRET_WORDS: &[&str] = &[
 ];
 /// Words that make `key` a secret one: `API_KEY`, `ACCESS_KEY`.
 const KEY_WORDS: &[&str] = &["api", "access", "private", "signing", "encryption", "service"];
-/// How tokens of well-known services start.
-const PREFIXES: &[&str] = &[
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "eyJ",
-    "npm_",
-    "pypi-",
-    "hf_",
-];
 
 /// Whether `text` is one reference to a variable and nothing else: `${env:NAME}`.
 pub fn is_reference(text: &str) -> bool {
@@ -63,8 +41,7 @@ pub fn looks_secret(key: &str, value: &str) -> bool {
         .iter()
         .find_map(|scheme| value.strip_prefix(scheme))
         .unwrap_or(value);
-    let known = |prefix: &str| bare.starts_with(prefix) && bare.len() >= prefix.len() + 12;
-    PREFIXES.iter().any(|prefix| known(prefix)) || (promises_secret(key) && is_opaque(bare))
+    credentials::starts_as_token(bare) || (promises_secret(key) && is_opaque(bare))
 }
 
 /// Reports a literal secret or a reference of another tool in the value of `key`.
@@ -93,11 +70,6 @@ pub(super) fn variables(value: &Spanned<String>, findings: &mut Findings) {
             found.fix(Fix::unsafe_(format!("write `${{env:{inside}}}`"), value.span, text));
         }
     }
-}
-
-fn is_variable(name: &str) -> bool {
-    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn promises_secret(key: &str) -> bool {

@@ -1,10 +1,12 @@
 //! Which files of a folder are skills.
 
+use agentry_text::path::join;
 use agentry_text::{Findings, Span, limits};
 
 use super::Dialect;
 use super::rules::MISPLACED_SKILL;
-use crate::{Files, Listed};
+use crate::Files;
+use crate::walk::Walk;
 
 /// The file that makes a folder a skill.
 const SKILL_FILE: &str = "SKILL.md";
@@ -18,22 +20,19 @@ pub fn list(
     findings: &mut Findings,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open = vec![(String::new(), 0_usize)];
-    while let Some((folder, depth)) = open.pop() {
-        let listed = files.list(&join(dir, &folder), findings);
-        let file = |name: &str| listed.iter().any(|item| !item.is_dir && item.name == name);
-        if depth > 0 && file(SKILL_FILE) {
-            found.push(join(&folder, SKILL_FILE));
+    let mut walk = Walk::new(dir);
+    while let Some(folder) = walk.next(files, findings) {
+        if folder.depth > 0 && folder.files().any(|name| name == SKILL_FILE) {
+            found.push(folder.path_of(SKILL_FILE));
             continue;
         }
-        for Listed { name, is_dir } in listed {
-            let path = join(&folder, &name);
-            if is_dir && depth < limits::DEPTH {
-                open.push((path, depth + 1));
-            } else if dialect == Dialect::AgentDir && !is_dir && is_skill_file(&name) {
+        walk.enter(&folder);
+        for name in folder.files() {
+            let path = folder.path_of(name);
+            if dialect == Dialect::AgentDir && is_skill_file(name) {
                 found.push(path);
-            } else if !is_dir && depth > 0 {
-                misplaced(files, &join(dir, &path), &name, findings);
+            } else if folder.depth > 0 {
+                misplaced(files, &join(dir, &path), name, findings);
             }
         }
         if found.len() >= limits::FILES {
@@ -62,14 +61,6 @@ fn misplaced(files: &mut dyn Files, path: &str, name: &str, findings: &mut Findi
         findings
             .add(&MISPLACED_SKILL, Span::start_of(source.id), message)
             .hint("rename the file to `SKILL.md`");
-    }
-}
-
-fn join(dir: &str, name: &str) -> String {
-    match (dir.is_empty(), name.is_empty()) {
-        (true, _) => name.to_owned(),
-        (_, true) => dir.to_owned(),
-        _ => format!("{dir}/{name}"),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use agentry_model::{SkillPack, Step, StepKind, slug};
 use agentry_text::data::MapBuilder;
-use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, yaml};
+use agentry_text::{Data, FileId, Findings, Source, Spanned, markdown, path};
 
 use super::{Dialect, name, read};
+use crate::front;
 
 /// The text of a skill: as it was written, if that says all that `dialect` wants; otherwise with
 /// new metadata above the same text.
@@ -23,9 +24,8 @@ pub fn write(pack: &SkillPack, dialect: Dialect) -> String {
 
 /// Where a skill lies that must have a folder of its own: `x.md` becomes `x/SKILL.md`.
 pub fn folder_path(pack: &SkillPack) -> String {
-    let safe = |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0', ':']);
     let stem = pack.path.strip_suffix("/SKILL.md").or_else(|| pack.path.strip_suffix(".md"));
-    match stem.filter(|stem| stem.split('/').all(safe) && !stem.ends_with("/SKILL")) {
+    match stem.filter(|stem| path::is_portable(stem) && !stem.ends_with("/SKILL")) {
         Some(stem) if stem != "SKILL" => format!("{stem}/SKILL.md"),
         _ => format!("{}/SKILL.md", skill_name(pack)),
     }
@@ -55,7 +55,7 @@ fn build(pack: &SkillPack, dialect: Dialect, body: &str) -> String {
     let tools = allowed_tools.as_ref().map(|list| Data::strings(list.iter().map(|t| &t.value)));
     fields.set_opt("allowed-tools", tools);
     let body = if body.is_empty() { description(pack, body) } else { body.to_owned() };
-    format!("---\n{}\n---\n\n{body}\n", yaml::emit(&fields.build()).trim_end())
+    front::write(&fields.build(), &body)
 }
 
 /// A name that can be called: as declared, else of the file.

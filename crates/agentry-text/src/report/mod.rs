@@ -66,7 +66,7 @@ impl fmt::Display for Summary {
 }
 
 /// A number of things: `1 error`, `2 errors`.
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 

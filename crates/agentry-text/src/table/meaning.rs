@@ -1,7 +1,5 @@
 //! What a block says beyond what its absence would say: two blocks that mean the same become one.
 
-use std::borrow::Cow;
-
 use super::{Kind, Need, Table};
 use crate::data::Data;
 
@@ -47,21 +45,6 @@ fn is_same(data: &Data, default: &str) -> bool {
     match (written.as_f64(), default.as_f64()) {
         (Some(written), Some(default)) => written.to_bits() == default.to_bits(),
         _ => written == default,
-    }
-}
-
-/// A path that is written in more than one way, in the shortest: `./w/` is `w`.
-pub fn plain_path(path: &str) -> Cow<'_, str> {
-    let is_plain = |part: &str| !matches!(part, "" | ".");
-    let root = if path.starts_with('/') { "/" } else { "" };
-    let body = path.strip_prefix('/').unwrap_or(path);
-    if body.split('/').all(is_plain) {
-        return Cow::Borrowed(path);
-    }
-    let parts: Vec<_> = body.split('/').filter(|part| is_plain(part)).collect();
-    match (root, parts.is_empty()) {
-        ("", true) => Cow::Borrowed("."),
-        _ => Cow::Owned(format!("{root}{}", parts.join("/"))),
     }
 }
 
@@ -111,26 +94,6 @@ mod tests {
         for (written, expected) in cases {
             let found = meaning(&TABLE, data(written)).to_json().to_string();
             assert_eq!(found, expected, "{written}");
-        }
-    }
-
-    #[test]
-    fn paths_are_written_in_one_way() {
-        let cases = [
-            ("w", "w"),
-            ("./w", "w"),
-            ("w/", "w"),
-            (".//w/./x/", "w/x"),
-            (".", "."),
-            ("./", "."),
-            ("", "."),
-            ("/", "/"),
-            ("/w/", "/w"),
-            ("../w", "../w"),
-            ("~/w", "~/w"),
-        ];
-        for (written, expected) in cases {
-            assert_eq!(plain_path(written), expected, "{written:?}");
         }
     }
 }

@@ -15,9 +15,9 @@ mod tests;
 mod validate;
 
 pub use form::Form;
-pub use meaning::{meaning, plain_path};
+pub use meaning::meaning;
 pub use reference::reference;
-pub use validate::validate;
+pub use validate::{full_version, validate};
 
 /// What a map may hold.
 #[derive(Debug)]

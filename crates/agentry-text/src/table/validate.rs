@@ -306,8 +306,8 @@ fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
-fn full_version(text: &str) -> Option<String> {
+/// The semantic version that was meant: `0.1` → `0.1.0`, `2` → `2.0.0`, `v1.2.3` → `1.2.3`.
+pub fn full_version(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['v', 'V']);
     [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")]
         .into_iter()

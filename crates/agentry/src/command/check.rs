@@ -6,7 +6,8 @@ use std::path::{Component, Path};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::model::Format;
-use agentry_compile::text::report::Summary;
+use agentry_compile::text::path::join;
+use agentry_compile::text::report::{Summary, counted};
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{
     Baseline, Compiled, Config, Discovery, FixMode, Found, HomeReceipt, World as _, check,
@@ -304,13 +305,4 @@ fn read_baseline(path: &str) -> Result<Baseline, Failure> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(said(&error)))?;
     Baseline::parse(&text).map_err(|why| Failure::new(format!("`{path}` is no baseline: {why}")))
-}
-
-fn join(root: &str, path: &str) -> String {
-    if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") }
-}
-
-/// `1 finding`, `2 findings`.
-fn counted(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

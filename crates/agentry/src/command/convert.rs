@@ -73,6 +73,12 @@ fn converted(
         converted.losses.push(narrowed("trust.scope", detail));
     }
     converted.losses.sort();
+    sound(path, to, &converted)?;
+    Ok(converted)
+}
+
+/// Refuses a result that is wider than its source, or broken.
+fn sound(path: &str, to: Format, converted: &Converted) -> Result<(), Failure> {
     if let Some(widened) = &converted.widened {
         let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
         let hint = "choose a format that can say it, such as agent-toml";
@@ -83,7 +89,7 @@ fn converted(
         let message = format!("`{path}` cannot be written as {to}: {}", defect.message);
         return Err(Failure::new(message).hint_opt(defect.hint.clone()).finding());
     }
-    Ok(converted)
+    Ok(())
 }
 
 fn narrowed(field: &str, detail: &str) -> Loss {

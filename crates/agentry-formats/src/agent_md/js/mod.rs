@@ -19,6 +19,7 @@ use oxc_span::{GetSpan, SourceType};
 
 use super::rules::{JAVASCRIPT_NESTING, JAVASCRIPT_SYNTAX};
 use crate::javascript::{MOST_LEVELS, with_stack};
+use crate::words::is_variable;
 use scope::Scope;
 
 /// What one block gives back.
@@ -158,14 +159,13 @@ fn variables(scope: &Scope<'_>) -> Vec<Spanned<String>> {
             (Kind::Dot | Kind::QuestionDot, _) => scope.token(name),
             _ => return None,
         };
-        let is_read = scope.token(object) == "env" && is_variable(text) && seen.insert(text);
+        let is_read = scope.token(object) == "env" && is_constant(text) && seen.insert(text);
         is_read.then(|| Spanned::new(text.to_owned(), scope.span(name.span())))
     };
     scope.tokens.windows(3).filter_map(read).collect()
 }
 
 /// Whether `text` is spelt like an environment variable, and not like a method.
-fn is_variable(text: &str) -> bool {
-    let sign = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    !text.is_empty() && text.chars().all(sign) && !text.starts_with(|c: char| c.is_ascii_digit())
+fn is_constant(text: &str) -> bool {
+    is_variable(text) && !text.contains(|c: char| c.is_ascii_lowercase())
 }

@@ -1,44 +1,40 @@
 //! The metadata block: what was declared, in the documented order.
 
-use agentry_model::{
-    Agent, Field, Identity, Instructions, ListField, ModelChoice, Requirements, Tools,
-};
+use agentry_model::{Agent, Field, Identity, ListField, ModelChoice, Requirements};
 use agentry_policy::{Abilities, Ability};
 use agentry_text::data::MapBuilder;
-use agentry_text::table::is_extension;
-use agentry_text::{Data, Spanned, yaml};
+use agentry_text::table::{full_version, is_extension};
+use agentry_text::{Data, Spanned};
 
 use super::body::Texts;
 use crate::agent_md::fields::{ABILITIES, METADATA, RECOMMENDED, REQUIRED};
-use crate::agent_md::metadata::{is_one_emoji, is_variable};
-use crate::policy_tests;
+use crate::agent_md::metadata::is_one_emoji;
+use crate::words::is_variable;
+use crate::{front, policy_tests};
 
 /// The block with its fences; empty when there is nothing to say. `texts` has what stands nowhere else.
 pub(super) fn block(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> String {
     let fields = fields(agent, texts, abilities);
-    if fields.is_empty() {
-        return String::new();
-    }
-    let text = yaml::emit(&fields);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("---\n{text}{end}---\n")
+    if fields.is_empty() { String::new() } else { front::block(&fields) }
 }
 
 /// The fields. Every part of the agent is named, so that a new one is placed or left out on purpose.
 fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     let Agent {
         identity,
-        instructions,
         model,
         requirements,
-        tools,
+        policy,
         extensions,
         unknown,
+        // Texts and code stand in the body.
+        instructions: _,
+        tools: _,
+        // No words for these.
         inheritance: _,
         auth: _,
         behaviour: _,
         budget: _,
-        policy,
         access_control: _,
         skills: _,
         skill_packs: _,
@@ -50,7 +46,6 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
         schedules: _,
         settings: _,
     } = agent;
-    written_elsewhere(instructions, tools);
     let mut out = MapBuilder::new();
     self::identity(&mut out, identity, texts);
     out.set_full("recommended", recommended(model));
@@ -62,20 +57,6 @@ fn fields(agent: &Agent, texts: &Texts, abilities: Option<&Abilities>) -> Data {
     out.str_opt("rules", rules.as_ref());
     out.str_opt("avatar", avatar.as_ref());
     others(out.build(), extensions, unknown)
-}
-
-/// Texts and code stand in the body; the rest of these two has no place in this format.
-fn written_elsewhere(instructions: &Instructions, tools: &Tools) {
-    let Instructions {
-        system: _,
-        rules: _,
-        system_override: _,
-        traits: _,
-        notes: _,
-        context: _,
-        rule_files: _,
-    } = instructions;
-    let Tools { native: _, mcp: _, scripts: _, functions: _, source: _ } = tools;
 }
 
 fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
@@ -105,12 +86,6 @@ fn identity(out: &mut MapBuilder, identity: &Identity, texts: &Texts) {
 
 fn value(field: &Field<String>) -> Option<&str> {
     field.as_ref().map(|field| field.value.as_str())
-}
-
-/// A version as the format takes it: `1.2` is `1.2.0`, and what is no version is left out.
-fn full_version(text: &str) -> Option<String> {
-    let forms = [text.to_owned(), format!("{text}.0"), format!("{text}.0.0")];
-    forms.into_iter().find(|text| semver::Version::parse(text).is_ok())
 }
 
 fn recommended(model: &ModelChoice) -> Data {

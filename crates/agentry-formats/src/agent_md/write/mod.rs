@@ -8,9 +8,10 @@ mod body;
 mod metadata;
 mod policy;
 
-use agentry_model::{Agent, Identity, Instructions, Loss, LossKind, Tools, slug};
+use agentry_model::{Agent, Instructions, Loss, LossKind, Tools, slug};
 
 use super::name;
+use crate::words::one_line;
 use crate::{Target, Written};
 use body::Texts;
 
@@ -32,19 +33,30 @@ fn file_name(agent: &Agent, target: &Target) -> String {
         let part = slug(text.unwrap_or(other));
         if part.is_empty() { other.to_owned() } else { part }
     };
-    let Identity { name, category, .. } = &agent.identity;
-    let category = part(category.as_ref().map(|text| text.value.as_str()), "general");
-    let name = part(name.as_ref().map(|text| text.value.as_str()), "agent");
+    let identity = &agent.identity;
+    let category = part(identity.category.as_ref().map(|text| text.value.as_str()), "general");
+    let name = part(identity.name.as_ref().map(|text| text.value.as_str()), "agent");
     format!("{category}_{name}.agent.md")
 }
 
 /// The texts of the agent that may stand under a heading.
 fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
-    let Identity { display_name, description, avatar, .. } = &agent.identity;
-    let Instructions { system, system_override, rules, notes: left_over, .. } = &agent.instructions;
-    let Tools { source, .. } = &agent.tools;
+    let Instructions {
+        system,
+        system_override,
+        rules,
+        notes: left_over,
+        // No words for these.
+        traits: _,
+        context: _,
+        rule_files: _,
+    } = &agent.instructions;
+    let Tools { source, native: _, mcp: _, scripts: _, functions: _ } = &agent.tools;
+    let identity = &agent.identity;
     let text = |field: &agentry_model::Field<String>| field.as_ref().map(|text| text.value.clone());
-    let title = text(display_name).map(|title| one_line(&title)).filter(|title| !title.is_empty());
+    let title = text(&identity.display_name)
+        .map(|title| one_line(&title))
+        .filter(|title| !title.is_empty());
     let mut system = text(system);
     if system.is_none() && system_override.is_some() {
         system = text(system_override);
@@ -53,8 +65,8 @@ fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
     }
     Texts {
         title: title.or_else(|| derived_title(agent, target)),
-        description: text(description),
-        avatar: text(avatar).map(|avatar| one_line(&avatar)),
+        description: text(&identity.description),
+        avatar: text(&identity.avatar).map(|avatar| one_line(&avatar)),
         system,
         rules: text(rules),
         notes: text(left_over),
@@ -73,13 +85,4 @@ fn derived_title(agent: &Agent, target: &Target) -> Option<String> {
     let words = name.split(['-', '_', ' ']).filter(|word| !word.is_empty());
     let title = words.map(capital).collect::<Vec<_>>().join(" ");
     Some(one_line(&title)).filter(|title| !title.is_empty())
-}
-
-/// The text with every run of white space that holds a line break as one space.
-fn one_line(text: &str) -> String {
-    if text.contains(['\n', '\r']) {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    } else {
-        text.to_owned()
-    }
 }

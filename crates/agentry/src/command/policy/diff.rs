@@ -1,5 +1,7 @@
 //! `agentry policy diff`: what a new version of an agent may do more, and less.
 
+use std::fmt::Write as _;
+
 use agentry_compile::policy::Section;
 use agentry_compile::policy::compare::Change;
 use agentry_compile::text::report::visible;
@@ -64,7 +66,7 @@ fn to_text(diffs: &[SectionDiff]) -> String {
     let mut text = columns(&rows);
     for diff in diffs {
         if let Some(why) = &diff.unknown {
-            text = format!("{text}unknown: {}: {why}; taken for gained\n", diff.section);
+            let _ = writeln!(text, "unknown: {}: {why}; taken for gained", diff.section);
         }
     }
     if text.is_empty() { "nothing gained, nothing lost\n".to_owned() } else { text }

@@ -52,8 +52,10 @@ const SHAPES: &[Shape] = &[
     shape("a Slack token", "xoxr-", 20, "-"),
     shape("a Slack token", "xoxs-", 20, "-"),
     shape("a Google key", "AIza", 35, "-_"),
+    shape("a Google access token", "ya29.", 30, "-_"),
     shape("a Hugging Face token", "hf_", 30, ""),
     shape("an npm token", "npm_", 36, ""),
+    shape("a PyPI token", "pypi-", 60, "-_"),
     shape("a signed token (JWT)", "eyJ", 40, "-_."),
 ];
 
@@ -69,6 +71,7 @@ struct Class {
     in_word: bool,
 }
 
+#[expect(clippy::indexing_slicing, reason = "evaluated when it is compiled")]
 const CLASSES: [Class; 256] = {
     let mut classes = [Class { starts: false, in_word: false }; 256];
     let mut byte = 0_u8;
@@ -85,7 +88,18 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
+/// The least signs after a prefix that make a value suspect where only a value is expected.
+const LEAST_OF_A_VALUE: usize = 12;
+
+/// Whether a value that stands alone starts as the tokens of a well-known service do. In prose this
+/// would be too little; see [`find`].
+pub fn starts_as_token(value: &str) -> bool {
+    let is_longer = |prefix: &str| value.len() >= prefix.len() + LEAST_OF_A_VALUE;
+    SHAPES.iter().any(|shape| shape.starts(value) && is_longer(shape.prefix))
+}
+
 /// Every key or token in `text`: what it is, and where.
+#[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
 pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
     let mut found = Vec::new();
     let mut end = 0;
@@ -165,11 +179,27 @@ mod tests {
             ("sk-your-key-goes-here-1234567890".to_owned(), None),
             (format!("sk-{}", "0".repeat(40)), None),
             (format!("task-{BODY}"), None),
+            (format!("ya29.{BODY}"), Some("a Google access token")),
+            (format!("pypi-{BODY}{BODY}"), Some("a PyPI token")),
+            ("pypi-publish and ya29.example".to_owned(), None),
             ("ghp_short1".to_owned(), None),
         ];
         for (text, expected) in cases {
             let found = find(&text);
             assert_eq!(found.first().map(|(kind, _)| *kind), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_suspected_sooner() {
+        let cases = [
+            ("ghr_a1B2c3D4e5F6", true),
+            ("pypi-a1B2c3D4e5F6", true),
+            ("ghr_a1B2c3D4e5F", false),
+            ("a ghr_a1B2c3D4e5F6", false),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(starts_as_token(value), expected, "{value}");
         }
     }
 

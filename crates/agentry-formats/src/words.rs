@@ -1,0 +1,37 @@
+//! Small questions about one text that several formats ask.
+
+/// Whether `name` can be the name of an environment variable.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let sign = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(sign) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// `text`, if it has a line break with every run of white space as one space.
+pub(crate) fn one_line(text: &str) -> String {
+    if text.contains(['\n', '\r']) {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_variables() {
+        let cases = [("HOME", true), ("_x1", true), ("", false), ("1X", false), ("A-B", false)];
+        for (name, expected) in cases {
+            assert_eq!(is_variable(name), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn lines_become_one() {
+        let cases = [("a  b", "a  b"), ("a\n  b\r\n", "a b"), ("", ""), (" a ", " a ")];
+        for (text, expected) in cases {
+            assert_eq!(one_line(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Paths as text: what they say of themselves, before anybody looks at a disk. Parts are separated by
+//! `/`, as the formats write them.
+
+use std::borrow::Cow;
+
+/// Whether every part of `path` is a name, so that it leads to one place below where it starts.
+pub fn is_plain(path: &str) -> bool {
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    !path.contains('\\') && path.split('/').all(is_name)
+}
+
+/// Whether `path` is plain and can be written on every system.
+pub fn is_portable(path: &str) -> bool {
+    is_plain(path) && !path.contains(['\0', ':'])
+}
+
+/// Whether `path` has a part that leads up, on whichever system it is read.
+pub fn climbs(path: &str) -> bool {
+    path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// Whether `path` starts at a root or at somebody's home, not where it is written.
+pub fn is_rooted(path: &str) -> bool {
+    path.starts_with(['/', '~'])
+}
+
+/// `a/./b/../c` → `a/c`, without a `/` at either end; `None` when it leads above its start.
+pub fn normal(path: &str) -> Option<String> {
+    let Steps { names, leaves } = steps(path);
+    (!leaves).then(|| names.join("/"))
+}
+
+/// The same for a path from the root of a file system, above which nothing leads.
+pub fn absolute(path: &str) -> String {
+    let start = if path.starts_with('/') { "/" } else { "" };
+    format!("{start}{}", steps(path).names.join("/"))
+}
+
+/// A path that is written in more than one way, in the shortest: `./w/` is `w`.
+pub fn shortest(path: &str) -> Cow<'_, str> {
+    let is_plain = |part: &str| !matches!(part, "" | ".");
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let body = path.strip_prefix('/').unwrap_or(path);
+    if body.split('/').all(is_plain) {
+        return Cow::Borrowed(path);
+    }
+    let parts: Vec<_> = body.split('/').filter(|part| is_plain(part)).collect();
+    match (root, parts.is_empty()) {
+        ("", true) => Cow::Borrowed("."),
+        _ => Cow::Owned(format!("{root}{}", parts.join("/"))),
+    }
+}
+
+/// `dir/path`, or `path` alone in the current directory.
+pub fn join(dir: &str, path: &str) -> String {
+    match (dir, path) {
+        ("" | ".", path) => path.to_owned(),
+        (dir, "") => dir.to_owned(),
+        (dir, path) if dir.ends_with('/') => format!("{dir}{path}"),
+        (dir, path) => format!("{dir}/{path}"),
+    }
+}
+
+/// The directory and the name of `path`.
+pub fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/')
+        .map_or(("", path), |(dir, name)| (if dir.is_empty() { "/" } else { dir }, name))
+}
+
+/// The last part of `path`.
+pub fn name(path: &str) -> &str {
+    split(path).1
+}
+
+/// Where a path leads.
+struct Steps<'p> {
+    /// The directories from the start to the end.
+    names: Vec<&'p str>,
+    /// Whether the path leads above its start on the way.
+    leaves: bool,
+}
+
+fn steps(path: &str) -> Steps<'_> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut leaves = false;
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => leaves |= names.pop().is_none(),
+            name => names.push(name),
+        }
+    }
+    Steps { names, leaves }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_path_says() {
+        let cases = [
+            ("a/b.md", true, true, false),
+            ("a:b.md", true, false, false),
+            ("a\0b.md", true, false, false),
+            ("a\\b.md", false, false, false),
+            ("", false, false, false),
+            ("/a", false, false, false),
+            ("a//b", false, false, false),
+            ("./a", false, false, false),
+            ("a/..", false, false, true),
+            ("..\\a", false, false, true),
+            ("a/..b", true, true, false),
+        ];
+        for (path, plain, portable, climbing) in cases {
+            let found = (is_plain(path), is_portable(path), climbs(path));
+            assert_eq!(found, (plain, portable, climbing), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn paths_are_made_plain() {
+        let cases = [
+            ("/w/./a/../b//c", Some("w/b/c"), "/w/b/c"),
+            ("/../x", None, "/x"),
+            ("/w/a/", Some("w/a"), "/w/a"),
+            ("C:/w/../x", Some("C:/x"), "C:/x"),
+            ("a/../../b", None, "b"),
+            ("", Some(""), ""),
+        ];
+        for (path, relative, full) in cases {
+            assert_eq!(normal(path).as_deref(), relative, "{path}");
+            assert_eq!(absolute(path), full, "{path}");
+        }
+    }
+
+    #[test]
+    fn joined_and_split() {
+        let cases =
+            [("", "a", "a"), (".", "a", "a"), ("d", "", "d"), ("/", "a", "/a"), ("d", "a", "d/a")];
+        for (dir, path, whole) in cases {
+            assert_eq!(join(dir, path), whole, "{dir:?} {path:?}");
+        }
+        for (path, parts) in [("a", ("", "a")), ("/a", ("/", "a")), ("d/e/a", ("d/e", "a"))] {
+            assert_eq!(split(path), parts, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_are_written_in_one_way() {
+        let cases = [
+            ("w", "w"),
+            ("./w", "w"),
+            ("w/", "w"),
+            (".//w/./x/", "w/x"),
+            (".", "."),
+            ("./", "."),
+            ("", "."),
+            ("/", "/"),
+            ("/w/", "/w"),
+            ("../w", "../w"),
+            ("~/w", "~/w"),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(shortest(written), expected, "{written:?}");
+        }
+    }
+}
