@@ -3,4 +3,6 @@
 
 pub mod agent;
 pub mod convert;
+pub mod execution;
+pub mod pattern;
 pub mod text;

@@ -2,26 +2,42 @@
 
 use crate::process::{program, run, succeeds};
 
-/// A tool that a step or a test cannot do without.
+/// A tool that a step or a test needs.
 struct Need {
     /// What a person calls it.
     what: &'static str,
     /// Succeeds when it is there.
     probe: &'static str,
-    /// Brings it.
-    install: &'static str,
+    /// What may bring it, tried in turn.
+    install: &'static [&'static str],
+    /// What happens where nothing brings it; nothing if it must be there.
+    otherwise: Option<&'static str>,
 }
 
 const NEEDS: &[Need] = &[
     Need {
         what: "the formatter",
         probe: "cargo fmt --version",
-        install: "rustup component add rustfmt",
+        install: &["rustup component add rustfmt"],
+        otherwise: None,
     },
     Need {
         what: "the linter",
         probe: "cargo clippy --version",
-        install: "rustup component add clippy",
+        install: &["rustup component add clippy"],
+        otherwise: None,
+    },
+    Need {
+        what: "bubblewrap",
+        probe: "bwrap --version",
+        install: &[
+            "apt-get install -y bubblewrap",
+            "apt-get update",
+            "apt-get install -y bubblewrap",
+            "sudo -n apt-get install -y bubblewrap",
+            "sudo -n dnf install -y bubblewrap",
+        ],
+        otherwise: Some("no command line will be run by the tests"),
     },
 ];
 
@@ -32,16 +48,27 @@ pub(crate) fn ensure() -> Result<(), String> {
 
 impl Need {
     fn ensure(&self) -> Result<(), String> {
-        let Self { what, probe, install } = self;
+        let Self { what, probe, install, otherwise } = self;
         if succeeds(&mut program(probe)) {
             return Ok(());
         }
-        println!("{what} is missing: {install}");
-        run(&mut program(install)).map_err(|error| format!("{what} is missing: {error}"))?;
-        if succeeds(&mut program(probe)) {
-            return Ok(());
+        let mut complaint = "nothing brings it".to_owned();
+        for way in *install {
+            println!("{what} is missing: {way}");
+            complaint = run(&mut program(way))
+                .err()
+                .unwrap_or_else(|| format!("`{probe}` fails after `{way}`"));
+            if succeeds(&mut program(probe)) {
+                return Ok(());
+            }
         }
-        Err(format!("{what} is still missing: `{probe}` fails after `{install}`"))
+        match otherwise {
+            Some(loss) => {
+                println!("SKIPPED: {what} is missing ({complaint}): {loss}");
+                Ok(())
+            }
+            None => Err(format!("{what} is missing: {complaint}")),
+        }
     }
 }
 
@@ -51,10 +78,13 @@ mod tests {
 
     #[test]
     fn a_need_is_met_or_named() {
-        let there = Need { what: "cargo", probe: "cargo --version", install: "no-such-program" };
+        let install = &["no-such-program"];
+        let there = Need { what: "cargo", probe: "cargo --version", install, otherwise: None };
         assert_eq!(there.ensure(), Ok(()));
         let missing = Need { probe: "no-such-probe", ..there };
         let error = missing.ensure().expect_err("a program that does not exist");
         assert!(error.starts_with("cargo is missing: `no-such-program`"), "{error}");
+        let dispensable = Need { otherwise: Some("less is tested"), ..missing };
+        assert_eq!(dispensable.ensure(), Ok(()));
     }
 }

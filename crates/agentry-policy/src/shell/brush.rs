@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use brush_parser::ast::Program;
 use brush_parser::{ParserOptions, Token};
 
+mod documents;
 mod flat;
 
 use super::item::Item;
@@ -68,6 +69,9 @@ fn caught(text: &str) -> Result<Tree, String> {
 fn direct(text: &str) -> Result<Tree, String> {
     // Extended globs are off in scripts, and then `!(rm x)` runs `rm`.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
+    if documents::may_hang(text) {
+        return Err("brackets beside a here-document".to_owned());
+    }
     let tokens = brush_parser::uncached_tokenize_str(text, &options.tokenizer_options());
     let tokens = tokens.map_err(|error| error.to_string())?;
     if let Some(reason) = runs_away(&tokens) {
