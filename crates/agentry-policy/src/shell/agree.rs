@@ -22,6 +22,9 @@ pub(super) struct Reading {
     pub(super) is_mixed: bool,
 }
 
+/// Words before a command that are none themselves.
+const KEYWORDS: &[&str] = &["if", "then", "elif", "else", "while", "until", "do", "!", "time"];
+
 /// Reads `text` with both.
 pub(super) fn read(text: &str) -> Reading {
     let screened = screen::trouble(text);
@@ -44,7 +47,13 @@ pub(super) fn read(text: &str) -> Reading {
     let work = items.len() + other.as_ref().map_or(0, |other| other.work);
     let is_mixed = is_mixed(&items);
     let others = match (&trouble, other) {
-        (Some(_), Some(other)) => missing(&items, &other.items),
+        (Some(_), Some(other)) => {
+            let mut others = missing(&items, &other.items);
+            if program.is_none() {
+                others.extend(guessed(text));
+            }
+            others
+        }
         (Some(_), None) => guessed(text),
         (None, _) => Vec::new(),
     };
@@ -69,7 +78,11 @@ fn is_mixed(items: &[Item]) -> bool {
 /// What may be commands where no parser helps: enough for a deny to deny.
 fn guessed(text: &str) -> Vec<Simple> {
     let breaks = ['\n', ';', '&', '|', '(', ')', '{', '}', '`'];
-    let words = |part: &str| part.split_whitespace().map(|word| Some(word.to_owned())).collect();
+    let is_keyword = |word: &&str| KEYWORDS.contains(word);
+    let words = |part: &str| {
+        let words = part.split_whitespace().skip_while(is_keyword);
+        words.map(|word| Some(word.to_owned())).collect()
+    };
     let parts = text.split(breaks).filter(|part| !part.trim().is_empty());
     parts.map(|part| Simple { words: words(part), ..Simple::default() }).collect()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::agree;
 use super::assign::is_name;
 use super::bases::Bases;
+use super::call::{By, Call};
 use super::expand::{Effects, Expander};
 use super::posix;
 use super::simple::{Redirect, Simple};
@@ -24,6 +25,13 @@ const MAX_GROWTH: usize = 16;
 /// So many characters of a segment are kept to show.
 const MAX_TEXT: usize = 400;
 
+/// A command that is a function, if nothing comes in between.
+pub(super) struct FunctionCall {
+    pub(super) text: String,
+    pub(super) argv: Vec<Arg>,
+    pub(super) state: State,
+}
+
 /// One analysis.
 pub(super) struct Analyser<'c> {
     /// Home and start directory.
@@ -32,8 +40,14 @@ pub(super) struct Analyser<'c> {
     pub(super) parts: Vec<Part>,
     /// Every name that is a function somewhere in the line.
     pub(super) functions: BTreeSet<String>,
+    /// Names that stop being functions somewhere in the line.
+    pub(super) undefined: BTreeSet<String>,
+    /// Calls of functions, which may be commands after all.
+    pub(super) calls: Vec<FunctionCall>,
     /// Files that are run as programs: their name, and where the part is.
     pub(super) scripts: Vec<(String, usize)>,
+    /// Whether `IFS= read` was taken for the shell's own `read`.
+    pub(super) reads_apart: bool,
     /// How many compound commands are around the current command.
     pub(super) compounds: usize,
     /// How many wrappers are around the current command.
@@ -52,7 +66,10 @@ impl<'c> Analyser<'c> {
             context,
             parts: Vec::new(),
             functions: BTreeSet::new(),
+            undefined: BTreeSet::new(),
+            calls: Vec::new(),
             scripts: Vec::new(),
+            reads_apart: false,
             compounds: 0,
             wrappers: 0,
             steps: 0,
@@ -66,6 +83,7 @@ impl<'c> Analyser<'c> {
     pub(super) fn run(mut self, line: &str) -> (Vec<Part>, usize) {
         let state = State::new(Bases::default());
         self.text(line, state);
+        self.lost_functions();
         self.fresh_scripts();
         (self.parts, self.steps)
     }
@@ -137,7 +155,8 @@ impl<'c> Analyser<'c> {
 
     /// Adds a command.
     pub(super) fn command(&mut self, text: &str, argv: Vec<Arg>, state: &State) -> usize {
-        let command = Command { argv, inner_at: None, behind: state.behind, free: false };
+        let free = state.is_guess;
+        let command = Command { argv, inner_at: None, behind: state.behind, free };
         self.push(text, What::Command(command), state)
     }
 
@@ -145,6 +164,13 @@ impl<'c> Analyser<'c> {
     pub(super) fn free(&mut self, text: &str, argv: Vec<Arg>, state: &State) {
         let command = Command { argv, inner_at: None, behind: state.behind, free: true };
         self.push(text, What::Command(command), state);
+    }
+
+    /// Takes from the work that may be done; answers whether there was enough left.
+    pub(super) fn pay(&mut self, price: usize) -> bool {
+        let left = self.work.checked_sub(price);
+        self.work = left.unwrap_or(self.work);
+        left.is_some()
     }
 
     /// Expands words, and adds what the expansion itself does.
@@ -164,6 +190,8 @@ impl<'c> Analyser<'c> {
         for why in effects.unclear {
             self.unclear(text, &why, state);
         }
+        // Whether a command comes before or behind an assignment cannot be told any more.
+        effects.assigned.iter().for_each(|name| state.set(name, Value::Unknown));
         for command in effects.commands {
             self.text_of_kind(&command, state.clone(), true);
         }
@@ -214,6 +242,23 @@ impl<'c> Analyser<'c> {
         word.literal().map(str::to_owned)
     }
 
+    /// Functions that may be gone when they are called: then the command of the same name runs.
+    fn lost_functions(&mut self) {
+        let is_doubtful = self.parts.iter().any(|part| matches!(part.what, What::Unclear { .. }));
+        for FunctionCall { text, argv, state } in std::mem::take(&mut self.calls) {
+            let Some(name) = argv.first().and_then(Arg::literal).map(str::to_owned) else {
+                continue;
+            };
+            if !self.undefined.contains(&name) && !is_doubtful {
+                continue;
+            }
+            let mut state = state;
+            state.is_guess |= !self.undefined.contains(&name);
+            let call = Call { text: &text, argv, redirects: &[], by: By::Builtin };
+            self.call(call, state);
+        }
+    }
+
     /// A program that the line itself may have written is not understood.
     fn fresh_scripts(&mut self) {
         if self.scripts.is_empty() {
@@ -221,8 +266,9 @@ impl<'c> Analyser<'c> {
         }
         let written = Written::by(&self.parts);
         let scripts = std::mem::take(&mut self.scripts);
-        for (_, index) in scripts.iter().filter(|(name, _)| written.may_be(name)) {
-            if let Some(Part { text, bases, .. }) = self.parts.get(*index).cloned() {
+        for (name, index) in scripts {
+            let part = self.parts.get(index).filter(|part| written.may_be(&name, &part.bases));
+            if let Some(Part { text, bases, .. }) = part.cloned() {
                 let why = "the program that it runs is written in the same line".to_owned();
                 self.parts.push(Part { text, bases, what: What::Unclear { why } });
             }

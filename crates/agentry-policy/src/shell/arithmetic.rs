@@ -1,19 +1,55 @@
 //! Arithmetic evaluates its variables again, and their subscripts can run commands.
 
+use super::assign::is_name;
 use super::state::{State, Value};
 
 /// Whether an expression contains only numbers, operators and variables that are known numbers.
 pub(super) fn is_harmless(text: &str, state: &State) -> bool {
-    let allowed = |c: char| {
-        c.is_ascii_alphanumeric()
-            || matches!(c, '_' | '+' | '-' | '*' | '/' | '%' | '(' | ')' | '<' | '>' | '=' | '!')
-            || matches!(c, '&' | '|' | '^' | '~' | '?' | ':' | ' ' | '\t' | ',' | '$' | '{' | '}')
-    };
-    if !text.chars().all(allowed) || text.contains("$(") || assigns(text) {
-        return false;
+    !assigns(text) && has_numbers_only(text, state)
+}
+
+/// Whether every name and every expansion is a number, and stands alone: `x$n` is another name.
+fn has_numbers_only(text: &str, state: &State) -> bool {
+    const OPERATORS: &[u8] = b"+-*/%()<>=!&|^~?:, \t";
+    let mut rest = text;
+    let mut is_behind_word = false;
+    while let Some(first) = rest.bytes().next() {
+        if OPERATORS.contains(&first) {
+            is_behind_word = false;
+            rest = rest.get(1..).unwrap_or_default();
+            continue;
+        }
+        let Some(after) = number(rest, state).filter(|_| !is_behind_word) else { return false };
+        is_behind_word = true;
+        rest = after;
     }
-    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    words.filter(|word| !word.is_empty()).all(|word| is_number(word) || is_known(word, state))
+    true
+}
+
+/// Takes a number, or what stands for one, off the start.
+fn number<'t>(text: &'t str, state: &State) -> Option<&'t str> {
+    let Some(expansion) = text.strip_prefix('$') else {
+        let (word, rest) = word(text);
+        return (!word.is_empty() && (is_number(word) || is_known(word, state))).then_some(rest);
+    };
+    if let Some(rest) = expansion.strip_prefix(['#', '?', '$']) {
+        return Some(rest);
+    }
+    if let Some(inside) = expansion.strip_prefix('{') {
+        let (inside, rest) = inside.split_once('}')?;
+        let length = inside.strip_prefix('#');
+        let is_length = length.is_some_and(|name| name.is_empty() || is_name(name));
+        let is_counter = matches!(inside, "?" | "$");
+        return (is_length || is_counter || is_known(inside, state)).then_some(rest);
+    }
+    let (word, rest) = word(expansion);
+    is_known(word, state).then_some(rest)
+}
+
+/// Splits the letters and digits at the start off.
+fn word(text: &str) -> (&str, &str) {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    text.split_at(text.bytes().take_while(is_part).count())
 }
 
 /// An assignment changes what is known; it is not followed.
@@ -39,11 +75,7 @@ fn is_number(word: &str) -> bool {
 }
 
 fn is_known(word: &str, state: &State) -> bool {
-    match state.variable(word) {
-        Some(Value::Text(text)) => !text.is_empty() && text.len() < 20 && is_number(text),
-        Some(Value::Number) => true,
-        Some(Value::Unknown) | None => false,
-    }
+    is_name(word) && state.variable(word).is_some_and(Value::is_number)
 }
 
 #[cfg(test)]
@@ -70,6 +102,25 @@ mod tests {
             ("a[1]", false),
             ("$(rm x)", false),
             ("`rm x`", false),
+            ("$# + $? - $$ * ${#}", true),
+            ("${#n} + ${n}", true),
+            ("$1", false),
+            ("${1}", false),
+            ("${10}", false),
+            ("$*", false),
+            ("$@", false),
+            ("$-", false),
+            ("${-}", false),
+            ("$_", false),
+            ("$!", false),
+            ("n$n", false),
+            ("n$?", false),
+            ("$n$n", false),
+            ("1$n", false),
+            ("$?n", false),
+            ("${n}n", false),
+            ("${#n[x]}", false),
+            ("${n:-x}", false),
         ];
         for (text, expected) in cases {
             assert_eq!(is_harmless(text, &state), expected, "{text}");

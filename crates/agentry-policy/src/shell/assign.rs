@@ -22,12 +22,19 @@ impl Analyser<'_> {
             self.unclear(text, "an array subscript can run commands", state);
         }
         let word = self.expand(text, state, |words| words.value(value));
-        let word = if is_array || raw.contains("+=") { Word::any() } else { word };
+        let is_whole = !is_array && is_name(raw.split('=').next().unwrap_or_default());
+        let word = if is_whole { word } else { Word::any() };
         self.set(text, name, word, scope, state);
     }
 
-    /// Changes what is known of a variable.
+    /// Sets a variable otherwise than by an assignment.
     pub(super) fn store(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
+        self.named(name, text, state);
+        self.keep(text, name, value, state);
+    }
+
+    /// Changes what is known of a variable.
+    fn keep(&mut self, text: &str, name: &str, value: Value, state: &mut State) {
         if SPECIAL.contains(&name) {
             let why = format!("`{name}` changes how the rest of the line is read");
             self.unclear(text, &why, state);
@@ -47,7 +54,7 @@ impl Analyser<'_> {
         match scope {
             // The shell's own commands see it too, and some shells keep it.
             Scope::Command => state.set(name, Value::Unknown),
-            Scope::Shell | Scope::Exported => self.store(text, name, known(&value), state),
+            Scope::Shell | Scope::Exported => self.keep(text, name, known(&value), state),
         }
         let name = name.to_owned();
         self.push(text, What::Set { name, value, scope }, state);

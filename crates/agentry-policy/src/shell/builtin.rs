@@ -1,21 +1,22 @@
 //! Commands of the shell itself.
 
 use super::analyser::Analyser;
-use super::assign::is_name;
 use super::call::{By, Call};
 use super::flow::Flow;
-use super::state::{State, Value};
+use super::getopt;
+use super::state::State;
 use super::{Bases, Part, What};
-use crate::argv::{Arg, Piece, Word};
+use crate::argv::{Arg, Word};
 use crate::tables::builtins::{BINARY_TESTS, DECLARATIONS, FREE, OPAQUE, SET_LETTERS, SET_NAMES};
 
 impl Analyser<'_> {
     /// What a command of the shell does. Nothing if `name` is none.
     pub(super) fn builtin(&mut self, name: &str, call: &Call<'_>, state: &State) -> Option<Flow> {
-        self.names_of(name, call, state);
         let state = state.clone();
         Some(match name {
-            "wait" if call.argv.len() > 1 => self.wait(call, state),
+            "wait" if call.argv.len() > 1 => self.names(name, call, state),
+            "jobs" => self.jobs(call, state),
+            "alias" | "complete" | "compgen" => self.definition(call, state),
             name if FREE.contains(&name) => self.harmless(call, state),
             "exit" | "logout" => {
                 self.harmless(call, state.clone());
@@ -43,12 +44,12 @@ impl Analyser<'_> {
         })
     }
 
-    fn harmless(&mut self, call: &Call<'_>, state: State) -> Flow {
+    pub(super) fn harmless(&mut self, call: &Call<'_>, state: State) -> Flow {
         self.free(call.text, call.argv.clone(), &state);
         Flow::both(state)
     }
 
-    fn opaque_builtin(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+    pub(super) fn opaque_builtin(&mut self, call: &Call<'_>, mut state: State) -> Flow {
         self.unclear(call.text, "it can change what later commands mean", &state);
         state.forget_all();
         Flow::both(state)
@@ -133,7 +134,9 @@ impl Analyser<'_> {
 
     fn source(&mut self, call: &Call<'_>, mut state: State) -> Flow {
         let index = self.command(call.text, call.argv.clone(), &state);
-        match call.argv.get(1).and_then(Arg::literal) {
+        let found = getopt::read(&call.argv, "", "");
+        let file = found.operands.first().and_then(Arg::literal).filter(|_| found.is_known);
+        match file {
             Some(file) if !file.starts_with("/dev/") && !file.starts_with("/proc/") => {
                 self.scripts.push((file.to_owned(), index));
             }
@@ -172,24 +175,31 @@ impl Analyser<'_> {
         }
     }
 
-    /// `wait -p NAME` sets a variable, and so may any argument that is not known.
-    fn wait(&mut self, call: &Call<'_>, mut state: State) -> Flow {
-        let is_number = |word: &Arg| match word {
-            Arg::One(word) => matches!(word.pieces.as_slice(), [Piece::Segment]),
-            Arg::Some(_) | Arg::Many(_) => false,
-        };
-        let is_harmless = |word: &Arg| match word.literal() {
-            Some(text) => !text.contains('p') && is_name(text.trim_start_matches(['-', '%'])),
-            None => is_number(word),
-        };
-        let is_job = |word: &Arg| {
-            let digits = word.literal().map(|text| text.trim_start_matches('%'));
-            digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        if !call.argv.iter().skip(1).all(|word| is_harmless(word) || is_job(word)) {
-            state.forget_all();
+    /// Remembers that a function may be gone.
+    pub(super) fn undefined(&mut self, name: &str, is_variable: bool) {
+        if !is_variable {
+            self.undefined.insert(name.to_owned());
         }
-        self.harmless(call, state)
+    }
+
+    /// `alias` and its like: what their texts would run.
+    fn definition(&mut self, call: &Call<'_>, state: State) -> Flow {
+        let mut later = state.clone();
+        later.forget_all();
+        later.bases = Bases::Unknown;
+        later.is_guess = true;
+        let words = call.argv.iter().skip(1).filter_map(Arg::literal);
+        let texts: Vec<String> = words
+            .map(|word| {
+                let attached = word.strip_prefix("-C").filter(|text| !text.is_empty());
+                let value = word.split_once('=').filter(|(name, _)| !name.contains(' '));
+                attached.or(value.map(|(_, value)| value)).unwrap_or(word).to_owned()
+            })
+            .collect();
+        for text in texts.iter().filter(|text| !text.starts_with('-')) {
+            self.text(text, later.clone());
+        }
+        self.opaque_builtin(call, state)
     }
 
     fn set_options(&mut self, call: &Call<'_>, state: State) -> Flow {
@@ -221,91 +231,44 @@ impl Analyser<'_> {
     }
 
     /// `command`, `builtin` and `exec` run the rest.
-    fn prefix(&mut self, name: &str, call: &Call<'_>, state: State) -> Flow {
-        let mut rest = call.argv.get(1..).unwrap_or_default();
-        let by = if name == "exec" { By::Program } else { By::Builtin };
-        loop {
-            match (name, rest.first().and_then(Arg::literal)) {
-                ("command", Some("-v" | "-V" | "-pv" | "-pV")) => {
-                    self.command(call.text, call.argv.clone(), &state);
-                    return Flow::both(state);
-                }
-                ("command", Some("-p")) | ("exec", Some("-c" | "-l" | "-cl")) | (_, Some("--")) => {
-                    rest = rest.get(1..).unwrap_or_default();
-                }
-                ("exec", Some("-a")) => rest = rest.get(2..).unwrap_or_default(),
-                _ => break,
-            }
+    fn prefix(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+        let (flags, valued, by) = match name {
+            "command" => ("pvV", "", By::Builtin),
+            "exec" => ("cl", "a", By::Program),
+            _ => ("", "", By::Builtin),
+        };
+        let found = getopt::read(&call.argv, flags, valued);
+        if !found.is_known {
+            self.unclear(call.text, "an option that is not known", &state);
+            self.guess(call.argv.get(1..).unwrap_or_default(), 0, call, &state);
+            state.forget_all();
+            state.bases = Bases::Unknown;
+            return Flow::both(state);
         }
-        if rest.is_empty() {
+        if found.has('v') || found.has('V') {
+            self.command(call.text, call.argv.clone(), &state);
+            return Flow::both(state);
+        }
+        if found.operands.is_empty() {
             return self.harmless(call, state);
         }
-        let argv = rest.to_vec();
+        let argv = found.operands.to_vec();
         let flow = self.call(Call { argv, by, ..call.clone() }, state);
         if name == "exec" { Flow { ok: None, ..flow } } else { flow }
     }
 
-    /// Commands that set the variables they name.
-    fn names(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
-        let words: Option<Vec<&str>> = call.argv.iter().skip(1).map(Arg::literal).collect();
-        let Some(words) = words else {
-            return self.opaque_builtin(call, state);
-        };
-        let valued = match name {
-            "read" => "adinNptu",
-            "mapfile" | "readarray" => "dnOsuc",
-            _ => "",
-        };
-        let mut words = words.into_iter();
-        let mut is_harmless = true;
-        while let Some(word) = words.next() {
-            if let Some(letters) = word.strip_prefix('-') {
-                is_harmless &= !(name == "unset" && letters.contains('f'));
-                is_harmless &= !(matches!(name, "mapfile" | "readarray") && letters.contains('C'));
-                let last = letters.chars().last().filter(|c| valued.contains(*c));
-                let value = last.and_then(|_| words.next());
-                if last == Some('a') {
-                    is_harmless &= value.is_some_and(is_name);
-                    self.store(call.text, value.unwrap_or_default(), Value::Unknown, &mut state);
-                }
-            } else if is_name(word) {
-                is_harmless &= !self.functions.contains(word);
-                self.store(call.text, word, Value::Unknown, &mut state);
-            } else {
-                is_harmless &= name == "getopts";
-            }
+    /// `jobs -x command`
+    fn jobs(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+        let found = getopt::read(&call.argv, "lnprsx", "");
+        if found.is_known && !found.has('x') {
+            self.command(call.text, call.argv.clone(), &state);
+            return Flow::both(state);
         }
-        if is_harmless { self.harmless(call, state) } else { self.opaque_builtin(call, state) }
-    }
-
-    fn printf(&mut self, call: &Call<'_>, mut state: State) -> Flow {
-        let first = call.argv.get(1);
-        match first.map(Arg::literal) {
-            Some(Some(option)) if option.starts_with("-v") => {
-                let name = option.strip_prefix("-v").filter(|name| !name.is_empty());
-                let name = name.or_else(|| call.argv.get(2).and_then(Arg::literal));
-                match name.filter(|name| is_name(name)) {
-                    Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
-                    None => return self.opaque_builtin(call, state),
-                }
-                self.harmless(call, state)
-            }
-            // It may become `-v` with a subscript.
-            Some(None) if !is_certainly_text(first) => self.opaque_builtin(call, state),
-            _ => {
-                self.command(call.text, call.argv.clone(), &state);
-                Flow::both(state)
-            }
-        }
-    }
-}
-
-/// Whether an argument is one word that does not start with `-`.
-fn is_certainly_text(argument: Option<&Arg>) -> bool {
-    let Some(Arg::One(word) | Arg::Some(word)) = argument else { return false };
-    match word.pieces.first() {
-        Some(crate::argv::Piece::Text(text)) => !text.starts_with('-'),
-        _ => false,
+        self.unclear(call.text, "a command with the numbers of jobs", &state);
+        self.guess(found.operands, 0, call, &state);
+        state.forget_all();
+        state.bases = Bases::Unknown;
+        Flow::both(state)
     }
 }
 

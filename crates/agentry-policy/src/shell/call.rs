@@ -1,6 +1,6 @@
 //! A simple command whose words are known: who runs, and with what.
 
-use super::analyser::Analyser;
+use super::analyser::{Analyser, FunctionCall};
 use super::flow::Flow;
 use super::simple::{Redirect, Simple};
 use super::state::State;
@@ -43,8 +43,19 @@ impl Analyser<'_> {
         self.named_descriptors(simple, &text, &state);
         let argv = self.arguments(simple, &text, &mut state);
         let scope = if argv.is_empty() { Scope::Shell } else { Scope::Command };
+        let before = state.clone();
         for raw in &simple.assignments {
-            self.assignment(raw, &text, scope, &mut state);
+            match raw.strip_prefix("IFS=").filter(|_| self.is_own_read(&argv)) {
+                Some(value) => {
+                    self.reads_apart = true;
+                    self.expand(&text, &mut state, |words| words.value(value));
+                }
+                None => self.assignment(raw, &text, scope, &mut state),
+            }
+        }
+        if argv.is_empty() && !simple.assignments.is_empty() && !simple.redirects.is_empty() {
+            // Not every shell takes the assignments first.
+            state = state.or(&before);
         }
         self.redirects(&text, &simple.redirects, &mut state);
         self.special_prefixes(simple, &argv, &text, &state);
@@ -53,6 +64,12 @@ impl Analyser<'_> {
         }
         let redirects = &simple.redirects;
         self.call(Call { text: &text, argv, redirects, by: By::Shell }, state)
+    }
+
+    /// Whether a command is `read` and no function of that name.
+    fn is_own_read(&self, argv: &[Arg]) -> bool {
+        let name = argv.first().and_then(Arg::literal);
+        name == Some("read") && !self.functions.contains("read")
     }
 
     /// `IFS=, read a b` splits only what is read; before another command of the shell it may change
@@ -81,10 +98,16 @@ impl Analyser<'_> {
     fn dispatch(&mut self, call: Call<'_>, mut state: State) -> Flow {
         let Some(name) = call.argv.first().and_then(Arg::literal).map(str::to_owned) else {
             self.unclear(call.text, "the command is not literal", &state);
+            // It may be nothing, or something that runs the rest.
+            self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
             state.forget_all();
             state.bases = Bases::Unknown;
             return Flow::both(state);
         };
+        if name.starts_with('-') {
+            // `time -- command`
+            self.guess(call.argv.get(1..).unwrap_or_default(), 0, &call, &state);
+        }
         if call.by == By::Shell && self.functions.contains(&name) {
             return self.function_call(&name, call, state);
         }
@@ -111,7 +134,7 @@ impl Analyser<'_> {
             self.unclear(call.text, "a shell of another language", &state);
         } else if SHELLS.contains(&base) {
             return self.shell(&call, state);
-        } else if self.wrapped(base, &call, &state) {
+        } else if self.wrapped(base, &call, &state) || self.runner(base, &call, &state) {
             return Flow::both(state);
         }
         if is_system {
@@ -122,7 +145,10 @@ impl Analyser<'_> {
 
     /// A call of a function, whose body was looked at where it is defined.
     fn function_call(&mut self, name: &str, call: Call<'_>, mut state: State) -> Flow {
-        if !state.is_function(name) {
+        if state.is_function(name) {
+            let (text, argv) = (call.text.to_owned(), call.argv);
+            self.calls.push(FunctionCall { text, argv, state: state.clone() });
+        } else {
             // It may be the command as well.
             self.known(name, call, state.clone());
         }

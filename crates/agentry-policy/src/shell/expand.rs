@@ -47,6 +47,7 @@ impl Expander<'_> {
         if is_simple(raw) {
             return vec![Arg::text(raw)];
         }
+        self.processes(raw);
         let bits = lex(raw);
         match braces::expand(bits) {
             Some(words) => words.into_iter().flat_map(|bits| self.fields(&bits)).collect(),
@@ -60,11 +61,13 @@ impl Expander<'_> {
 
     /// The one word that a raw word becomes where nothing is split: the value of an assignment.
     pub(super) fn value(&mut self, raw: &str) -> Word {
+        self.processes(raw);
         self.single(&lex(raw), false)
     }
 
     /// The target of a redirection.
     pub(super) fn target(&mut self, raw: &str) -> Word {
+        self.processes(raw);
         self.single(&lex(raw), true)
     }
 
@@ -95,7 +98,7 @@ impl Expander<'_> {
             Open::Braced(inside) => inside.contains('@'),
             _ => false,
         };
-        match (self.open(what), quoted) {
+        match (self.open(what, quoted), quoted) {
             (Found::Unknown, _) if is_list => builder.unknown(),
             (Found::Text(text), true) => builder.quoted(&text),
             (Found::Text(text), false) => builder.split(&text),
@@ -118,7 +121,7 @@ impl Expander<'_> {
                     }
                 }
                 Bit::Quoted(text) => builder.quoted(text),
-                Bit::Open { what, .. } => match self.open(what) {
+                Bit::Open { quoted, what } => match self.open(what, *quoted) {
                     Found::Text(text) => builder.quoted(&text),
                     Found::Number => builder.number(),
                     Found::Unknown => builder.any(),
@@ -170,7 +173,7 @@ impl Expander<'_> {
     }
 
     /// What an expansion stands for.
-    fn open(&mut self, what: &Open) -> Found {
+    fn open(&mut self, what: &Open, quoted: bool) -> Found {
         match what {
             Open::Variable(name) => self.charged(name),
             Open::Command { text, .. } => {
@@ -178,7 +181,7 @@ impl Expander<'_> {
                 Found::Unknown
             }
             Open::Arithmetic(text) => self.arithmetic(text),
-            Open::Braced(inside) => self.braced(inside),
+            Open::Braced(inside) => self.braced(inside, quoted),
             Open::Unclear(why) => {
                 self.effects.unclear.push((*why).to_owned());
                 Found::Unknown
@@ -208,7 +211,7 @@ impl Expander<'_> {
     }
 
     fn variable(&self, name: &str) -> Found {
-        if matches!(name, "?" | "$" | "#" | "-") {
+        if matches!(name, "?" | "$" | "#") {
             return Found::Number;
         }
         match (self.state.variable(name), name) {

@@ -38,7 +38,10 @@ impl Analyser<'_> {
             Program::Nothing => {
                 self.command(call.text, call.argv.clone(), &state);
             }
-            Program::Unclear(why) => self.unclear(call.text, why, &state),
+            Program::Unclear(why) => {
+                self.unclear(call.text, why, &state);
+                self.guess(call.argv.get(1..).unwrap_or_default(), 0, call, &state);
+            }
         }
         Flow::both(state)
     }

@@ -23,6 +23,8 @@ mod builtin;
 mod call;
 mod expand;
 mod flow;
+mod getopt;
+mod guess;
 mod interpreter;
 mod item;
 mod naming;
@@ -119,6 +121,7 @@ pub struct Command {
     pub inner_at: Option<usize>,
     /// For the inner command of such a wrapper: the index of the wrapper's part.
     pub behind: Option<usize>,
-    /// Whether it is built into the shell and changes nothing outside of it.
+    /// Whether only rules against it count: it changes nothing outside of the shell, or it is one
+    /// way to read what other parts say more about.
     pub free: bool,
 }

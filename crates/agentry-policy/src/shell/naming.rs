@@ -4,34 +4,87 @@ use super::What;
 use super::analyser::Analyser;
 use super::assign::is_name;
 use super::call::Call;
+use super::flow::Flow;
+use super::getopt::{self, is_certainly_operand};
 use super::simple::Simple;
-use super::state::State;
+use super::state::{State, Value};
 use crate::argv::{Arg, Word};
 use crate::shell::Scope;
 use crate::tables::environment::{Setting, setting};
 
 impl Analyser<'_> {
-    /// Adds the variables that change what runs, where a command of the shell names them.
-    pub(super) fn names_of(&mut self, name: &str, call: &Call<'_>, state: &State) {
-        let may_set = match name {
-            "read" | "mapfile" | "readarray" | "getopts" | "unset" | "wait" => true,
-            "printf" => call
-                .argv
-                .get(1)
-                .is_some_and(|first| first.literal().is_none_or(|first| first.starts_with("-v"))),
-            _ => false,
+    /// `read`, `mapfile` and their like: what they set has no known value any more.
+    pub(super) fn names(&mut self, name: &str, call: &Call<'_>, mut state: State) -> Flow {
+        let (flags, valued, array) = match name {
+            "read" => ("ers", "adinNptu", 'a'),
+            "mapfile" | "readarray" => ("t", "dnOsucC", ' '),
+            "wait" => ("fn", "p", 'p'),
+            "unset" => ("fvn", "", ' '),
+            _ => ("", "", ' '),
         };
-        if !may_set {
-            return;
+        let found = getopt::read(&call.argv, flags, valued);
+        let operands = match name {
+            "wait" => &[],
+            "getopts" => found.operands.get(1..2).unwrap_or_default(),
+            "mapfile" | "readarray" => found.operands.get(..1).unwrap_or(found.operands),
+            _ => found.operands,
+        };
+        let mut is_harmless = found.is_known && !found.has('C');
+        for word in found.of(array).chain(operands) {
+            match word.literal() {
+                Some(text) if name == "unset" => self.undefined(text, found.has('v')),
+                _ => {}
+            }
+            match word.literal().filter(|text| is_name(text)) {
+                Some(text) => self.store(call.text, text, Value::Unknown, &mut state),
+                None if name == "unset" && found.has('f') => {}
+                None => is_harmless = false,
+            }
         }
+        for own in ["REPLY", "MAPFILE", "OPTARG", "OPTIND"] {
+            if state.variable(own).is_some() {
+                state.set(own, Value::Unknown);
+            }
+        }
+        for text in found.of('C') {
+            self.text_of(text, call, &state);
+        }
+        if is_harmless {
+            return self.harmless(call, state);
+        }
+        // Any word may be what is set, wherever the options end.
         for word in call.argv.iter().skip(1).filter_map(Arg::literal) {
-            let bare = word.strip_prefix('-').and_then(|rest| rest.get(1..)).unwrap_or(word);
-            self.named(bare, call.text, state);
+            let starts = word.char_indices().map(|(at, _)| word.get(at..).unwrap_or_default());
+            starts.take(16).for_each(|name| self.named(name, call.text, &state));
         }
+        self.opaque_builtin(call, state)
+    }
+
+    pub(super) fn printf(&mut self, call: &Call<'_>, mut state: State) -> Flow {
+        let found = getopt::read(&call.argv, "", "v");
+        // The format may become `-v` with a subscript.
+        let is_plain = found.is_known && found.options.is_empty();
+        let formats = found
+            .operands
+            .first()
+            .is_none_or(|format| format.literal().is_some() || is_certainly_operand(format));
+        if is_plain && formats {
+            self.command(call.text, call.argv.clone(), &state);
+            return Flow::both(state);
+        }
+        let mut is_harmless = found.is_known;
+        for name in found.of('v') {
+            match name.literal().filter(|name| is_name(name)) {
+                Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
+                None => is_harmless = false,
+            }
+        }
+        if is_harmless { self.harmless(call, state) } else { self.opaque_builtin(call, state) }
     }
 
     /// Adds a variable that is set to nobody knows what, if it changes what runs.
     pub(super) fn named(&mut self, name: &str, text: &str, state: &State) {
+        let name = name.split('[').next().unwrap_or_default();
         if is_name(name) && setting(name) == Setting::Dangerous {
             let (name, value) = (name.to_owned(), Word::any());
             self.push(text, What::Set { name, value, scope: Scope::Shell }, state);
@@ -40,12 +93,18 @@ impl Analyser<'_> {
 
     /// `{name}> file` sets `name`, unless the braces stand apart, which cannot be told any more.
     pub(super) fn named_descriptors(&mut self, simple: &Simple, text: &str, state: &State) {
-        let is_one = |word: &String| {
+        let name = |word: &String| {
             let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
             name.is_some_and(is_name)
         };
-        if !simple.redirects.is_empty() && simple.words.iter().flatten().any(is_one) {
-            self.unclear(text, "a redirection that may set a variable", state);
+        let at = simple.words.iter().position(|word| word.as_ref().is_some_and(name));
+        let Some(at) = at.filter(|_| !simple.redirects.is_empty()) else { return };
+        self.unclear(text, "a redirection that may set a variable", state);
+        if at == 0 && simple.words.len() > 1 {
+            // The command may come behind it.
+            let words = simple.words.get(1..).unwrap_or_default().to_vec();
+            let rest = Simple { words, ..simple.clone() };
+            self.simple(&rest, state.clone());
         }
     }
 }

@@ -27,6 +27,10 @@ pub(super) struct State {
     pub(super) is_fed: bool,
     /// Whether another shell than bash may read the text.
     pub(super) is_posix: bool,
+    /// Whether only rules against the commands count, because others say more about them.
+    pub(super) is_guess: bool,
+    /// How many guesses are around.
+    pub(super) guesses: usize,
 }
 
 /// What is known of a variable.
@@ -38,6 +42,21 @@ pub(super) enum Value {
     Number,
     /// Anything.
     Unknown,
+}
+
+impl Value {
+    /// Whether it is certainly a number.
+    pub(super) fn is_number(&self) -> bool {
+        match self {
+            Self::Text(text) => {
+                !text.is_empty()
+                    && text.len() < 20
+                    && text.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            Self::Number => true,
+            Self::Unknown => false,
+        }
+    }
 }
 
 impl State {
@@ -52,6 +71,8 @@ impl State {
             rounds: 1,
             is_fed: false,
             is_posix: false,
+            is_guess: false,
+            guesses: 0,
         }
     }
 
@@ -129,6 +150,7 @@ fn either(
     let names = left.keys().chain(right.keys());
     let value = |name: &String| match (left.get(name), right.get(name)) {
         (Some(left), Some(right)) if left == right => left.clone(),
+        (Some(left), Some(right)) if left.is_number() && right.is_number() => Value::Number,
         _ => Value::Unknown,
     };
     names.map(|name| (name.clone(), value(name))).collect()

@@ -23,8 +23,8 @@ pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), 
         ) => Err("`-v` can run commands"),
         ExtendedTestExpr::BinaryTest(predicate, left, right) if is_arithmetic(predicate) => {
             let is_harmless = |raw: &str| {
-                let bare = raw.trim_matches('"');
-                arithmetic::is_harmless(bare, state) || is_counter(bare)
+                let quoted = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+                arithmetic::is_harmless(quoted.unwrap_or(raw), state)
             };
             if is_harmless(&left.value) && is_harmless(&right.value) {
                 Ok(())
@@ -34,11 +34,6 @@ pub(super) fn check(expression: &ExtendedTestExpr, state: &State) -> Result<(), 
         }
         ExtendedTestExpr::UnaryTest(..) | ExtendedTestExpr::BinaryTest(..) => Ok(()),
     }
-}
-
-/// `$?` and its like are numbers.
-fn is_counter(raw: &str) -> bool {
-    matches!(raw, "$?" | "$#" | "$$")
 }
 
 fn is_arithmetic(predicate: &BinaryPredicate) -> bool {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use brush_parser::ast::{
     AndOr, AssignmentName, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
-    SimpleCommand,
+    IoRedirect, RedirectList, SimpleCommand,
 };
 
+use super::simple::Redirect;
 use super::state::{State, Value};
 use crate::shell::bases::Bases;
 
@@ -31,6 +32,9 @@ const SETS: &[&str] = &[
 /// Commands that change the directory.
 const MOVES: &[&str] = &["cd", "pushd", "popd", "chdir"];
 
+/// So many letters may stand before the name in one option.
+const MAX_CLUSTER: usize = 16;
+
 /// The effect of running a list an unknown number of times.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
@@ -49,17 +53,20 @@ impl Touched {
         touched
     }
 
+    /// By one command and its redirections.
+    pub(super) fn by_simple(command: &SimpleCommand) -> Self {
+        let mut touched = Self::default();
+        touched.simple(command);
+        touched
+    }
+
     /// Forgets what may have changed.
     pub(super) fn forget(&self, state: &mut State) {
         if self.everything {
             state.forget_all();
         }
         for (name, stays_number) in &self.names {
-            let is_number = match state.variable(name) {
-                Some(Value::Text(text)) => is_digits(text),
-                Some(Value::Number) => true,
-                Some(Value::Unknown) | None => false,
-            };
+            let is_number = state.variable(name).is_some_and(Value::is_number);
             let value = if is_number && *stays_number { Value::Number } else { Value::Unknown };
             state.set(name, value);
         }
@@ -82,12 +89,19 @@ impl Touched {
     fn command(&mut self, command: &Command) {
         match command {
             Command::Simple(simple) => self.simple(simple),
-            Command::Compound(compound, _) => self.compound(compound),
+            Command::Compound(compound, redirects) => {
+                self.redirects(redirects.as_ref());
+                self.compound(compound);
+            }
             Command::Function(_) => {
                 self.everything = true;
                 self.moves = true;
             }
-            Command::ExtendedTest(..) => {}
+            Command::ExtendedTest(test, redirects) => {
+                self.redirects(redirects.as_ref());
+                super::test::words(&test.expr).into_iter().for_each(|raw| self.word(raw, false));
+                self.add("BASH_REMATCH", false);
+            }
         }
     }
 
@@ -98,10 +112,16 @@ impl Touched {
             CompoundCommand::Subshell(group) => self.list(&group.list),
             CompoundCommand::ForClause(clause) => {
                 self.add(&clause.variable_name, false);
+                let values = clause.values.iter().flatten();
+                values.for_each(|word| self.word(&word.value, false));
                 self.list(&clause.body.list);
             }
             CompoundCommand::CaseClause(clause) => {
-                clause.cases.iter().filter_map(|case| case.cmd.as_ref()).for_each(|l| self.list(l));
+                self.word(&clause.value.value, false);
+                for case in &clause.cases {
+                    case.patterns.iter().for_each(|pattern| self.word(&pattern.value, false));
+                    case.cmd.iter().for_each(|list| self.list(list));
+                }
             }
             CompoundCommand::IfClause(clause) => {
                 self.list(&clause.condition);
@@ -143,9 +163,19 @@ impl Touched {
                     self.word(&word.value, false);
                 }
                 CommandPrefixOrSuffixItem::Word(word) => self.word(&word.value, sets),
-                CommandPrefixOrSuffixItem::IoRedirect(_)
-                | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.redirect(redirect),
+                CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
             }
+        }
+    }
+
+    fn redirects(&mut self, redirects: Option<&RedirectList>) {
+        redirects.iter().flat_map(|list| &list.0).for_each(|redirect| self.redirect(redirect));
+    }
+
+    fn redirect(&mut self, redirect: &IoRedirect) {
+        if let Some(raw) = Redirect::new(redirect).target {
+            self.word(&raw, false);
         }
     }
 
@@ -155,6 +185,11 @@ impl Touched {
         if sets || expands {
             let names = raw.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             names.filter(|name| !name.is_empty()).for_each(|name| self.add(name, false));
+        }
+        if sets && raw.starts_with('-') {
+            // `-rax`: the name may start anywhere.
+            let ends = raw.char_indices().skip(1).map(|(at, _)| raw.get(at..).unwrap_or_default());
+            ends.take(MAX_CLUSTER).for_each(|name| self.add(name, false));
         }
     }
 

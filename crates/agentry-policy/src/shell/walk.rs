@@ -80,7 +80,7 @@ impl Analyser<'_> {
     fn one(&mut self, command: &Command, mut state: State) -> Flow {
         match command {
             Command::Simple(command) => {
-                self.processes(command, &state);
+                self.processes(command, state.clone());
                 self.simple(&Simple::new(command), state)
             }
             Command::Compound(compound, redirects) => {
@@ -96,7 +96,8 @@ impl Analyser<'_> {
     }
 
     /// The commands of process substitutions.
-    fn processes(&mut self, command: &SimpleCommand, state: &State) {
+    fn processes(&mut self, command: &SimpleCommand, mut state: State) {
+        Touched::by_simple(command).forget(&mut state);
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         for item in prefix.chain(suffix) {
@@ -104,7 +105,7 @@ impl Analyser<'_> {
                 CommandPrefixOrSuffixItem::ProcessSubstitution(_, inner) => {
                     self.list(&inner.list, state.clone());
                 }
-                CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.process(redirect, state),
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => self.process(redirect, &state),
                 _ => {}
             }
         }
@@ -120,10 +121,11 @@ impl Analyser<'_> {
 
     fn redirected(&mut self, redirects: Option<&RedirectList>, state: &mut State) {
         let Some(redirects) = redirects else { return };
+        let all: Vec<Redirect> = redirects.0.iter().map(Redirect::new).collect();
+        let text = Simple { redirects: all.clone(), ..Simple::default() }.text();
+        self.redirects(&text, &all, state);
+        // They may also come before what the others set, which is unknown by now.
         redirects.0.iter().for_each(|redirect| self.process(redirect, state));
-        let redirects: Vec<Redirect> = redirects.0.iter().map(Redirect::new).collect();
-        let text = Simple { redirects: redirects.clone(), ..Simple::default() }.text();
-        self.redirects(&text, &redirects, state);
     }
 
     /// A compound command, as long as they are not too many inside of each other.
@@ -209,7 +211,6 @@ impl Analyser<'_> {
 
     fn for_clause(&mut self, clause: &ForClauseCommand, mut state: State) -> State {
         let text = format!("for {}", clause.variable_name);
-        self.named(&clause.variable_name, &text, &state);
         let values = match &clause.values {
             Some(values) => {
                 let simple = Simple {
@@ -225,6 +226,7 @@ impl Analyser<'_> {
         let rounds = state.rounds;
         let literals: Option<Vec<&str>> = values.iter().map(Arg::literal).collect();
         let followed = literals.filter(|all| all.len() * rounds <= MAX_ROUNDS && !all.is_empty());
+        self.store(&text, &clause.variable_name, Value::Unknown, &mut state);
         let mut after = state.clone();
         match followed {
             Some(literals) => {
@@ -241,7 +243,7 @@ impl Analyser<'_> {
             }
         }
         after.rounds = rounds;
-        self.store(&text, &clause.variable_name, Value::Unknown, &mut after);
+        after.set(&clause.variable_name, Value::Unknown);
         after
     }
 
@@ -275,6 +277,9 @@ impl Analyser<'_> {
         let mut inside = state.clone();
         inside.forget_all();
         inside.bases = Bases::Unknown;
+        if name == "read" && self.reads_apart {
+            self.unclear(&name, "a function that gets a variable of `read`", &state);
+        }
         self.functions.insert(name.clone());
         self.redirected(function.body.1.as_ref(), &mut inside);
         self.compound(&function.body.0, inside);
@@ -288,6 +293,9 @@ impl Analyser<'_> {
         }
         for raw in super::test::words(&test.expr) {
             self.expand("[[ … ]]", &mut state, |words| words.value(raw));
+        }
+        if state.variable("BASH_REMATCH").is_some() {
+            state.set("BASH_REMATCH", Value::Unknown);
         }
         Flow::both(state)
     }

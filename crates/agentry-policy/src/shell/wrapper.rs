@@ -18,6 +18,10 @@ impl Analyser<'_> {
         match base {
             "find" | "gfind" => self.find(call, state),
             "fd" | "fdfind" => self.fd(call, state),
+            "newgrp" => {
+                self.unclear(call.text, "it reads the commands that it runs", state);
+                false
+            }
             "at" | "batch" => self.at(call, state),
             "crontab" => {
                 if call.argv.get(1).and_then(Arg::literal).is_none_or(|word| word == "-") {
@@ -35,41 +39,54 @@ impl Analyser<'_> {
     /// Follows the wrapper `entry`, whose options start at `at`.
     fn follow(&mut self, entry: &Wrapper, at: usize, call: &Call<'_>, state: &State) -> bool {
         let found = Options { entry, argv: &call.argv }.read(at);
-        let mut state = state.clone();
         for why in &found.unclear {
-            self.unclear(call.text, why, &state);
+            self.unclear(call.text, why, state);
         }
+        let is_done = self.followed(entry, &found, call, state.clone());
+        if !found.unclear.is_empty() {
+            self.guess(call.argv.get(at..).unwrap_or_default(), entry.operands, call, state);
+        }
+        is_done
+    }
+
+    fn followed(
+        &mut self,
+        entry: &Wrapper,
+        found: &Found,
+        call: &Call<'_>,
+        mut state: State,
+    ) -> bool {
         let has = |wanted| found.extras.iter().any(|(extra, _)| *extra == wanted);
         let texts: Vec<&Arg> = found.of(Extra::Text).collect();
-        let nothing = texts.is_empty() && found.inserted.is_empty();
-        let is_bare = found.inner_at >= call.argv.len() && nothing;
+        let nothing = texts.is_empty() && found.split.is_none();
+        let is_bare = found.inner_at >= call.argv.len() && nothing && !has(Extra::Entry);
         if is_bare || has(Extra::Nothing) {
-            self.without_command(entry, &found, call, &state);
+            self.without_command(entry, found, call, &state);
             return false;
         }
         if entry.reach != Reach::Same {
-            state.behind = Some(self.outer(&found, call, &state));
+            state.behind = Some(self.outer(Some(found.inner_at), call, &state));
             if entry.reach == Reach::Place {
                 state.bases = Bases::Unknown;
             }
         }
-        self.extras(&found, call, &mut state);
+        self.extras(found, call, &mut state);
         for text in &texts {
             self.text_of(text, call, &state);
         }
         if texts.is_empty() {
-            self.inner(entry, &found, call, &state);
+            self.inner(entry, found, call, &state);
         }
         true
     }
 
     /// The part of a wrapper that needs a rule of its own.
-    fn outer(&mut self, found: &Found, call: &Call<'_>, state: &State) -> usize {
+    pub(super) fn outer(&mut self, at: Option<usize>, call: &Call<'_>, state: &State) -> usize {
         let command = Command {
             argv: call.argv.clone(),
-            inner_at: Some(found.inner_at.min(call.argv.len())),
+            inner_at: at.map(|at| at.min(call.argv.len())),
             behind: state.behind,
-            free: false,
+            free: state.is_guess,
         };
         self.push(call.text, What::Command(command), state)
     }
@@ -116,7 +133,7 @@ impl Analyser<'_> {
     }
 
     /// A text that is given to a shell.
-    fn text_of(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
+    pub(super) fn text_of(&mut self, text: &Arg, call: &Call<'_>, state: &State) {
         match text.literal() {
             Some(text) => {
                 self.text(text, state.of_posix_child());
@@ -134,7 +151,11 @@ impl Analyser<'_> {
             Inner::Fed => fed(words, found),
             Inner::Template => return self.template(words, call, state),
             Inner::Words | Inner::Text => {
-                let mut argv = found.inserted.clone();
+                let mut argv: Vec<Arg> = match &found.split {
+                    // What was split is read once more, with all that follows.
+                    Some(split) => call.argv.iter().take(1).chain(split).cloned().collect(),
+                    None => found.of(Extra::Entry).last().cloned().into_iter().collect(),
+                };
                 argv.extend_from_slice(words);
                 argv
             }
@@ -190,7 +211,7 @@ fn container(base: &str, argv: &[Arg]) -> Option<(&'static Wrapper, usize)> {
     let rows = CONTAINERS.iter().filter(|(name, _, _)| *name == base);
     let words = argv.iter().enumerate().skip(1);
     for (at, word) in words {
-        let word = word.literal()?;
+        let Some(word) = word.literal() else { continue };
         // An option before the subcommand may take a value: look on, a rule for the whole remains.
         if let Some((_, _, entry)) = rows.clone().find(|(_, subcommand, _)| *subcommand == word) {
             return Some((entry, at + 1));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Part, What};
+use super::{Bases, Part, What};
 use crate::argv::{Arg, Piece, Word};
-use crate::tables::builtins::WRITERS;
+use crate::tables::builtins::{GIT_READS, GIT_VALUED, TREES, UNPACKERS, WRITERS};
 
 /// So many ends are told apart; then every name may be one.
 const MAX_ENDS: usize = 64;
@@ -13,8 +13,12 @@ const MAX_ENDS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Written {
     names: BTreeSet<String>,
+    /// Names that may be directories, with everything inside.
+    trees: BTreeSet<String>,
     /// Ends of names whose start is not known.
     ends: BTreeSet<String>,
+    /// Whether every file may be one.
+    all: bool,
 }
 
 impl Written {
@@ -31,21 +35,51 @@ impl Written {
         written
     }
 
-    /// Whether the program `path` may be one of them.
-    pub(super) fn may_be(&self, path: &str) -> bool {
+    /// Whether the program `path` may be one of them, or lie inside of one.
+    pub(super) fn may_be(&self, path: &str, bases: &Bases) -> bool {
         let name = base(path);
-        self.names.contains(name) || self.ends.iter().any(|end| name.ends_with(end.as_str()))
+        self.all
+            || self.names.contains(name)
+            || self.ends.iter().any(|end| name.ends_with(end.as_str()))
+            || self.is_inside(path, bases)
+    }
+
+    fn is_inside(&self, path: &str, bases: &Bases) -> bool {
+        if self.trees.is_empty() {
+            return false;
+        }
+        let has = |path: &str| path.split('/').any(|part| self.trees.contains(part));
+        match bases {
+            _ if has(path) => true,
+            Bases::Known(all) => !path.starts_with('/') && all.iter().any(|base| has(base)),
+            Bases::Unknown => !path.starts_with('/'),
+        }
     }
 
     fn arguments(&mut self, argv: &[Arg]) {
         let Some((first, rest)) = argv.split_first() else { return };
-        let is_writer = first.literal().is_some_and(|name| WRITERS.contains(&base(name)));
-        if is_writer {
-            for argument in rest {
-                let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
-                self.add(word);
+        let Some(program) = first.literal().map(base) else { return };
+        self.all |= UNPACKERS.contains(&program) || (program == "git" && changes_files(rest));
+        if !WRITERS.contains(&program) {
+            return;
+        }
+        let moves_trees = TREES.contains(&program);
+        for (at, argument) in rest.iter().enumerate() {
+            let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = argument;
+            self.add(word);
+            if moves_trees {
+                self.add_tree(word, at + 1 == rest.len());
             }
         }
+    }
+
+    /// A file or a directory with all that is in it.
+    fn add_tree(&mut self, word: &Word, is_last: bool) {
+        let Some(text) = word.literal() else { return };
+        // What is inside of it goes into another directory, under names that nobody knows.
+        self.all |=
+            !is_last && text.ends_with(['/', '.']) && text.trim_end_matches('.').ends_with('/');
+        self.trees.insert(base(text.trim_end_matches('/')).to_owned());
     }
 
     fn add(&mut self, word: &Word) {
@@ -61,11 +95,24 @@ impl Written {
             [.., Piece::Text(text)] if self.ends.len() < MAX_ENDS => {
                 self.ends.insert(text.clone());
             }
-            _ => {
-                self.ends.insert(String::new());
-            }
+            _ => self.all = true,
         }
     }
+}
+
+/// Whether a call of `git` may change files of the workspace: every subcommand that is not known to
+/// leave them alone.
+fn changes_files(arguments: &[Arg]) -> bool {
+    let mut words = arguments.iter().map(Arg::literal);
+    while let Some(word) = words.next() {
+        match word {
+            None => return true,
+            Some(option) if GIT_VALUED.contains(&option) => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some(subcommand) => return !GIT_READS.contains(&subcommand),
+        }
+    }
+    false
 }
 
 fn base(path: &str) -> &str {

@@ -66,6 +66,7 @@ pub const SPECIAL: &[&str] = &[
     "PPID",
     "PWD",
     "OLDPWD",
+    "BASH_REMATCH",
     "PIPESTATUS",
     "OPTARG",
     "OPTIND",
@@ -76,10 +77,89 @@ pub const SPECIAL: &[&str] = &[
 ];
 
 /// Programs that write the files that their arguments name.
-pub const WRITERS: &[&str] = &[
-    "tee", "cp", "mv", "ln", "install", "dd", "curl", "wget", "rsync", "scp", "sed", "touch",
+pub const WRITERS: &[&str] =
+    &["tee", "cp", "mv", "ln", "install", "dd", "curl", "wget", "rsync", "scp", "sed", "touch"];
+
+/// Those among them that take whole directories.
+pub const TREES: &[&str] = &["cp", "mv", "ln", "install", "rsync", "scp"];
+
+/// Programs that write files whose names nobody knows before.
+pub const UNPACKERS: &[&str] = &[
+    "tar",
+    "gtar",
+    "bsdtar",
+    "unzip",
+    "bsdcat",
+    "cpio",
+    "pax",
+    "7z",
+    "7za",
+    "7zr",
+    "unrar",
+    "unar",
+    "jar",
+    "ar",
     "patch",
+    "gpatch",
+    "hg",
+    "svn",
+    "bzr",
+    "jj",
+    "rename",
+    "mmv",
+    "git-apply",
 ];
+
+/// Subcommands of `git` that leave the files of the workspace alone.
+pub const GIT_READS: &[&str] = &[
+    "add",
+    "annotate",
+    "blame",
+    "branch",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "commit",
+    "config",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "fetch",
+    "for-each-ref",
+    "fsck",
+    "gc",
+    "grep",
+    "help",
+    "init",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "notes",
+    "push",
+    "reflog",
+    "remote",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+    "symbolic-ref",
+    "tag",
+    "var",
+    "version",
+    "whatchanged",
+];
+
+/// Options of `git` with a value, before the subcommand.
+pub const GIT_VALUED: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
 
 /// Options of `set` that change nothing that matters here.
 pub const SET_LETTERS: &str = "euxvfhCET";

@@ -4,5 +4,6 @@ pub mod builtins;
 pub mod environment;
 pub mod global_options;
 pub mod hazards;
+pub mod runners;
 pub mod secrets;
 pub mod wrappers;

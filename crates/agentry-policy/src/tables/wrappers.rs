@@ -66,6 +66,8 @@ pub enum Extra {
     Shell,
     /// Does not join the words for a shell.
     Exact,
+    /// Names the command, whose arguments come later.
+    Entry,
 }
 
 /// Options with an effect: wrapper, option, effect.
@@ -93,7 +95,6 @@ pub const EXTRAS: &[(&str, &str, Extra)] = &[
     ("sudo", "--list", Extra::Nothing),
     ("sudo", "-v", Extra::Nothing),
     ("sudo", "--validate", Extra::Nothing),
-    ("sudo", "-k", Extra::Nothing),
     ("sudo", "-K", Extra::Nothing),
     ("sudo", "-V", Extra::Nothing),
     ("sudo", "--version", Extra::Nothing),
@@ -107,7 +108,7 @@ pub const EXTRAS: &[(&str, &str, Extra)] = &[
     ("script", "--command", Extra::Text),
     ("flock", "-c", Extra::Text),
     ("flock", "--command", Extra::Text),
-    ("flock", "-u", Extra::Nothing),
+    ("docker", "--entrypoint", Extra::Entry),
     ("watch", "-x", Extra::Exact),
     ("watch", "--exec", Extra::Exact),
     ("ssh", "-E", Extra::Write),
@@ -133,8 +134,8 @@ const PLAIN: Wrapper = Wrapper {
 pub const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         name: "env",
-        flags: "-i -0 -v - --ignore-environment --null --debug",
-        valued: "-u --unset -C --chdir -S --split-string",
+        flags: "-i -0 -v - --ignore-environment --null --debug --block-signal --default-signal --ignore-signal --list-signal-handling",
+        valued: "-u --unset -C --chdir -S --split-string -a --argv0",
         assigns: true,
         ..PLAIN
     },
@@ -145,7 +146,6 @@ pub const WRAPPERS: &[Wrapper] = &[
         operands: 1,
         ..PLAIN
     },
-    Wrapper { name: "gtimeout", valued: "-s --signal -k --kill-after", operands: 1, ..PLAIN },
     Wrapper { name: "nice", flags: "-#", valued: "-n --adjustment", ..PLAIN },
     Wrapper {
         name: "ionice",
@@ -306,8 +306,10 @@ pub const WRAPPERS: &[Wrapper] = &[
 
 /// Programs whose subcommand runs a command elsewhere: name, subcommand, its options.
 pub const CONTAINERS: &[(&str, &str, Wrapper)] = &[
+    ("docker", "create", RUN),
     ("docker", "exec", EXEC),
     ("docker", "run", RUN),
+    ("podman", "create", RUN),
     ("podman", "exec", EXEC),
     ("podman", "run", RUN),
     ("nerdctl", "exec", EXEC),
@@ -362,6 +364,9 @@ pub const OTHER_SHELLS: &[&str] = &["fish", "csh", "tcsh", "nu", "elvish", "xons
 
 /// The entry of a program, by its base name.
 pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
+    // Where other tools have the plain names, those of GNU start with a `g`.
+    let gnu = ["genv", "gnice", "gnohup", "gstdbuf", "gtime", "gtimeout", "gxargs"];
+    let name = if gnu.contains(&name) { name.get(1..).unwrap_or(name) } else { name };
     WRAPPERS.iter().find(|wrapper| wrapper.name == name)
 }
 

@@ -1,12 +1,11 @@
 //! `${…}` with more than a name inside.
 
 use super::{Expander, Found};
-use crate::shell::word::lex;
-use crate::tables::environment::{Setting, setting};
+use crate::shell::word::{lex, processes};
 
 impl Expander<'_> {
     /// What `${inside}` stands for. Its parts run whatever they contain.
-    pub(super) fn braced(&mut self, inside: &str) -> Found {
+    pub(super) fn braced(&mut self, inside: &str, quoted: bool) -> Found {
         let (name, rest) = name(inside);
         if let Some(length) = inside.strip_prefix('#') {
             return self.length(length);
@@ -25,13 +24,13 @@ impl Expander<'_> {
             Some('@') if matches!(operator, "@Q" | "@U" | "@u" | "@L" | "@E" | "@a") => {}
             Some('=') => {
                 self.effects.assigned.push(name.to_owned());
-                if setting(name) == Setting::Dangerous {
-                    self.effects.unclear.push(format!("it sets `{name}`"));
-                }
-                self.operand(operator);
+                self.operand(operator, quoted);
             }
-            Some('-' | '+' | '?') => self.operand(operator),
-            Some('#' | '%' | '/' | '^' | ',') if !rest.starts_with(':') => self.operand(operator),
+            Some('-' | '+' | '?') => self.operand(operator, quoted),
+            Some('#' | '%' | '/' | '^' | ',') if !rest.starts_with(':') => {
+                // A pattern is expanded as if there were no quotes around.
+                self.operand(operator, false);
+            }
             _ if rest.starts_with(':') && is_slice(rest) => {}
             _ => return self.not_followed(inside, "an expansion with an odd operator"),
         }
@@ -49,19 +48,30 @@ impl Expander<'_> {
 
     fn not_followed(&mut self, inside: &str, why: &str) -> Found {
         self.effects.unclear.push(why.to_owned());
-        self.operand(inside);
+        self.operand(inside, false);
         Found::Unknown
     }
 
     /// Runs what stands behind the operator.
-    fn operand(&mut self, text: &str) {
-        if text.contains("<(") || text.contains(">(") {
-            let why = "a process substitution inside of an expansion";
-            self.effects.unclear.push(why.to_owned());
+    fn operand(&mut self, text: &str, quoted: bool) {
+        if !quoted || text.contains(['"', '\'']) {
+            self.processes(text);
         }
         if text.contains(['$', '`', '\\']) {
             self.single(&lex(text), false);
         }
+    }
+
+    /// Process substitutions where the parsers do not look for them.
+    pub(super) fn processes(&mut self, raw: &str) {
+        if !raw.contains("<(") && !raw.contains(">(") {
+            return;
+        }
+        let found = processes(raw);
+        if found.as_ref().is_none_or(|found| !found.is_empty()) {
+            self.effects.unclear.push("a process substitution inside of a word".to_owned());
+        }
+        self.effects.commands.extend(found.into_iter().flatten());
     }
 }
 

@@ -7,6 +7,8 @@ const CASES: Cases = &[
     ("env -i A=b C=\"$d\" rm x", &["set A=b", "set C=…", "run rm x"]),
     ("env -u A -C src rm x", &["enter src", "run rm x in src"]),
     ("env -S 'rm -rf' x", &["run rm -rf x"]),
+    ("env -S 'rm \"a b\"' x", &["run rm 'a b' x"]),
+    ("env -S 'A=1 rm' -u x", &["set A=1", "run rm -u x"]),
     ("env", &["run env"]),
     ("/usr/bin/env rm x", &["run rm x"]),
     ("./env rm x", &["run ./env rm x", "run rm x"]),
@@ -36,19 +38,23 @@ const CASES: Cases = &[
     ("xargs -I % sh -c 'ls'", &["run ls"]),
     ("xargs -a list rm", &["read list", "run rm **"]),
     ("xargs sh -c 'rm \"$1\"' _", &["run rm …"]),
-    ("find . -exec rm {} \\;", &["run rm …", "run find . -exec rm {} ;"]),
-    ("find . -exec rm {} +", &["run rm **", "run find . -exec rm {} +"]),
+    ("find . -exec rm {} \\;", &["run rm …", "free find . -exec rm {} ;", "run find ."]),
+    ("find . -exec rm {} +", &["run rm **", "free find . -exec rm {} +", "run find ."]),
     (
         "find . -name x -execdir rm a{} ';' -print",
-        &["run rm a… in ?", "run find . -name x -execdir rm a{} ; -print"],
+        &[
+            "run rm a… in ?",
+            "free find . -name x -execdir rm a{} ; -print",
+            "run find . -name x -print",
+        ],
     ),
     (
         "find . -exec a \\; -exec rm {} \\;",
-        &["run a", "run rm …", "run find . -exec a ; -exec rm {} ;"],
+        &["run a", "run rm …", "free find . -exec a ; -exec rm {} ;", "run find ."],
     ),
     (
         "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
-        &["run rm …", "run find . -exec sh -c 'rm \"$1\"' _ {} ;"],
+        &["run rm …", "free find . -exec sh -c 'rm \"$1\"' _ {} ;", "run find ."],
     ),
     ("fd x -x rm {}", &["run rm …", "run fd x -x rm {}"]),
     ("fd x -X rm", &["run rm **", "run fd x -X rm"]),
@@ -116,7 +122,7 @@ const CASES: Cases = &[
 
 const UNCLEAR: Cases = &[
     ("env --odd rm x", &["run rm x"]),
-    ("env -S 'rm \"a b\"' x", &[]),
+    ("env -S 'rm $a' x", &[]),
     ("env $x rm y", &[]),
     ("timeout $x rm y", &[]),
     ("nice --odd rm x", &["run rm x"]),

@@ -71,6 +71,26 @@ pub(super) fn substitutions_of_text(raw: &str) -> Vec<String> {
     written(lex_text(raw))
 }
 
+/// The commands of process substitutions in a raw word; nothing if one does not end.
+pub(super) fn processes(raw: &str) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < raw.len() {
+        let rest = raw.get(at..).unwrap_or_default();
+        if rest.starts_with("<(") || rest.starts_with(">(") {
+            let end = Scan::new(raw).command(at + 2)?;
+            found.push(part(raw, at + 2..end));
+            at = end + 1;
+        } else {
+            at = Scan::new(raw).plain(at)?;
+            while at < raw.len() && !raw.is_char_boundary(at) {
+                at += 1;
+            }
+        }
+    }
+    Some(found)
+}
+
 fn written(bits: Vec<Bit>) -> Vec<String> {
     let mut found = Vec::new();
     let mut stack: Vec<Bit> = bits.into_iter().rev().collect();

@@ -152,7 +152,7 @@ impl<'t> Scan<'t> {
     }
 
     /// The index after one quoted, expanded or plain character of a command.
-    fn plain(self, at: usize) -> Option<usize> {
+    pub(super) fn plain(self, at: usize) -> Option<usize> {
         Some(match self.byte(at)? {
             b'\\' => at + 2,
             b'\'' => self.single(at + 1)? + 1,

@@ -16,8 +16,8 @@ pub(super) struct Options<'a> {
 pub(super) struct Found {
     /// Where the command starts.
     pub(super) inner_at: usize,
-    /// Words of the command that stand elsewhere: `env -S`.
-    pub(super) inserted: Vec<Arg>,
+    /// Words that take the place of an option: `env -S`.
+    pub(super) split: Option<Vec<Arg>>,
     /// Options with an effect, and their values.
     pub(super) extras: Vec<(Extra, Option<Arg>)>,
     /// Variables that are set.
@@ -42,43 +42,19 @@ impl Options<'_> {
         while let Some(argument) = self.argv.get(at) {
             let literal = argument.literal();
             if let Some("--") = literal {
-                at += 1;
-                while self.entry.assigns
-                    && let Some(assignment) = self.argv.get(at).and_then(assignment)
-                {
-                    found.assignments.push(assignment);
-                    at += 1;
-                }
-                let next = self.argv.get(at).and_then(Arg::literal);
-                if self.entry.assigns && next.is_some_and(|word| word.contains('=')) {
-                    found.unclear.push("it sets a variable with an odd name".to_owned());
-                }
-                // `kubectl exec pod -- command`: the operands may come first.
-                if operands > 0 && self.entry.name != "kubectl" {
-                    at += operands;
-                }
+                at = self.behind_options(at + 1, operands, &mut found);
                 break;
             }
-            if self.entry.assigns
-                && let Some(assignment) = assignment(argument)
-            {
-                found.assignments.push(assignment);
-                at += 1;
-                continue;
-            }
-            if self.entry.assigns
-                && let Some(word) = literal
-                && word.contains('=')
-                && !word.starts_with('-')
-            {
-                // Whatever the name is: the command comes later.
-                found.unclear.push("it sets a variable with an odd name".to_owned());
-                at += 1;
+            if let Some(after) = self.assigned(at, &mut found) {
+                at = after;
                 continue;
             }
             match literal {
                 Some(option) if option.len() > 1 && option.starts_with('-') => {
                     at = self.option(option, at, &mut found);
+                    if found.split.is_some() {
+                        break;
+                    }
                 }
                 Some("-") if has(self.entry.flags, "-") => at += 1,
                 Some(_) if operands > 0 => {
@@ -99,6 +75,28 @@ impl Options<'_> {
         self.trailing(&mut at, &mut found);
         found.inner_at = at;
         found
+    }
+
+    /// Reads behind `--`; answers where the command starts.
+    fn behind_options(&self, mut at: usize, operands: usize, found: &mut Found) -> usize {
+        while let Some(after) = self.assigned(at, found) {
+            at = after;
+        }
+        // `kubectl exec pod -- command`: the operands may come first.
+        if self.entry.name == "kubectl" { at } else { at + operands }
+    }
+
+    /// Takes a variable that is set, whatever its name; answers with the index after it.
+    fn assigned(&self, at: usize, found: &mut Found) -> Option<usize> {
+        let argument = self.argv.get(at).filter(|_| self.entry.assigns)?;
+        if let Some(assignment) = assignment(argument) {
+            found.assignments.push(assignment);
+            return Some(at + 1);
+        }
+        let is_odd = |word: &str| word.contains('=') && !word.starts_with('-');
+        argument.literal().filter(|word| is_odd(word))?;
+        found.unclear.push("it sets a variable with an odd name".to_owned());
+        Some(at + 1)
     }
 
     /// `su user -c text`, `flock file -c text`, `script file -c text`: options behind operands.
@@ -167,6 +165,7 @@ impl Options<'_> {
             Some((name, value)) => (name, Some(Arg::text(value))),
             None => (option, None),
         };
+        let name = self.spelled_out(name, found).unwrap_or(name);
         if has(self.entry.valued, name) {
             let is_apart = value.is_none();
             let value = value.or_else(|| self.argv.get(at + 1).cloned());
@@ -181,6 +180,19 @@ impl Options<'_> {
         at + 1
     }
 
+    /// The option that an abbreviation stands for, if there is only one.
+    fn spelled_out(&self, name: &str, found: &mut Found) -> Option<&str> {
+        let Wrapper { valued, flags, .. } = self.entry;
+        if has(valued, name) || has(flags, name) {
+            return None;
+        }
+        let options = valued.split(' ').chain(flags.split(' '));
+        let mut longer = options.filter(|option| option.starts_with(name));
+        let option = longer.next().filter(|_| longer.next().is_none())?;
+        found.unclear.push(format!("the option `{name}` is abbreviated"));
+        Some(option)
+    }
+
     fn took(&self, option: &str, value: Option<Arg>, found: &mut Found) {
         if matches!(value, Some(Arg::Some(_) | Arg::Many(_))) {
             found.unclear.push("nobody knows where the value of an option ends".to_owned());
@@ -188,7 +200,7 @@ impl Options<'_> {
         let Some(extra) = extra(self.entry.name, option) else { return };
         if extra == Extra::Split {
             match value.as_ref().and_then(Arg::literal).and_then(split) {
-                Some(words) => found.inserted.extend(words),
+                Some(words) => found.split = Some(words),
                 None => found.unclear.push("a text that it splits is not plain".to_owned()),
             }
             return;
@@ -223,8 +235,35 @@ fn is_certainly_operand(argument: &Arg) -> bool {
     matches!(word.pieces.first(), Some(Piece::Text(text)) if !text.starts_with('-'))
 }
 
-/// The words of a plain text.
+/// The words of a text without escapes and variables.
 fn split(text: &str) -> Option<Vec<Arg>> {
-    let is_plain = !text.contains(['\\', '$', '\'', '"', '#']);
-    is_plain.then(|| text.split_whitespace().map(Arg::text).collect())
+    let mut words: Vec<String> = Vec::new();
+    let mut is_inside = false;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if matches!(c, '\\' | '$' | '#') || (c.is_ascii_control() && c != '\t') {
+            return None;
+        }
+        if c.is_ascii_whitespace() {
+            is_inside = false;
+            continue;
+        }
+        if !is_inside {
+            words.push(String::new());
+            is_inside = true;
+        }
+        let word = words.last_mut()?;
+        if !matches!(c, '\'' | '"') {
+            word.push(c);
+            continue;
+        }
+        loop {
+            match chars.next()? {
+                end if end == c => break,
+                '\\' | '$' => return None,
+                inner => word.push(inner),
+            }
+        }
+    }
+    Some(words.into_iter().map(Arg::text).collect())
 }

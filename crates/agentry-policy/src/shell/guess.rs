@@ -1,0 +1,159 @@
+//! Where nobody knows where a command starts: every place where one may start, so that a deny holds.
+
+use super::Bases;
+use super::analyser::Analyser;
+use super::assign::is_name;
+use super::call::{By, Call};
+use super::state::State;
+use crate::argv::Arg;
+use crate::tables::runners::{Runner, Trust, runners};
+
+/// Guesses inside of guesses are made so deep.
+const MAX_DEPTH: usize = 2;
+/// So many starts are looked at.
+const MAX_STARTS: usize = 64;
+
+impl Analyser<'_> {
+    /// Adds whatever of `words` may be a command behind options and `operands` operands; only rules
+    /// against it count.
+    pub(super) fn guess(&mut self, words: &[Arg], operands: usize, call: &Call<'_>, state: &State) {
+        let mut inside = state.clone();
+        inside.is_guess = true;
+        self.starts(words, operands, call, &inside);
+    }
+
+    fn starts(&mut self, words: &[Arg], operands: usize, call: &Call<'_>, state: &State) {
+        if state.guesses >= MAX_DEPTH {
+            return;
+        }
+        let mut inside = state.clone();
+        inside.guesses += 1;
+        for text in words.iter().filter_map(Arg::literal).filter_map(command_of).take(MAX_STARTS) {
+            self.text(text, inside.of_posix_child());
+        }
+        for start in starts(words, operands) {
+            let argv = words.get(start..).unwrap_or_default().to_vec();
+            if !self.pay(argv.len() * 8) {
+                return self.unclear(call.text, "too much nesting", state);
+            }
+            let text = argv.first().and_then(Arg::literal).filter(|text| text.contains(' '));
+            match text.map(str::to_owned) {
+                Some(text) => drop(self.text(&text, inside.of_posix_child())),
+                None => {
+                    drop(self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone()))
+                }
+            }
+        }
+    }
+
+    /// A program that runs others in ways of its own. Answers whether `base` is one.
+    pub(super) fn runner(&mut self, base: &str, call: &Call<'_>, state: &State) -> bool {
+        let mut rows = runners(base).peekable();
+        if rows.peek().is_none() {
+            return false;
+        }
+        let words = call.argv.get(1..).unwrap_or_default();
+        let found = rows.find_map(|runner| Some((runner, behind_subcommand(runner, words)?)));
+        let Some((runner, at)) = found else { return false };
+        let rest = words.get(at..).unwrap_or_default();
+        let first = starts(rest, runner.operands).first().map(|start| 1 + at + start);
+        let mut inside = state.clone();
+        inside.behind = Some(self.outer(first, call, state));
+        if runner.trust != Trust::Same {
+            inside.bases = Bases::Unknown;
+        }
+        match runner.trust {
+            Trust::Package => self.guess(rest, runner.operands, call, &inside),
+            Trust::Same | Trust::Elsewhere => self.starts(rest, runner.operands, call, &inside),
+        }
+        true
+    }
+}
+
+/// Where the words behind the subcommand start; nothing if they have another one.
+fn behind_subcommand(runner: &Runner, words: &[Arg]) -> Option<usize> {
+    let mut at = 0;
+    for wanted in runner.subcommand.split_whitespace() {
+        let rest = words.get(at..).unwrap_or_default();
+        let is_wanted = |start: &usize| rest.get(*start).and_then(Arg::literal) == Some(wanted);
+        at += starts(rest, 0).into_iter().find(is_wanted)? + 1;
+    }
+    Some(at)
+}
+
+/// The command in `--run=command`.
+fn command_of(option: &str) -> Option<&str> {
+    let (name, value) = option.strip_prefix("--")?.split_once('=')?;
+    matches!(name, "call" | "cmd" | "command" | "exec" | "run").then_some(value)
+}
+
+/// The indices where a command may start: behind options, their values, and operands.
+fn starts(words: &[Arg], operands: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut certain = 0;
+    let mut is_ended = false;
+    let mut may_be_value = false;
+    for (at, word) in words.iter().enumerate() {
+        let literal = word.literal();
+        match literal {
+            Some("--") if !is_ended => {
+                is_ended = true;
+                may_be_value = false;
+                continue;
+            }
+            Some(option) if option.starts_with(['-', '+']) && !is_ended => {
+                may_be_value =
+                    option.len() > 1 && !(option.starts_with("--") && option.contains('='));
+                continue;
+            }
+            Some(word) if word.split_once('=').is_some_and(|(name, _)| is_name(name)) => {
+                may_be_value = false;
+                continue;
+            }
+            _ => found.push(at),
+        }
+        let is_one = matches!(word, Arg::One(_));
+        match literal {
+            Some(_) if !may_be_value => {
+                certain += 1;
+                if certain > operands || found.len() >= MAX_STARTS {
+                    break;
+                }
+            }
+            Some(_) => may_be_value = false,
+            // It may be an option itself.
+            None => may_be_value = !(is_one && may_be_value),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argv::Word;
+
+    #[test]
+    fn where_commands_may_start() {
+        let cases: &[(&str, usize, &[usize])] = &[
+            ("rm x", 0, &[0]),
+            ("-z rm x", 0, &[1, 2]),
+            ("--zap=1 rm x", 0, &[1]),
+            ("-z -y rm x y", 0, &[2, 3]),
+            ("5 rm x", 1, &[0, 1]),
+            ("-- rm x", 0, &[1]),
+            ("A=1 rm x", 0, &[1]),
+            ("? rm x", 0, &[0, 1, 2]),
+            ("-z ? rm x", 0, &[1, 2]),
+            ("c -- rm x", 1, &[0, 2]),
+        ];
+        for (line, operands, expected) in cases {
+            let word = |text: &str| match text {
+                "?" => Arg::One(Word::any()),
+                text => Arg::text(text),
+            };
+            let words: Vec<Arg> = line.split(' ').map(word).collect();
+            assert_eq!(starts(&words, *operands), *expected, "{line}");
+        }
+    }
+}
