@@ -3,7 +3,7 @@
 use crate::argv::Word;
 use crate::path::Resolver;
 use crate::shell::{self, Bases, Context, Part, Scope, What};
-use crate::tables::environment::{Setting, setting};
+use crate::tables::environment::{Setting, setting_to};
 use crate::verdict::{Decision, Verdict};
 use crate::{Action, Section};
 
@@ -39,7 +39,7 @@ impl Judge {
             What::Read(word) => touch(Section::Read, word),
             What::Write(word) => touch(Section::Edit, word),
             What::Enter(word) => self.entered(word, &part.bases, call, resolver),
-            What::Set { name, scope, .. } => self.set(name, *scope),
+            What::Set { name, value, scope } => self.set(name, value.literal(), *scope),
             What::Unclear { why } => self.unclear(why),
         }
     }
@@ -97,8 +97,8 @@ impl Judge {
     }
 
     /// A variable that is set for a command, or for the rest of the line.
-    fn set(&self, name: &str, scope: Scope) -> Decision {
-        match (setting(name), scope) {
+    fn set(&self, name: &str, value: Option<&str>, scope: Scope) -> Decision {
+        match (setting_to(name, value), scope) {
             (Setting::Harmless, _) | (Setting::Other, Scope::Shell) => {
                 Decision::built_in(Action::Allow, "a variable that changes nothing else")
             }

@@ -11,19 +11,58 @@ pub enum Setting {
     Other,
 }
 
-/// What the variable `name` is. A name listed exactly among the harmless ones is harmless even if
-/// a pattern of the dangerous ones covers it.
+/// What the variable `name` is when nobody knows its value: the worst that any value makes of it.
 pub fn setting(name: &str) -> Setting {
-    if HARMLESS.contains(&name) {
-        return Setting::Harmless;
+    setting_to(name, None)
+}
+
+/// What the variable `name` is with this value, or with one that nobody knows. A harmless name with
+/// a value that is not harmless for it is dangerous. A name listed exactly among the harmless ones
+/// counts as such even if a pattern of the dangerous ones covers it.
+pub fn setting_to(name: &str, value: Option<&str>) -> Setting {
+    let exactly = HARMLESS.iter().find(|(pattern, _)| *pattern == name);
+    let dangerous = || DANGEROUS.iter().any(|pattern| matches(pattern, name));
+    let covered = || HARMLESS.iter().find(|(pattern, _)| matches(pattern, name));
+    let harmless = match exactly {
+        None if dangerous() => return Setting::Dangerous,
+        None => covered(),
+        found => found,
+    };
+    match harmless {
+        Some((_, values)) if values.take(value) => Setting::Harmless,
+        Some(_) => Setting::Dangerous,
+        None => Setting::Other,
     }
-    if DANGEROUS.iter().any(|pattern| matches(pattern, name)) {
-        return Setting::Dangerous;
+}
+
+/// Which values of a variable are harmless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Values {
+    /// All: what reads it takes it apart and does nothing else with it.
+    Any,
+    /// Letters, digits and `_`, because something evaluates it as code.
+    Word,
+    /// Also `.`, `@`, `:`, `+` and `-`: no path, nothing that a script evaluates.
+    Plain,
+    /// A time zone, by its name below the directory of them: `Europe/Berlin`.
+    Zone,
+}
+
+impl Values {
+    fn take(self, value: Option<&str>) -> bool {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let plain = |c: char| word(c) || ".@:+-".contains(c);
+        match (self, value) {
+            (Self::Any, _) => true,
+            (_, None) => false,
+            (Self::Word, Some(value)) => value.chars().all(word),
+            (Self::Plain, Some(value)) => value.chars().all(plain),
+            (Self::Zone, Some(value)) => value.split('/').enumerate().all(|(at, part)| {
+                let named = part.starts_with(|c: char| c.is_ascii_alphabetic());
+                (named || (at == 0 && value.is_empty())) && part.chars().all(plain)
+            }),
+        }
     }
-    if HARMLESS.iter().any(|pattern| matches(pattern, name)) {
-        return Setting::Harmless;
-    }
-    Setting::Other
 }
 
 /// Whether `name` is what `pattern` says, where `*` is any number of characters.
@@ -40,89 +79,89 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// Names and patterns, sorted.
-const HARMLESS: &[&str] = &[
-    "CARGO_BUILD_JOBS",
-    "CARGO_INCREMENTAL",
-    "CARGO_NET_OFFLINE",
-    "CARGO_TERM_COLOR",
-    "CARGO_TERM_PROGRESS_WHEN",
-    "CARGO_TERM_PROGRESS_WIDTH",
-    "CARGO_TERM_QUIET",
-    "CARGO_TERM_VERBOSE",
-    "CGO_ENABLED",
-    "CI",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLORTERM",
-    "COLUMNS",
-    "CONTINUOUS_INTEGRATION",
-    "DEBIAN_FRONTEND",
-    "DOTNET_CLI_TELEMETRY_OPTOUT",
-    "DOTNET_NOLOGO",
-    "DO_NOT_TRACK",
-    "FORCE_COLOR",
-    "FORCE_HYPERLINK",
-    "GCC_COLORS",
-    "GOARCH",
-    "GOMAXPROCS",
-    "GOOS",
-    "GREP_COLOR",
-    "GREP_COLORS",
-    "HOMEBREW_NO_ANALYTICS",
-    "HOMEBREW_NO_AUTO_UPDATE",
-    "HOMEBREW_NO_ENV_HINTS",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "LINES",
-    "LS_COLORS",
-    "MALLOC_ARENA_MAX",
-    "MKL_NUM_THREADS",
-    "NEXT_TELEMETRY_DISABLED",
-    "NODE_ENV",
-    "NODE_NO_WARNINGS",
-    "NO_COLOR",
-    "NO_UPDATE_NOTIFIER",
-    "NPM_CONFIG_COLOR",
-    "NPM_CONFIG_FUND",
-    "NPM_CONFIG_LOGLEVEL",
-    "NPM_CONFIG_PROGRESS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "PIP_DISABLE_PIP_VERSION_CHECK",
-    "PIP_NO_COLOR",
-    "PIP_NO_INPUT",
-    "PIP_PROGRESS_BAR",
-    "PIP_QUIET",
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONFAULTHANDLER",
-    "PYTHONHASHSEED",
-    "PYTHONIOENCODING",
-    "PYTHONNOUSERSITE",
-    "PYTHONTRACEMALLOC",
-    "PYTHONUNBUFFERED",
-    "PYTHONUTF8",
-    "PYTHON_COLORS",
-    "PY_COLORS",
-    "RAYON_NUM_THREADS",
-    "RUST_BACKTRACE",
-    "RUST_LIB_BACKTRACE",
-    "RUST_LOG",
-    "RUST_LOG_STYLE",
-    "RUST_MIN_STACK",
-    "RUST_TEST_NOCAPTURE",
-    "RUST_TEST_THREADS",
-    "SOURCE_DATE_EPOCH",
-    "SYSTEMD_COLORS",
-    "TERM",
-    "TOKIO_WORKER_THREADS",
-    "TZ",
-    "UV_NO_PROGRESS",
-    "npm_config_color",
-    "npm_config_fund",
-    "npm_config_loglevel",
-    "npm_config_progress",
+const HARMLESS: &[(&str, Values)] = &[
+    ("CARGO_BUILD_JOBS", Values::Plain),
+    ("CARGO_INCREMENTAL", Values::Plain),
+    ("CARGO_NET_OFFLINE", Values::Plain),
+    ("CARGO_TERM_COLOR", Values::Plain),
+    ("CARGO_TERM_PROGRESS_WHEN", Values::Plain),
+    ("CARGO_TERM_PROGRESS_WIDTH", Values::Plain),
+    ("CARGO_TERM_QUIET", Values::Plain),
+    ("CARGO_TERM_VERBOSE", Values::Plain),
+    ("CGO_ENABLED", Values::Plain),
+    ("CI", Values::Plain),
+    ("CLICOLOR", Values::Plain),
+    ("CLICOLOR_FORCE", Values::Plain),
+    ("COLORTERM", Values::Plain),
+    ("COLUMNS", Values::Plain),
+    ("CONTINUOUS_INTEGRATION", Values::Plain),
+    ("DEBIAN_FRONTEND", Values::Word),
+    ("DOTNET_CLI_TELEMETRY_OPTOUT", Values::Plain),
+    ("DOTNET_NOLOGO", Values::Plain),
+    ("DO_NOT_TRACK", Values::Plain),
+    ("FORCE_COLOR", Values::Plain),
+    ("FORCE_HYPERLINK", Values::Plain),
+    ("GCC_COLORS", Values::Any),
+    ("GOARCH", Values::Plain),
+    ("GOMAXPROCS", Values::Plain),
+    ("GOOS", Values::Plain),
+    ("GREP_COLOR", Values::Any),
+    ("GREP_COLORS", Values::Any),
+    ("HOMEBREW_NO_ANALYTICS", Values::Plain),
+    ("HOMEBREW_NO_AUTO_UPDATE", Values::Plain),
+    ("HOMEBREW_NO_ENV_HINTS", Values::Plain),
+    ("LANG", Values::Plain),
+    ("LANGUAGE", Values::Plain),
+    ("LC_*", Values::Plain),
+    ("LINES", Values::Plain),
+    ("LS_COLORS", Values::Any),
+    ("MALLOC_ARENA_MAX", Values::Plain),
+    ("MKL_NUM_THREADS", Values::Plain),
+    ("NEXT_TELEMETRY_DISABLED", Values::Plain),
+    ("NODE_ENV", Values::Plain),
+    ("NODE_NO_WARNINGS", Values::Plain),
+    ("NO_COLOR", Values::Plain),
+    ("NO_UPDATE_NOTIFIER", Values::Plain),
+    ("NPM_CONFIG_COLOR", Values::Plain),
+    ("NPM_CONFIG_FUND", Values::Plain),
+    ("NPM_CONFIG_LOGLEVEL", Values::Plain),
+    ("NPM_CONFIG_PROGRESS", Values::Plain),
+    ("OMP_NUM_THREADS", Values::Plain),
+    ("OPENBLAS_NUM_THREADS", Values::Plain),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", Values::Plain),
+    ("PIP_NO_COLOR", Values::Plain),
+    ("PIP_NO_INPUT", Values::Plain),
+    ("PIP_PROGRESS_BAR", Values::Plain),
+    ("PIP_QUIET", Values::Plain),
+    ("PYTEST_DISABLE_PLUGIN_AUTOLOAD", Values::Plain),
+    ("PYTHONDONTWRITEBYTECODE", Values::Plain),
+    ("PYTHONFAULTHANDLER", Values::Plain),
+    ("PYTHONHASHSEED", Values::Plain),
+    ("PYTHONIOENCODING", Values::Plain),
+    ("PYTHONNOUSERSITE", Values::Plain),
+    ("PYTHONTRACEMALLOC", Values::Plain),
+    ("PYTHONUNBUFFERED", Values::Plain),
+    ("PYTHONUTF8", Values::Plain),
+    ("PYTHON_COLORS", Values::Plain),
+    ("PY_COLORS", Values::Plain),
+    ("RAYON_NUM_THREADS", Values::Plain),
+    ("RUST_BACKTRACE", Values::Plain),
+    ("RUST_LIB_BACKTRACE", Values::Plain),
+    ("RUST_LOG", Values::Any),
+    ("RUST_LOG_STYLE", Values::Plain),
+    ("RUST_MIN_STACK", Values::Plain),
+    ("RUST_TEST_NOCAPTURE", Values::Plain),
+    ("RUST_TEST_THREADS", Values::Plain),
+    ("SOURCE_DATE_EPOCH", Values::Plain),
+    ("SYSTEMD_COLORS", Values::Plain),
+    ("TERM", Values::Plain),
+    ("TOKIO_WORKER_THREADS", Values::Plain),
+    ("TZ", Values::Zone),
+    ("UV_NO_PROGRESS", Values::Plain),
+    ("npm_config_color", Values::Plain),
+    ("npm_config_fund", Values::Plain),
+    ("npm_config_loglevel", Values::Plain),
+    ("npm_config_progress", Values::Plain),
 ];
 
 /// Names and patterns, sorted.
@@ -130,6 +169,7 @@ const DANGEROUS: &[&str] = &[
     "*EDITOR",
     "*PAGER",
     "*PROXY",
+    "*SAN_OPTIONS",
     "*_ASKPASS",
     "*_BROWSER",
     "*_COMMAND",
@@ -189,6 +229,7 @@ const DANGEROUS: &[&str] = &[
     "CXX_*",
     "C_INCLUDE_PATH",
     "DBUS_*",
+    "DEBCONF_*",
     "DENO_*",
     "DISPLAY",
     "DISTCC_*",
@@ -196,6 +237,7 @@ const DANGEROUS: &[&str] = &[
     "DOTNET_ADDITIONAL_DEPS",
     "DOTNET_ROOT*",
     "DOTNET_STARTUP_HOOKS",
+    "DPKG_*",
     "DYLD_*",
     "EMACSLOADPATH",
     "ENV",
@@ -223,6 +265,7 @@ const DANGEROUS: &[&str] = &[
     "GREP_OPTIONS",
     "GROFF_*",
     "GST_*",
+    "GS_*",
     "GTK_*",
     "GUILE_*",
     "GZIP",
@@ -232,6 +275,7 @@ const DANGEROUS: &[&str] = &[
     "HOME",
     "HOMEBREW_*",
     "HOSTALIASES",
+    "I18NPATH",
     "IBUS_*",
     "IFS",
     "INPUTRC",
@@ -254,9 +298,12 @@ const DANGEROUS: &[&str] = &[
     "LIBPATH",
     "LIBRARY_PATH",
     "LIBS",
+    "LLVM_*",
     "LOCALDOMAIN",
+    "LOCALE_ARCHIVE*",
     "LOCPATH",
     "LUA_*",
+    "MAGICK_*",
     "MAIL",
     "MAILCAPS",
     "MAILCHECK",
@@ -356,6 +403,7 @@ const DANGEROUS: &[&str] = &[
     "TEXEDIT",
     "TEXINPUTS",
     "TEXMF*",
+    "TEXTDOMAINDIR",
     "TF_*",
     "TMUX*",
     "TZDIR",
@@ -392,7 +440,8 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_unique() {
-        for table in [HARMLESS, DANGEROUS] {
+        let harmless: Vec<&str> = HARMLESS.iter().map(|(name, _)| *name).collect();
+        for table in [&harmless, DANGEROUS] {
             for pair in table.windows(2) {
                 assert!(pair[0] < pair[1], "{pair:?}");
             }
@@ -421,7 +470,55 @@ mod tests {
         ];
         for (names, expected) in groups {
             for name in names.split_whitespace() {
-                assert_eq!(setting(name), expected, "{name}");
+                assert_eq!(setting_to(name, Some("C")), expected, "{name}");
+                let worst = if expected == Setting::Harmless && name != "RUST_LOG" {
+                    Setting::Dangerous
+                } else {
+                    expected
+                };
+                assert_eq!(setting(name), worst, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn values() {
+        let harmless = [
+            ("CI", ""),
+            ("LC_ALL", "de_DE.UTF-8@euro"),
+            ("LANGUAGE", "en_GB:en"),
+            ("TZ", ""),
+            ("TZ", "UTC"),
+            ("TZ", "America/Argentina/Buenos_Aires"),
+            ("TERM", "xterm-256color"),
+            ("DEBIAN_FRONTEND", "noninteractive"),
+            ("RUST_LOG", "a::b=debug,[span{x=1}]=info"),
+            ("LS_COLORS", "di=1;34:*.rs=0;31"),
+        ];
+        let dangerous = [
+            ("CI", "a[$(id)]"),
+            ("CI", "1 2"),
+            ("COLUMNS", "a[$(id)]"),
+            ("LANG", "../evil"),
+            ("LANGUAGE", "../../tmp/evil"),
+            ("LC_MESSAGES", "/tmp/evil"),
+            ("TERM", "../x"),
+            ("TZ", ":/etc/shadow"),
+            ("TZ", "/etc/shadow"),
+            ("TZ", "./x"),
+            ("TZ", "Europe/../../x"),
+            ("TZ", "a//b"),
+            ("NODE_ENV", "../evil"),
+            ("DEBIAN_FRONTEND", "x; system(1)"),
+            ("DEBIAN_FRONTEND", "Noninteractive-exec@ARGV"),
+            ("DEBIAN_FRONTEND", "A::B"),
+            ("NPM_CONFIG_LOGLEVEL", "${X}"),
+        ];
+        for (cases, expected) in
+            [(&harmless[..], Setting::Harmless), (&dangerous[..], Setting::Dangerous)]
+        {
+            for (name, value) in cases {
+                assert_eq!(setting_to(name, Some(value)), expected, "{name}={value}");
             }
         }
     }

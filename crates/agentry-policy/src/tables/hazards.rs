@@ -33,8 +33,8 @@ pub struct Hazard {
 /// How a hazard is recognised among the arguments; [`Dashes`] says what a bare `--` means for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// `--output`, `--output=x`, and its abbreviations down to this many characters, the two
-    /// dashes included: `("--output", 4)` is also `--ou` and `--ou=x`, not `--o`.
+    /// `--output`, `--output=x`, and its abbreviations down to this many characters, the dashes
+    /// included: `("--output", 4)` is also `--ou` and `--ou=x`, not `--o`.
     Long(&'static str, usize),
     /// The character anywhere in a word that begins with exactly one dash: `-o`, `-ox`, `-no`. It may
     /// be part of another option's value there (`-to`); the doubt counts as the hazard.
@@ -108,6 +108,12 @@ use groups;
 /// An option of a program that takes abbreviations. Whether `--o` is unambiguous differs between
 /// versions, so every abbreviation of at least one letter counts.
 const fn long(name: &'static str) -> Sign {
+    Sign::Long(name, 3)
+}
+
+/// The spelling with one dash of an option, for programs that take it for two, and abbreviations of
+/// at least two letters: one letter is an option of its own.
+const fn one_dash(name: &'static str) -> Sign {
     Sign::Long(name, 3)
 }
 

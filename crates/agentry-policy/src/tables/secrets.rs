@@ -7,21 +7,34 @@
 pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     let path = path.to_lowercase();
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    let name = *segments.last()?;
-    if is_public(name) {
-        return None;
-    }
-    by_name(name)
-        .or_else(|| by_place(&segments))
-        .or_else(|| by_absolute_path(&segments))
-        .or_else(|| in_home(&path, home, name))
+    let name = original(segments.last()?);
+    let public = is_public(name);
+    let counts = |what: &str| !public || what != SSH;
+    let place = by_place(&segments, counts).or_else(|| by_absolute_path(&segments, counts));
+    let named = || by_name(name).or_else(|| in_home(&path, home, name));
+    place.or_else(|| named().filter(|_| !public))
 }
 
-/// Examples, and the public halves of keys.
+/// The name of the file that `name` is a copy of, as editors and people call copies.
+fn original(name: &str) -> &str {
+    const COPIES: &[&str] =
+        &["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".tmp", ".swp", ".swo"];
+    let mut original = name.trim_matches('#');
+    // The copies of `x` are `.#x` and `.x.swp`; with the dot, `.env` and its like stay as they are.
+    original = original.strip_prefix(".#").unwrap_or(original);
+    while let Some(shorter) = COPIES.iter().find_map(|end| original.strip_suffix(end)) {
+        let is_swap = original.ends_with(".swp") || original.ends_with(".swo");
+        let below = shorter.strip_prefix('.').filter(|below| is_swap && by_name(below).is_some());
+        original = below.unwrap_or(shorter);
+    }
+    if original.is_empty() { name } else { original }
+}
+
+/// Examples, and the public halves of keys; the places of other secrets count all the same.
 fn is_public(name: &str) -> bool {
     const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist"];
     let is_example = name.starts_with(".env.") && EXAMPLES.iter().any(|end| name.ends_with(end));
-    is_example || fits("*.pub", name) || matches!(name, "known_hosts" | "known_hosts.old")
+    is_example || fits("*.pub", name) || name == "known_hosts"
 }
 
 fn by_name(name: &str) -> Option<&'static str> {
@@ -29,17 +42,18 @@ fn by_name(name: &str) -> Option<&'static str> {
     found.map(|(_, what)| *what)
 }
 
-/// Finds the segments of an entry next to each other anywhere; what lies below is secret too.
-fn by_place(segments: &[&str]) -> Option<&'static str> {
-    let found = PLACES.iter().find(|(place, _)| {
+/// Finds the segments of an entry that counts next to each other anywhere; what lies below is secret
+/// too.
+fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let found = PLACES.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
         let place: Vec<&str> = place.split('/').collect();
         segments.windows(place.len()).any(|window| agree(&place, window))
     });
     found.map(|(_, what)| *what)
 }
 
-fn by_absolute_path(segments: &[&str]) -> Option<&'static str> {
-    let found = ABSOLUTE.iter().find(|(place, _)| {
+fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let found = ABSOLUTE.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
         let place: Vec<&str> = place.split('/').collect();
         segments.get(..place.len()).is_some_and(|start| agree(&place, start))
     });
@@ -72,6 +86,7 @@ const KEY: &str = "a private key";
 const PACKAGES: &str = "credentials of a package manager";
 const PASSWORDS: &str = "stored passwords";
 const SETTINGS: &str = "an environment file";
+const SSH: &str = "SSH keys and settings";
 const TOKEN: &str = "an access token";
 
 /// The last segment, in lower case.
@@ -183,7 +198,7 @@ const NAMES: &[(&str, &str)] = &[
 const PLACES: &[(&str, &str)] = &[
     (".agentry", "Agentry's own home"),
     (".config/agentry", "Agentry's own settings"),
-    (".ssh", "SSH keys and settings"),
+    (".ssh", SSH),
     (".gnupg", KEY),
     (".aws", CLOUD),
     (".azure", CLOUD),
@@ -259,7 +274,7 @@ const ABSOLUTE: &[(&str, &str)] = &[
     ("etc/master.passwd", PASSWORDS),
     ("etc/security/opasswd", PASSWORDS),
     ("etc/sudoers*", "who may become root"),
-    ("etc/ssh/ssh_host_*", KEY),
+    ("etc/ssh/ssh_host_*", SSH),
     ("etc/ssl/private", KEY),
     ("etc/pki/tls/private", KEY),
     ("etc/letsencrypt/archive", KEY),
@@ -323,10 +338,18 @@ mod tests {
                       /home/user/.agentry/runs/x /home/user/.config/agentry/config.toml \
                       /workspace/service-account-prod.json /workspace/config/secrets.yml \
                       /home/user/.config/gh/hosts.yml /home/user/.someprogram/api-token \
+                      /workspace/.env~ /workspace/.env.bak /workspace/#.env# /workspace/.#.env \
+                      /workspace/server.key~ /workspace/server.key.old /workspace/.server.key.swp \
+                      /workspace/id_rsa.bak /workspace/prod.env.orig /workspace/.npmrc.bak~ \
+                      /home/user/.aws/x.pub /home/user/.aws/known_hosts /home/user/.agentry/x.pub \
+                      /home/user/.agentry/.env.example /home/user/.ssh/.aws/x.pub \
                       /workspace/id_rsa /workspace/terraform.tfstate /run/secrets/db";
         let plain = "/workspace/.env.example /workspace/.env.sample /workspace/.env.template \
                      /workspace/.env.dist /workspace/src/main.rs /workspace/README.md /home/user/.ssh/known_hosts \
-                     /home/user/.ssh/id_rsa.pub /etc/passwd /etc/hosts /proc/cpuinfo /proc/1/status /workspace \
+                     /home/user/.ssh/id_rsa.pub /home/user/.ssh/known_hosts.old \
+                     /home/user/.ssh/known_hosts~ /workspace/.env.example~ /workspace/main.rs~ \
+                     /workspace/notes.bak /workspace/# /workspace/~ /etc/ssh/ssh_host_rsa_key.pub \
+                     /etc/passwd /etc/hosts /proc/cpuinfo /proc/1/status /workspace \
                      / /workspace/environment.rs /workspace/keys.rs /workspace/token.rs /home/user/.cargo/config.toml \
                      /home/user/.gitconfig /workspace/.github/workflows/ci.yml /workspace/package.json \
                      /workspace/tokens.json /home/user/tokens.txt /workspace/src/secrets.rs";

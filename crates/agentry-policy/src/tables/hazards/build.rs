@@ -1,8 +1,8 @@
 //! Compilers, build tools, package managers and test runners.
 
 use super::Sign::{Global, Long, Prefix, Short, Unless, Word};
-use super::harmless::MAKE;
-use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long};
+use super::harmless::{MAKE, NPM, TSC};
+use super::{Group, LOAD, OPTIONS, RUN, VERB, WRITE, exact, long, one_dash};
 
 super::groups! {
     ["bun"] [] RUN [
@@ -12,7 +12,7 @@ super::groups! {
         Short('p'), Short('c')
     ];
     ["bun"] ["x" "exec" "create"] RUN [VERB];
-    ["bundle" "bundler"] ["exec"] RUN [VERB];
+    ["bundle" "bundler"] ["exec" "e"] RUN [VERB];
     ["bundle" "bundler"] [] LOAD [
         long("--gemfile"), long("--path"), long("--binstubs"), long("--shebang")
     ];
@@ -21,6 +21,7 @@ super::groups! {
     ["cargo"] [] WRITE [
         exact("--target-dir"), exact("--out-dir"), exact("--artifact-dir"), exact("--root")
     ];
+    ["cargo"] ["rustc" "rustdoc"] RUN [VERB];
     ["cargo"] ["clippy" "fix"] WRITE [exact("--fix")];
     ["clang-format"] [] WRITE [Short('i')];
     ["clang-tidy"] [] WRITE [
@@ -160,14 +161,23 @@ super::groups! {
     ];
     ["ninja"] [] RUN [Short('C'), Short('f'), Short('t')];
     ["npm"] [] RUN [
-        exact("--script-shell"), exact("--shell"), exact("--prefix"), exact("--node-options"),
-        exact("--globalconfig"), exact("--userconfig"), exact("--git"), exact("--editor"),
-        exact("--viewer"), exact("--browser"), exact("--init-module"), exact("--call"),
-        exact("--location"), exact("--registry"), exact("--cache"), Short('c'), Short('C'),
-        Short('g')
+        long("--script-shell"), long("--shell"), long("--prefix"), long("--node-options"),
+        long("--globalconfig"), long("--userconfig"), long("--git"), long("--editor"),
+        long("--viewer"), long("--browser"), long("--init-module"), long("--call"),
+        long("--location"), long("--registry"), long("--cache"), long("--node-gyp"),
+        long("--nodedir"), long("--python"), long("--logs-dir"), long("--pack-destination"),
+        one_dash("-script-shell"), one_dash("-shell"), one_dash("-prefix"),
+        one_dash("-node-options"), one_dash("-node-gyp"), one_dash("-nodedir"),
+        one_dash("-userconfig"), one_dash("-editor"), one_dash("-viewer"), one_dash("-browser"),
+        one_dash("-init-module"), one_dash("-location"), one_dash("-registry"),
+        one_dash("-python"), one_dash("-pack-destination"), Short('c'), Short('C'), Short('g'),
+        Unless(NPM)
+    ];
+    ["npm"] ["c"] RUN [
+        Word("set"), Word("edit"), Word("delete"), Word("del"), Word("rm"), Word("r"), Word("fix")
     ];
     ["npm"] ["exec" "explore" "edit" "set-script" "config" "x" "init" "create" "set"] RUN [VERB];
-    ["npm"] [] WRITE [exact("--global")];
+    ["npm"] [] WRITE [long("--global")];
     ["objcopy"] [] WRITE [Prefix("-o"), long("--output"), long("--dump-section")];
     ["objdump" "nm" "ar"] [] LOAD [long("--plugin")];
     ["objdump" "nm" "ar"] [] OPTIONS [Prefix("@")];
@@ -179,8 +189,10 @@ super::groups! {
         Short('i'), Long("--prefix", 6)
     ];
     ["pnpm"] [] RUN [
-        exact("--script-shell"), exact("--dir"), exact("--shell-mode"), exact("--global-dir"),
-        exact("--global-bin-dir"), exact("--shell-emulator"), exact("--prefix"), Short('C'),
+        long("--script-shell"), long("--dir"), long("--shell-mode"), long("--global-dir"),
+        long("--global-bin-dir"), long("--shell-emulator"), long("--prefix"), long("--node-options"),
+        one_dash("-script-shell"), one_dash("-dir"), one_dash("-shell-mode"),
+        one_dash("-shell-emulator"), one_dash("-prefix"), one_dash("-node-options"), Short('C'),
         Short('c'), Short('g'), Prefix("--config")
     ];
     ["pnpm"] ["exec" "dlx" "create" "config" "set" "env"] RUN [VERB];
@@ -235,10 +247,9 @@ super::groups! {
         long("--workdir")
     ];
     ["tsc"] [] WRITE [
-        Prefix("--outDir"), Prefix("--outFile"), Prefix("--declarationDir"), Prefix("--project"),
-        Prefix("-p"), Prefix("--build"), Prefix("-b"), Prefix("--tsBuildInfoFile"),
-        Prefix("--generateTrace"), Prefix("--generateCpuProfile"), Prefix("--init"),
-        Prefix("-outDir"), Prefix("-outFile"), Prefix("-project"), Prefix("-build"), Prefix("@")
+        Prefix("--outDir"), Prefix("--outFile"), Prefix("--declarationDir"), Prefix("--build"),
+        Prefix("-b"), Prefix("--tsBuildInfoFile"), Prefix("--generateTrace"),
+        Prefix("--generateCpuProfile"), Prefix("--init"), Unless(TSC)
     ];
     ["uv"] [] LOAD [
         exact("--directory"), exact("--project"), exact("--config-file"), exact("--with"),

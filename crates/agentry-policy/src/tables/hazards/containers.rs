@@ -38,7 +38,11 @@ super::groups! {
     ["docker" "nerdctl"] [] OPTIONS [Global("--config")];
     ["docker-compose"] [] LOAD [
         Short('f'), exact("--file"), exact("--project-directory"), exact("--env-file"),
-        exact("--host"), exact("--context")
+        exact("--host"), exact("--context"), Short('v'), exact("--volume"), exact("--cap-add"),
+        exact("--privileged")
+    ];
+    ["docker" "nerdctl" "podman"] ["compose"] LOAD [
+        Short('f'), exact("--file"), exact("--project-directory"), exact("--env-file"), Short('v')
     ];
     ["gcloud"] [] SEND [
         long("--flags-file"), long("--account"), long("--impersonate-service-account"),

@@ -3,6 +3,20 @@
 //!
 //! Options that a rule can name (`sed -i`) are accepted here; they have entries of their own.
 
+/// A bracket expression of `sed` that does not hold the delimiter. A `]` right at its front is text,
+/// so something has to stand between that place and the `]` that ends it.
+macro_rules! bracket {
+    ($delimiter:literal) => {
+        concat!(
+            r"\[\^?(?:\]|[^\]\[\\\n\x00^",
+            $delimiter,
+            r"]|\[:[a-z]+:\])(?:[^\]\[\\\n\x00",
+            $delimiter,
+            r"]|\[:[a-z]+:\])*\]"
+        )
+    };
+}
+
 /// A `sed` substitution or transliteration with one delimiter. A bracket expression must not hold
 /// the delimiter, because implementations differ there; escapes that make a character from its
 /// number are left out, because they are replaced before the script is read.
@@ -13,9 +27,9 @@ macro_rules! replace {
             $delimiter,
             r"](?:[^\\\[\n\x00",
             $delimiter,
-            r"]|\\[^cdox\n\x00]|\[\^?\]?(?:[^\]\[\\\n\x00",
-            $delimiter,
-            r"]|\[:[a-z]+:\])*\])*[",
+            r"]|\\[^cdox\n\x00]|",
+            bracket!($delimiter),
+            ")*[",
             $delimiter,
             r"](?:[^\\\n\x00",
             $delimiter,
@@ -26,12 +40,25 @@ macro_rules! replace {
     };
 }
 
-/// One address of a `sed` command.
+/// A `sed` deletion with brackets that hold nothing but the delimiter, `s/[^/]*$//`. Where such a
+/// delimiter ends the pattern, a `/` or a `]` stands for the flags, and nothing is run.
+macro_rules! delete {
+    () => {
+        concat!(
+            r"s/(?:[^\\\[\n\x00/]|\\[^cdox\n\x00]|\[\^?/\]|",
+            bracket!("/"),
+            ")*//[gpIiMm0-9]*"
+        )
+    };
+}
+
+/// One address of a `sed` command. Where a delimiter in brackets ends it, `]` is no command.
 macro_rules! address {
     () => {
         concat!(
-            r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\[\n\x00]|\\[^cdox\n\x00]",
-            r"|\[\^?\]?(?:[^\]\[\\/\n\x00]|\[:[a-z]+:\])*\])*/[IM]*)"
+            r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\[\n\x00]|\\[^cdox\n\x00]|\[\^?/\]|",
+            bracket!("/"),
+            ")*/[IM]*)"
         )
     };
 }
@@ -41,6 +68,8 @@ macro_rules! command {
     () => {
         concat!(
             "(?:",
+            delete!(),
+            "|",
             replace!("/"),
             "|",
             replace!("|"),
@@ -155,7 +184,7 @@ macro_rules! awk_options {
 /// Text of an `awk` program without pipe, indirect call, `system` and `getline`. It is not taken
 /// apart, so `sy` and `tl` may stand nowhere; nor what `not` holds, but for the operators.
 macro_rules! awk_text {
-    ($not:literal, $operators:literal) => {
+    ($not:literal, $($operators:tt)+) => {
         concat!(
             "(?:[^st",
             $not,
@@ -164,25 +193,49 @@ macro_rules! awk_text {
             "]|[st]*t[^stl",
             $not,
             "]|[st]*(?:",
-            $operators,
+            $($operators)+,
             "))*[st]*"
         )
     };
 }
 
-/// The same, not empty and without a dash in front: a program, not an option.
-macro_rules! awk_program {
-    ($not:literal, $operators:literal) => {
+/// Text inside of parentheses, where `>` compares. Without quotes, slashes, comments and ends of
+/// lines both parentheses are code, or both are text.
+macro_rules! awk_inside {
+    ($($operators:tt)+) => {
+        awk_text!("()\"/#\\\\{};>|@\\n\\x00", $($operators)+)
+    };
+}
+
+/// Parentheses with a comparison, one pair inside of another perhaps; or those of a loop, whose
+/// first and last parts are statements and may write.
+macro_rules! awk_compares {
+    () => {
         concat!(
-            "(?:[^-st",
-            $not,
-            "]|[st]*s[^sty",
-            $not,
-            "]|[st]*t[^stl",
-            $not,
-            "])",
-            awk_text!($not, $operators)
+            r"\((?:",
+            awk_inside!(concat!(r"\|\||>|\(", awk_inside!(r"\|\||>"), r"\)")),
+            "|",
+            awk_inside!(r"\|\|"),
+            ";",
+            awk_inside!(r"\|\||>"),
+            ";",
+            awk_inside!(r"\|\|"),
+            r")\)"
         )
+    };
+}
+
+/// Text with statements.
+macro_rules! awk_statements {
+    () => {
+        awk_text!(r"|>@\\\x00", concat!(r"\|\||>=|\\[^|>\n\x00]|", awk_compares!()))
+    };
+}
+
+/// Text of a program at its front: not empty and without a dash, or else it is an option.
+macro_rules! awk_front {
+    ($not:literal) => {
+        concat!("(?:[^-st", $not, "]|[st]*s[^sty", $not, "]|[st]*t[^stl", $not, "])")
     };
 }
 
@@ -190,18 +243,25 @@ macro_rules! awk_program {
 /// any statement; or a condition without strings and slashes, where `>` can only compare.
 pub(super) const AWK: &str = concat!(
     awk_options!(),
-    r"(?:(?:--\x00)?(?:!?/(?:[^/\\\[\n\x00]|\\[^\n\x00])*/[ ]*",
-    awk_text!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    r"(?:(?:--\x00)?(?:(?:!?/(?:[^/\\\[\n\x00]|\\[^\n\x00])*/[ ]*|",
+    awk_front!(r"|>@\\\x00"),
     "|",
-    awk_program!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    awk_front!("|@\\\\{}\"/#\\n\\x00"),
+    awk_text!("|@\\\\{}\"/#\\n\\x00", r"\|\|"),
+    "[{])",
+    awk_statements!(),
     "|",
-    awk_program!(r"|@\\{}\x00", r"\|\|"),
-    "|",
-    awk_program!("|@\\\\{}\"/#\\n\\x00", r"\|\|"),
-    "[{]",
-    awk_text!(r"|>@\\\x00", r"\|\||>=|\\[^|>\n\x00]"),
+    awk_front!(r"|@\\{}\x00"),
+    awk_text!(r"|@\\{}\x00", r"\|\|"),
     r")|-f\x00?[^\x00]+)(?:\x00(?:-?|-f\x00?[^\x00]+|[^-\x00][^\x00]*))*|--version|-W\x00version"
 );
+
+/// Any number of words, each like this.
+macro_rules! words {
+    ($($word:literal),+) => {
+        concat!("(?:(?:", $($word),+, r")(?:\x00(?:", $($word),+, "))*)?")
+    };
+}
 
 /// `uniq`: at most one operand, the second is written to.
 pub(super) const UNIQ: &str = concat!(
@@ -223,12 +283,9 @@ pub(super) const TAR: &str = r"(?:-[^\x00]*|[^-IFgP\x00][^IFgP\x00]*)?(?:\x00[^\
 /// `curl`: no `%output{…}` in the format of `-w`, which writes a file.
 pub(super) const CURL: &str = r"(?:[^%]|%+[^%o])*%*";
 
-/// Any number of words, each like this.
-macro_rules! words {
-    ($($word:literal),+) => {
-        concat!("(?:(?:", $($word),+, r")(?:\x00(?:", $($word),+, "))*)?")
-    };
-}
+/// `curl`: no `@` at the front of a value, which takes the value from a file.
+pub(super) const CURL_AT: &str =
+    words!(r"[^-@\x00][^\x00]*|-(?:[^-@\x00][^@\x00]*)?|--[^\x00]*|");
 
 /// `ssh` and its kin: only settings (`-o`) that run, load and write nothing.
 pub(super) const SSH: &str = words!(
@@ -242,15 +299,45 @@ pub(super) const SSH: &str = words!(
 /// `ifconfig`: nothing but the name of an interface.
 pub(super) const IFCONFIG: &str = r"(?:-[asv]\x00)*(?:-[asv]|[A-Za-z0-9][A-Za-z0-9.:_-]*)?";
 
-/// `sqlite3`: a database and SQL that calls well-known functions only, or a command that shows
-/// something. Without either it reads commands from its input.
+/// An option of `sqlite3` that changes how things look.
+macro_rules! sqlite_option {
+    () => {
+        concat!(
+            r"--?(?:readonly|safe|header|noheader|csv|json|line|list|column|table|markdown|box",
+            r"|batch|bail|html|quote|tabs|ascii)"
+        )
+    };
+}
+
+/// One SQL statement that opens no other file, and calls well-known functions only.
+macro_rules! sql {
+    () => {
+        concat!(
+            r"(?i:select|with|values|explain|insert|update|delete|replace|create|drop|alter|begin",
+            r"|commit|rollback|end|analyze|reindex)(?:[^A-Za-z_0-9(;\x00](?:(?i:count|sum|min|max",
+            r"|avg|length|lower|upper|total|round|abs|coalesce|ifnull|substr|date|datetime",
+            r"|group_concat|in|values)[ ]?[(]|[A-Za-z_0-9]+[^A-Za-z_0-9(;\x00]|[^A-Za-z_0-9(;\x00]",
+            r")*[A-Za-z_0-9]*)?"
+        )
+    };
+}
+
+/// `sqlite3`: a database and SQL, or a command that shows something. Without either it reads
+/// commands from its input.
 pub(super) const SQLITE: &str = concat!(
-    r"(?:-(?:-?(?:readonly|safe|header|noheader|csv|json|line|list|column|table|markdown|box|batch",
-    r"|bail|html|quote|tabs|ascii))\x00)*[^-.\x00][^\x00]*(?:\x00(?:",
+    "(?:",
+    sqlite_option!(),
+    r"\x00)*(?:\./)?[^-.\x00][^\x00]*(?:\x00",
+    sqlite_option!(),
+    r")*(?:\x00(?:",
     r"\.(?:tables|schema|databases|indexes|headers|mode|stats|show)(?:[ ][A-Za-z0-9_ ]*)?",
-    r"|(?:[A-Za-z_0-9]+[^A-Za-z_0-9(\x00]|[^.A-Za-z_0-9(\x00])(?:(?i:count|sum|min|max|avg|length",
-    r"|lower|upper|total|round|abs|coalesce|ifnull|substr|date|datetime|group_concat|in|values)",
-    r"[ ]?[(]|[A-Za-z_0-9]+[^A-Za-z_0-9(\x00]|[^A-Za-z_0-9(\x00])*[A-Za-z_0-9]*))+"
+    r"|[ \n]*",
+    sql!(),
+    r"(?:;[; \n]*",
+    sql!(),
+    r")*[; \n]*)(?:\x00",
+    sqlite_option!(),
+    ")*)+"
 );
 
 /// `exiftool`: files and tags to show. A tag with `=` is written, and a condition is Perl.
@@ -304,3 +391,39 @@ pub(super) const PSQL: &str = r"[^\\]*";
 
 /// `mysql`: no backslash and no `system`, which run a shell command.
 pub(super) const MYSQL: &str = r"(?:[^sS\\]|[sS]+[^sSyY\\])*[sS]*";
+
+/// `npm`: a subcommand that is spelled out, or one of its short names. `npm` takes any beginning of
+/// one that is not ambiguous, and no rule about `publish` sees `publis`.
+pub(super) const NPM: &str = concat!(
+    r"(?:(?:--?[A-Za-z-]+=[^\x00]*|-(?:[sqdyfglpDSEO]|ws|ddd?)|--no-[a-z-]+|--(?:silent|quiet",
+    r"|verbose|json|yes|force|global|offline|prefer-offline|dry-run|workspaces|if-present",
+    r"|ignore-scripts|legacy-peer-deps|production|long)|(?:-[wCc]|--(?:workspace|prefix|loglevel",
+    r"|registry|omit|include|script-shell|node-options|userconfig|globalconfig|cache|location",
+    r"|call))\x00[^-\x00][^\x00]*)\x00)*(?:-[hv]|--help|--version|--?[A-Za-z-]+=[^\x00]*|(?:run",
+    r"|run-script|rum|test|t|tst|start|stop|restart|install|i|in|add|ci|clean-install|it",
+    r"|install-test|update|up|upgrade|outdated|ls|list|ll|la|view|v|info|show|why|explain|audit",
+    r"|fund|pack|publish|version|exec|x|config|c|get|set|init|create|cache|prune|dedupe|rebuild",
+    r"|link|ln|uninstall|un|remove|rm|r|root|prefix|bin|whoami|ping|doctor|help|search|s|query|diff",
+    r"|docs|repo|pkg|edit|explore)(?:\x00[^\x00]*)*)?"
+);
+
+/// `hg`: a subcommand that is spelled out, or one of its short names, for the same reason.
+pub(super) const HG: &str = concat!(
+    r"(?:(?:--[a-z]+=[^\x00]*|-[yqv]|--(?:noninteractive|quiet|verbose|debug|traceback|time|hidden)",
+    r"|(?:-R|--(?:repository|cwd|color|config|encoding|pager))\x00[^\x00]*)\x00)*(?:-h|--help",
+    r"|--version|(?:add|addremove|annotate|archive|backout|bisect|blame|bookmarks|branch|branches",
+    r"|bundle|cat|clone|commit|ci|config|copy|cp|diff|export|extdiff|files|forget|graft|grep|heads",
+    r"|help|identify|id|import|incoming|in|init|locate|log|manifest|merge|outgoing|out|parents",
+    r"|paths|phase|pull|push|rebase|remove|rm|rename|mv|resolve|revert|root|serve|shelve|status|st",
+    r"|summary|tag|tags|tip|unshelve|update|up|verify|version)(?:\x00[^\x00]*)*)?"
+);
+
+/// `tsc`: options in letters of either case that write nothing elsewhere, and paths below the
+/// directory. Those that an entry names are accepted as it spells them.
+pub(super) const TSC: &str = words!(
+    r"--?(?i:noEmit|strict|pretty|skipLibCheck|version|v|help|h|showConfig|listFiles|explainFiles",
+    r"|diagnostics|incremental|allowJs|checkJs|esModuleInterop|jsx|target|t|module|m",
+    r"|moduleResolution|lib|watch|w|project|p)|-b|--(?:build|init)|--(?:outDir|outFile",
+    r"|declarationDir|tsBuildInfoFile|generateTrace|generateCpuProfile)\x00[^\x00]*",
+    r"|\.|(?:\./|\.?[^-.@/~\x00])(?:\.?[^.\x00])*"
+);

@@ -1,7 +1,7 @@
 //! Talking to other machines.
 
 use super::Sign::{Long, Prefix, Short, Unless, Word};
-use super::harmless::{CURL, IFCONFIG, IP, SSH};
+use super::harmless::{CURL, CURL_AT, IFCONFIG, IP, SSH};
 use super::{DELETE, Group, LOAD, OPTIONS, RUN, SEND, WRITE, exact, long};
 
 super::groups! {
@@ -24,7 +24,11 @@ super::groups! {
         long("--form"), long("--form-string"), long("--json"), long("--request"), long("--quote"),
         long("--mail-from"), long("--mail-rcpt"), long("--telnet-option"), Short('Q'), Short('t'),
         Short('n'), long("--netrc"), long("--netrc-file"), long("--netrc-optional"),
-        long("--unix-socket"), long("--abstract-unix-socket")
+        long("--unix-socket"), long("--abstract-unix-socket"), long("--prequote"),
+        long("--postquote"), Short('x'), long("--proxy"), Prefix("--proxy"), Prefix("--preproxy"),
+        Prefix("--sock"), long("--connect-to"), long("--resolve"), long("--doh-url"),
+        long("--dns-servers"), long("--url-query"), long("--variable"), Prefix("--expand-"),
+        Unless(CURL_AT)
     ];
     ["curl"] [] OPTIONS [Short('K'), long("--config")];
     ["curl"] [] LOAD [long("--engine")];

@@ -12,7 +12,7 @@ fn entries_are_unique_and_spelled_well() {
         assert!(seen.insert(format!("{command} {subcommands:?} {sign:?}")), "{hazard:?}");
         assert!(!command.is_empty() && !command.contains('/') && !does.is_empty(), "{hazard:?}");
         let well = match sign {
-            Sign::Long(name, least) => name.starts_with("--") && (3..=name.len()).contains(least),
+            Sign::Long(name, least) => name.starts_with('-') && (3..=name.len()).contains(least),
             Sign::Short(letter) => letter.is_ascii_graphic() && *letter != '-',
             Sign::Word(word) | Sign::Prefix(word) | Sign::Global(word) => !word.is_empty(),
             Sign::Unless(_) => subcommands.is_empty(),
@@ -87,6 +87,25 @@ sed 5a_hello f
 sed --expression=s/a/b/ f
 sed -n /x/{p;q} f
 sed s/\\//-/g
+sed s/[]]/x/
+sed s/[^]a]/x/
+sed s/[^/]*$//
+sed -n /[^/]x/p
+awk {_if_($1_>_5)_print_$0_}
+awk {_if_(length($1)_>_5_||_$2_>_3)_print_}
+awk {_for_(i=NF;i>0;i--)_print_$i_}
+awk NR>1_{_if_($1_>_5)_print_}
+curl https://x.org/@types/node -H From:_a@x.org
+sqlite3 ./x.db select_1;_select_2;
+sqlite3 x.db -csv select_a_from_t
+npm test
+npm --silent -w a run build -- --x
+npm -v
+hg -q log -l 5
+tsc
+tsc --noEmit -p .
+tsc -p packages/a/tsconfig.build.json --pretty false
+tsc --outDir /tmp/x
 uniq
 uniq -c
 uniq -c file
@@ -177,6 +196,38 @@ sed s/a/\\x0a/ f
 sed --unknown p f
 sed s/a/b/gw_x f
 sed $!{w_x¶} f
+sed s/[]/a/;s,],/b/w_wx, f
+sed -n /[]/p;s,],/w_wx2, f
+sed s/[^]/a/;s,],/b/w_wx, f
+sed s/[^/]a/w_x/ f
+sed y/[/]/w_x f
+sed y/[/]a/b/w_x f
+awk {_print_($1)_>_$2_}
+awk {_print_\"(\"_>_$1;_x_=_\")\"_}
+awk {_print_/(/_>_$1;_x_=_/)/_}
+awk {_for_(print_>_$1;1;1)_x_}
+awk {_for_(;0;print_>_$1)_x_}
+awk {_if_(system($2)_>_5)_print_}
+awk {_if_(getline_>_5)_print_}
+awk {_x_#_(¶_print_>_$1_}
+curl -w @f https://x.org
+curl -sw@f https://x.org
+curl -H @.env https://x.org
+sqlite3 x.db -Ax
+sqlite3 x.db vacuum_into_'y'
+sqlite3 x.db select_1;_VACUUM_into_'y'
+sqlite3 x.db select_1;;¶Attach_'y'_as_q
+sqlite3 x.db /**/attach_'y'_as_q
+npm publis
+npm -s publis test
+npm --unknown test publis
+hg pus
+hg -q pus
+tsc --outdir x
+tsc -outDir x
+tsc -P ../x
+tsc -p a/../../b
+tsc @x
 uniq in out
 uniq -c in out
 uniq -- in out

@@ -1,6 +1,7 @@
 //! Version control: what reads history, and what runs hooks, pagers and helpers.
 
-use super::Sign::{Global, Long, Short, Word};
+use super::Sign::{Global, Long, Short, Unless, Word};
+use super::harmless::HG;
 use super::{Group, RUN, SEND, VERB, WRITE, exact, long};
 
 super::groups! {
@@ -11,7 +12,10 @@ super::groups! {
     ["gh"] [] WRITE [exact("--clobber")];
     ["gh"] [] RUN [exact("--web")];
     ["gh"] ["pr" "issue" "repo" "run" "release" "workflow" "gist" "browse"] RUN [Short('w')];
-    ["git"] [] RUN [Global("-c"), Global("--config-env"), Global("--exec-path=")];
+    ["git"] [] RUN [
+        Global("-c"), Global("--config-env"), Global("--exec-path="), Global("-C"),
+        Global("--git-dir"), Global("--work-tree"), Global("--bare")
+    ];
     ["git"] ["grep"] RUN [long("--open-files-in-pager"), Short('O')];
     ["git"] ["rebase" "difftool"] RUN [Short('x')];
     ["git"] ["difftool"] RUN [long("--extcmd")];
@@ -66,7 +70,7 @@ super::groups! {
     ["git"] ["push" "send-pack"] RUN [long("--receive-pack")];
     ["git"] ["archive" "fetch-pack" "ls-remote" "push" "rebase" "send-pack"] RUN [long("--exec")];
     ["hg"] [] RUN [
-        Global("--config"), long("--ssh"), long("--remotecmd"), long("--debugger"), long("--tool"),
+        Global("--config"), Global("-R"), Unless(HG), long("--ssh"), long("--remotecmd"), long("--debugger"), long("--tool"),
         long("--output"), long("--repository"), long("--cwd"), long("--config")
     ];
     ["hg"] ["clone" "pull" "push" "incoming" "outgoing" "identify"] RUN [Short('e'), Short('o')];
