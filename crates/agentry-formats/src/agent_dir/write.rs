@@ -108,7 +108,7 @@ impl Writer<'_> {
 
     /// The format has no permissions: they go into a block of our own, never wider.
     fn policy(&mut self, policy: &Policy, target: &Target) -> Option<Permissions> {
-        let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+        let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
         let layers = [
             ("permissions", permissions.is_some()),
             ("trust", trust.is_some()),

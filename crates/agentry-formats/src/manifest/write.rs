@@ -114,7 +114,7 @@ fn file_name(target: &Target, name: &str) -> String {
 
 /// The trust that grants nothing which the policy does not.
 fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>) -> Option<Trust> {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
         ("permissions", permissions.is_some()),
         ("abilities", abilities.is_some()),

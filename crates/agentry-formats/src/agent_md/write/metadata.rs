@@ -69,6 +69,7 @@ fn written_elsewhere(instructions: &Instructions, tools: &Tools) {
     let Instructions {
         system: _,
         rules: _,
+        base_rules: _,
         system_override: _,
         traits: _,
         notes: _,
