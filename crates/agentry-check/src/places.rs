@@ -22,8 +22,16 @@ pub(crate) fn within(span: Span, width: usize, offset: usize, len: usize) -> Spa
 
 /// What the agent itself is told, each with what a person calls it.
 pub(crate) fn instructions(agent: &Agent) -> Vec<(&'static str, &Spanned<String>)> {
-    let Instructions { system, rules, system_override, traits, notes, context: _, rule_files: _ } =
-        &agent.instructions;
+    let Instructions {
+        system,
+        rules,
+        base_rules,
+        system_override,
+        traits,
+        notes,
+        context: _,
+        rule_files: _,
+    } = &agent.instructions;
     let fields = [
         ("the system prompt", system),
         ("the rules", rules),
@@ -31,6 +39,7 @@ pub(crate) fn instructions(agent: &Agent) -> Vec<(&'static str, &Spanned<String>
         ("the text", notes),
     ];
     let fields = fields.into_iter().filter_map(|(what, text)| Some((what, text.as_ref()?)));
+    let fields = fields.chain(base_rules.iter().map(|text| ("the rules", text)));
     let traits = traits.iter().flatten().map(|text| ("a trait", text));
     let prompts = agent.schedules.iter().filter_map(|schedule| schedule.prompt.as_ref());
     fields.chain(traits).chain(prompts.map(|text| ("the prompt", text))).collect()

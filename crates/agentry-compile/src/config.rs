@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use agentry_text::path::{join, normal};
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
-    Diagnostic, Example, Field, Findings, Kind, Record, Rule, Severity, Sources, Span, Table,
+    Diagnostic, Example, Field, Findings, Kind, Node, Record, Rule, Severity, Sources, Span, Table,
     limits, toml,
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::inherit::{entries, rules::BAD_BASE_ENTRY};
 use crate::registry::rule;
-use crate::world::{ReadError, World};
+use crate::world::{EntryKind, ReadError, World};
 
 /// Every rule about the configuration, in code order.
 pub(crate) const RULES: &[&Rule] = &[&UNKNOWN_RULE, &BAD_GLOB];
@@ -23,7 +24,14 @@ pub(crate) const FILE: &str = "agentry.toml";
 
 pub(crate) static TABLE: Table = Table::new(
     "`agentry.toml`",
-    &[Field::optional("check", Kind::Block(&CHECK), "How agents are checked.")],
+    &[
+        Field::optional("check", Kind::Block(&CHECK), "How agents are checked."),
+        Field::optional(
+            "bases",
+            Kind::Map(&Kind::Line),
+            "What agents are built on: the path of each, and its base, both relative to this file.",
+        ),
+    ],
 );
 
 static CHECK: Table = Table::new(
@@ -125,7 +133,10 @@ impl Config {
         let file = join(&config.root, FILE);
         let mut findings = Findings::default();
         match world.read(&config.root, &file, limits::FILE_BYTES) {
-            Ok(bytes) => config.parse(&file, &String::from_utf8_lossy(&bytes), &mut findings),
+            Ok(bytes) => {
+                let node = config.parse(&file, &String::from_utf8_lossy(&bytes), &mut findings);
+                config.bases(world, &node, &mut findings);
+            }
             Err(ReadError::Missing) => {}
             Err(error) => {
                 let source = config.sources.add(&file, "");
@@ -139,15 +150,28 @@ impl Config {
         config
     }
 
-    fn parse(&mut self, file: &str, text: &str, findings: &mut Findings) {
+    /// Reports bases of agents that are not there.
+    fn bases(&self, world: &dyn World, root: &Node, findings: &mut Findings) {
+        for entry in entries(root).map(|map| map.entries.as_slice()).unwrap_or_default() {
+            let path = &entry.key.text;
+            if world.kind(&join(&self.root, path)) == EntryKind::Missing {
+                findings
+                    .add(&BAD_BASE_ENTRY, entry.key.span, format!("there is no agent `{path}`"))
+                    .hint("name its file or directory, relative to `agentry.toml`");
+            }
+        }
+    }
+
+    fn parse(&mut self, file: &str, text: &str, findings: &mut Findings) -> Node {
         let source = self.sources.add(file, text.trim_start_matches('\u{feff}'));
         let node = toml::parse(&source, findings);
         validate(&TABLE, &node, Coerce::Strict, findings);
         let record = Record::new(&TABLE, &node, Coerce::Strict);
-        let Some(check) = record.record("check", &CHECK) else { return };
+        let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);
         self.excludes(&check, findings);
         self.severities(&check, findings);
+        node
     }
 
     fn excludes(&mut self, check: &Record<'_>, findings: &mut Findings) {

@@ -1,13 +1,13 @@
 //! What an agent is called by its content.
 
 use agentry_formats::{Package, info, manifest};
-use agentry_model::{Format, digest as full_digest, tree};
+use agentry_model::{Format, Inheritance, digest as full_digest, tree};
 use agentry_text::{Data, Findings, path, table};
 
 use crate::files::AgentFiles;
 use crate::pipeline::Compiled;
 use crate::prompt::files;
-use crate::show::resolved;
+use crate::show::{join_rules, resolved};
 use crate::world::World;
 
 /// The digests of an agent.
@@ -22,8 +22,12 @@ pub struct Digest {
 /// The full digest of an agent: equal for agents that mean the same.
 pub fn digest(world: &dyn World, compiled: &Compiled) -> String {
     let mut resolved = resolved(compiled);
-    // Examples decide nothing.
+    // Examples decide nothing, and what was inherited is as if it were written here.
     resolved.policy.tests.clear();
+    if compiled.whole.is_some() {
+        resolved.inheritance = Inheritance::default();
+        join_rules(&mut resolved);
+    }
     let mut data = tree::tree(&resolved).to_data();
     // Files that the agent names are a part of what it is told.
     let mut parts = Vec::new();
@@ -87,12 +91,11 @@ fn is_given_anyway(path: &str, value: &Data) -> bool {
 
 /// Both digests of an agent.
 pub fn hash(world: &dyn World, compiled: &Compiled) -> Digest {
-    let short =
-        (compiled.found.format == Format::Manifest).then(|| short(world, compiled)).flatten();
-    Digest { short, full: digest(world, compiled) }
+    Digest { short: short(world, compiled), full: digest(world, compiled) }
 }
 
-fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {
+/// `ag1:…` of a manifest as it is written, for one that its own rules accept.
+pub(crate) fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {
     let mut files = AgentFiles::new(world, &compiled.found.dir, compiled.workspace.clone());
     let mut package = Package {
         main: compiled.found.main.clone(),
@@ -100,6 +103,8 @@ fn short(world: &dyn World, compiled: &Compiled) -> Option<String> {
         dir: String::new(),
         files: &mut files,
     };
-    debug_assert_eq!(info(compiled.found.format).format, Format::Manifest);
+    if compiled.found.format != Format::Manifest {
+        return None;
+    }
     manifest::ag1(&mut package, &mut Findings::default()).map(|hash| hash.hash)
 }

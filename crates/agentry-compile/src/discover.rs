@@ -68,6 +68,23 @@ pub fn discover(
     search.out
 }
 
+/// The one agent at `path`, without searching below it; else why there is none.
+pub(crate) fn at(world: &dyn World, path: &str) -> Result<Found, String> {
+    let mut search = Search { world, format: None, exclude: &|_| false, out: Discovery::default() };
+    match world.kind(path) {
+        EntryKind::Missing => return Err("does not exist".to_owned()),
+        EntryKind::File | EntryKind::Loop | EntryKind::Other => search.named_file(path),
+        EntryKind::Directory => drop(search.named_directory(path.trim_end_matches('/'))),
+    }
+    let Discovery { mut agents, diagnostics, .. } = search.out;
+    match (agents.pop(), diagnostics.into_iter().next(), world.kind(path)) {
+        (Some(found), ..) => Ok(found),
+        (None, Some(diagnostic), _) => Err(format!("cannot be used: {}", diagnostic.message)),
+        (None, None, EntryKind::Directory) => Err("is a directory without an agent".to_owned()),
+        (None, None, _) => Err("is no agent definition by its name".to_owned()),
+    }
+}
+
 struct Search<'w> {
     world: &'w dyn World,
     format: Option<Format>,

@@ -70,7 +70,7 @@ pub fn check_receipt(world: &dyn World, receipt: &HomeReceipt, config: &Config) 
     }
     let mut sources = std::mem::take(&mut files.sources);
     let diagnostics = shown::ready(&mut sources, findings);
-    let diagnostics = suppress(&sources, diagnostics);
+    let diagnostics = suppress(&sources, usize::MAX, diagnostics);
     CheckedReceipt { sources, diagnostics: config.weigh(shown::capped(diagnostics)) }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentry_text::path::normal;
 
+use crate::stored::{FetchError, StoreRef, Stored};
 use crate::world::{Entry, EntryKind, ReadError, Walked, World};
 
 /// A file whose bytes start so stands for a link that leaves the agent's directory.
@@ -13,13 +14,20 @@ const LINK: &[u8] = b"-> /";
 #[derive(Debug, Clone, Default)]
 pub struct MemoryWorld {
     files: BTreeMap<String, Vec<u8>>,
+    /// The agents of its store, by the reference that finds them.
+    stored: BTreeMap<String, Stored>,
 }
 
 impl MemoryWorld {
     /// A world of these files, all below the workspace root `""`.
     pub fn new<T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (String, T)>) -> Self {
         let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
-        Self { files }
+        Self { files, ..Self::default() }
+    }
+
+    /// Puts an agent into the store, to be found by this reference.
+    pub fn store(&mut self, reference: &StoreRef, stored: Stored) {
+        self.stored.insert(reference.to_string(), stored);
     }
 
     /// Puts a file in, or replaces it.
@@ -114,5 +122,9 @@ impl World for MemoryWorld {
 
     fn user_config(&self) -> Option<String> {
         Some("home/user/.config/agentry/config.toml".to_owned())
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.stored.get(&reference.to_string()).cloned().ok_or(FetchError::Missing)
     }
 }

@@ -7,11 +7,12 @@ use agentry_formats::Package;
 use agentry_model::{Agent, Format};
 use agentry_policy::PolicyTest;
 use agentry_text::path::{join, split};
-use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Sources, Span};
+use agentry_text::{Data, Diagnostic, FileId, Findings, Severity, Source, Sources, Span};
 
 use crate::config::Config;
 use crate::discover::Found;
 use crate::files::AgentFiles;
+use crate::inherit::{Base, inherit};
 use crate::judge::tested;
 use crate::masked;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
@@ -30,13 +31,31 @@ pub struct Compiled {
     pub dir: String,
     /// What it declares.
     pub agent: Agent,
-    /// The files that took part.
+    /// What it is together with its bases; nothing where it has none, or none that can be used.
+    pub whole: Option<Agent>,
+    /// What it is built on, the nearest first.
+    pub bases: Vec<Base>,
+    /// The directory that a relative path of its base starts from.
+    pub base_dir: String,
+    /// The files that took part, its own first, then those of its bases.
     pub sources: Sources,
+    /// How many of them are its own.
+    pub own_files: usize,
     /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Compiled {
+    /// The agent together with its bases, without the defaults of its format.
+    pub fn whole(&self) -> &Agent {
+        self.whole.as_ref().unwrap_or(&self.agent)
+    }
+
+    /// Its own files, without those of its bases.
+    pub fn own_sources(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().take(self.own_files)
+    }
+
     /// Whether it cannot be used.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
@@ -46,29 +65,61 @@ impl Compiled {
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
 /// hidden from whatever is shown of it.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
-    let (mut compiled, findings) = read_raw(world, found);
+    let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
+    inherit(world, &mut compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
-    masked::hide(&compiled.agent, found.format, &mut compiled.sources);
+    let whole = compiled.whole.as_ref().unwrap_or(&compiled.agent);
+    masked::hide(whole, found.format, &mut compiled.sources);
     Compiled { diagnostics, ..compiled }
 }
 
 /// Reads an agent, runs every check, and weighs the findings by suppressions and configuration.
 pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
-    let (mut compiled, mut findings) = read_raw(world, found);
-    let subject = Subject { agent: &compiled.agent, format: found.format };
-    agentry_check::run(&subject, &mut findings);
-    unset_variables(world, &compiled.agent, &mut findings);
+    let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
+    let base = inherit(world, &mut compiled, &mut findings);
+    checks(world, &compiled, base.as_ref(), &mut findings);
     failed_tests(world, &compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
-    let diagnostics = suppress(&compiled.sources, diagnostics);
+    let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
     let diagnostics = config.weigh(shown::capped(diagnostics));
     Compiled { diagnostics, ..compiled }
 }
 
-fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
+/// Runs every check over the agent as it is with its bases. What is found in a base is reported with
+/// the base, unless the base alone does not show it.
+fn checks(world: &dyn World, compiled: &Compiled, base: Option<&Agent>, findings: &mut Findings) {
+    let run = |agent: &Agent, findings: &mut Findings| {
+        agentry_check::run(&Subject { agent, format: compiled.found.format }, findings);
+        unset_variables(world, agent, findings);
+    };
+    let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {
+        run(&compiled.agent, findings);
+        return;
+    };
+    let (mut known, mut all) = (Findings::default(), Findings::default());
+    run(base, &mut known);
+    run(compiled.whole(), &mut all);
+    let is_own = |found: &Diagnostic| (found.span.file.0 as usize) < compiled.own_files;
+    let is_known = |found: &Diagnostic| {
+        known.iter().any(|other| other.rule == found.rule && other.span == found.span)
+    };
+    for mut found in all.into_sorted() {
+        if is_own(&found) || found.span.file == FileId::BUILT_IN {
+            findings.push(found);
+        } else if !is_known(&found) {
+            let place = std::mem::replace(&mut found.span, named.span);
+            found.fix = None;
+            findings.push(found).related(place, "in what it is built on");
+        }
+    }
+}
+
+/// Reads the files of one agent, which come after those in `sources`.
+pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (Compiled, Findings) {
     let workspace = world.workspace(&found.dir);
     let mut findings = Findings::default();
     let mut files = AgentFiles::new(world, &found.dir, workspace.clone());
+    files.sources = sources;
     let dir = relative(world, &workspace, &found.dir);
     let mut package = Package {
         main: found.main.clone(),
@@ -87,8 +138,18 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     }
     placed(&mut sources, found, &mut findings);
     shown::hidden_text(&agent, &sources, &mut findings);
-    let compiled =
-        Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
+    let compiled = Compiled {
+        found: found.clone(),
+        workspace,
+        dir,
+        agent,
+        whole: None,
+        bases: Vec::new(),
+        base_dir: found.dir.clone(),
+        own_files: sources.iter().count(),
+        sources,
+        diagnostics: Vec::new(),
+    };
     (compiled, findings)
 }
 
@@ -191,7 +252,7 @@ impl Compiled {
             found.severity = Severity::Warning;
         }
         found.hint("give each agent of the workspace its own name");
-        let weighed = config.weigh(suppress(&self.sources, vec![found]));
+        let weighed = config.weigh(suppress(&self.sources, self.own_files, vec![found]));
         self.diagnostics.extend(weighed.into_iter().filter(|found| *found.rule == NAME_TAKEN));
         self.diagnostics.sort_by_key(|found| found.span);
     }

@@ -48,7 +48,7 @@ const AROUND: &[(&str, &str)] = &[
 /// The parts of the system prompt, in order, secrets masked.
 pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
     let mut parts = Vec::new();
-    let agent = &compiled.agent;
+    let agent = compiled.whole();
     identity(compiled, agent, &mut parts);
     if compiled.found.format == Format::AgentDir {
         let own = |(name, text): &(&'static str, &str)| Part {
@@ -59,7 +59,7 @@ pub fn prompt(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
         parts.extend(AROUND.iter().map(own));
     }
     files(world, compiled, &mut parts);
-    if let Some(rules) = &agent.instructions.rules {
+    for rules in agent.instructions.base_rules.iter().chain(&agent.instructions.rules) {
         let text = match compiled.found.format {
             Format::Manifest => format!("## Hard Rules\n{}", rules.value.trim()),
             Format::AgentMd => format!("## Rules\n{}", rules.value.trim()),
@@ -106,7 +106,7 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 
 /// The context and rule files that the definition names.
 pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
-    let instructions = &compiled.agent.instructions;
+    let instructions = &compiled.whole().instructions;
     let context = instructions.context.iter().flatten();
     let context = context.map(|path| ("context", climbed(&compiled.found.dir, path)));
     let rules = instructions.rule_files.iter().flatten();
@@ -126,7 +126,7 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
 }
 
 /// `path` as seen from `dir`, with every `..` that can be taken off taken off.
-fn climbed(dir: &str, path: &str) -> String {
+pub(crate) fn climbed(dir: &str, path: &str) -> String {
     let mut dir = dir.trim_end_matches('/');
     let mut path = path;
     while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix("../")) {

@@ -272,7 +272,7 @@ fn append(field: &mut Option<Spanned<String>>, text: &str) {
 }
 
 /// Whether a reference to a definition is a path that starts at the file which names it.
-fn is_relative_reference(place: &str) -> bool {
+pub(crate) fn is_relative_reference(place: &str) -> bool {
     const ENDS: &[&str] = &[".agent", ".yaml", ".yml", ".md", ".toml", ".json"];
     let ends = ENDS.iter().any(|end| place.ends_with(end));
     !place.contains("://") && (place.starts_with('.') || (ends && !place.starts_with('/')))
@@ -286,7 +286,7 @@ fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
 }
 
 /// `path` as seen from the directory `from`; both absolute and normal.
-fn relative(from: &str, path: &str) -> String {
+pub(crate) fn relative(from: &str, path: &str) -> String {
     let parts = |path: &str| -> Vec<String> {
         path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };

@@ -1,12 +1,14 @@
 //! The agent as a person looks at it: every value with the place it came from.
 
 use agentry_formats::info;
-use agentry_model::{Agent, Format, tree};
-use agentry_policy::{Action, Permissions, Section, SectionRules};
+use agentry_model::{Agent, Format, Inheritance, tree};
+use agentry_policy::{Action, Permissions, Section, SectionRules, flattened};
 use agentry_text::{Data, FileId, Node, Sources, Span, Spanned, Value};
 
 use crate::masked::Mask;
 use crate::pipeline::Compiled;
+use crate::relocate::{is_relative_reference, relative};
+use agentry_text::path::absolute as normal;
 
 /// One value of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,18 +23,44 @@ pub struct Row {
 
 /// The agent with the defaults of its format filled in.
 pub fn resolved(compiled: &Compiled) -> Agent {
-    let mut agent = compiled.agent.clone();
-    (info(compiled.found.format).defaults)(&mut agent);
+    with_defaults(compiled.whole().clone(), compiled.found.format)
+}
+
+/// An agent with the defaults of its format filled in.
+pub(crate) fn with_defaults(mut agent: Agent, format: Format) -> Agent {
+    (info(format).defaults)(&mut agent);
     agent
+}
+
+/// The agent and its bases as one definition that has none: for formats without a word for a base.
+pub fn flat(compiled: &Compiled) -> Agent {
+    let mut agent = compiled.whole().clone();
+    if compiled.whole.is_some() {
+        agent.inheritance = Inheritance::default();
+        agent.policy = flattened(&agent.policy);
+    }
+    join_rules(&mut agent);
+    agent
+}
+
+/// Makes the hard rules of the bases and its own one text.
+pub(crate) fn join_rules(agent: &mut Agent) {
+    let instructions = &mut agent.instructions;
+    let own = instructions.rules.take();
+    let all = std::mem::take(&mut instructions.base_rules).into_iter().chain(own);
+    instructions.rules = all.reduce(|base, own| {
+        let text = format!("{}\n\n{}", base.value.trim_end(), own.value.trim_start());
+        Spanned::new(text, own.span)
+    });
 }
 
 /// The agent to convert: what it may do is written out, since formats differ in what they mean by
 /// saying nothing. A manifest that says nothing trusts its agent with nothing.
-pub fn convertible(compiled: &Compiled, to: Format) -> Agent {
-    let mut agent = compiled.agent.clone();
+pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
+    let mut agent = if keep_base { with_base(compiled) } else { flat(compiled) };
     if compiled.found.format != to {
-        agent.policy = resolved(compiled).policy;
-        if compiled.found.format == Format::Manifest {
+        agent.policy = with_defaults(agent.clone(), compiled.found.format).policy;
+        if compiled.found.format == Format::Manifest && compiled.whole.is_none() {
             agent.policy.trust.get_or_insert_default();
         }
         if asks_before_writing(&agent) && agent.policy.permissions.is_none() {
@@ -40,6 +68,28 @@ pub fn convertible(compiled: &Compiled, to: Format) -> Agent {
         }
     }
     agent
+}
+
+/// The agent alone, its base named from its own directory.
+fn with_base(compiled: &Compiled) -> Agent {
+    let mut agent = compiled.agent.clone();
+    let elsewhere = compiled.base_dir != compiled.found.dir;
+    if let Some(base) = agent.inheritance.base.as_mut().filter(|_| elsewhere) {
+        base.value = renamed(&base.value, &compiled.dir);
+    }
+    agent
+}
+
+/// A path from the root of the workspace, as seen from the directory `dir` in it.
+fn renamed(reference: &str, dir: &str) -> String {
+    let (path, pin) = reference.split_once('#').map_or((reference, ""), |parts| parts);
+    if !is_relative_reference(path) {
+        return reference.to_owned();
+    }
+    let sign = if pin.is_empty() { "" } else { "#" };
+    let path = relative(&format!("/{dir}"), &normal(&format!("/{path}")));
+    let start = if path.starts_with('.') { "" } else { "./" };
+    format!("{start}{path}{sign}{pin}")
 }
 
 /// Whether a trait of the agent turns writing into asking.

@@ -20,9 +20,14 @@ use crate::rules::{BAD_SUPPRESSION, UNUSED_SUPPRESSION};
 const MARK: &str = "agentry: allow";
 
 /// Takes away what is suppressed, and reports suppressions that are wrong or hide nothing.
-pub(crate) fn suppress(sources: &Sources, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+/// Only the first `own` files can have any: what stands in a base is about the base alone.
+pub(crate) fn suppress(
+    sources: &Sources,
+    own: usize,
+    diagnostics: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for source in sources.iter().filter(|source| source.text.contains(MARK)) {
+    for source in sources.iter().take(own).filter(|source| source.text.contains(MARK)) {
         found.extend(suppressions(source));
     }
     if found.is_empty() {

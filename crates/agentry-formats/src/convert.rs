@@ -63,12 +63,12 @@ fn gates(agent: &Agent, format: Format) -> Block {
     let status = agent.identity.status.filter(|status| !carries("status") && !in_use(status));
     let requirements =
         if carries("required") { Requirements::default() } else { agent.requirements.clone() };
-    Block { permissions: None, status, requirements, tests: Vec::new() }
+    Block { status, requirements, ..Block::default() }
 }
 
 /// The fields of the model that a block holds, but for the rules.
 fn carried_fields(block: &Block) -> Vec<String> {
-    let Block { permissions: _, status, requirements, tests: _ } = block;
+    let Block { permissions: _, base: _, status, requirements, tests: _ } = block;
     let Requirements { env, startup } = requirements;
     let fields = [
         ("status", status.is_some()),

@@ -62,6 +62,11 @@ pub static X_AGENTRY: Table = Table::new(
             "What the agent may do, as ordered rules; only Agentry reads it.",
         ),
         Field::optional(
+            "base",
+            Kind::Line,
+            "The agent that this one is built on: a path from here, a digest, `name@version`.",
+        ),
+        Field::optional(
             "status",
             Kind::Choice(Status::WORDS),
             "Whether the agent is in use; a disabled one does not start.",
@@ -145,6 +150,8 @@ pub static SECTION: Table = Table::new(
 pub struct Block {
     /// What the agent may do.
     pub permissions: Option<Permissions>,
+    /// What it is built on.
+    pub base: ModelField<String>,
     /// Whether it is in use.
     pub status: ModelField<Status>,
     /// What must hold before it starts.
@@ -156,7 +163,10 @@ pub struct Block {
 impl Block {
     /// Gives `agent` what its format has no words for; what the format says itself stays.
     pub(crate) fn adopt(self, agent: &mut Agent) {
-        let Self { permissions, status, requirements: Requirements { env, startup }, tests } = self;
+        let Self { permissions, base, status, requirements, tests } = self;
+        let Requirements { env, startup } = requirements;
+        let inheritance = &mut agent.inheritance;
+        inheritance.base = inheritance.base.take().or(base);
         let policy = &mut agent.policy;
         policy.tests.extend(tests);
         policy.permissions = policy.permissions.take().or(permissions);
@@ -169,7 +179,7 @@ impl Block {
 
     /// The block as it is written; examples have a block of their own.
     pub fn to_data(&self) -> Data {
-        let Self { permissions, status, requirements, tests: _ } = self;
+        let Self { permissions, base, status, requirements, tests: _ } = self;
         let Requirements { env, startup } = requirements;
         let mut required = MapBuilder::new();
         let env = env.as_ref().map(|names| Data::strings(names.iter().map(|name| &name.value)));
@@ -177,6 +187,7 @@ impl Block {
         required.str_opt("startup", startup.as_ref().map(|tool| &tool.value));
         let mut out = MapBuilder::new();
         out.set_opt("permissions", permissions.as_ref().map(sections));
+        out.str_opt("base", base.as_ref().map(|base| &base.value));
         out.str_opt("status", status.as_ref().map(|status| status.as_str()));
         out.set_full("required", required.build());
         out.build()
@@ -202,6 +213,7 @@ pub fn read(node: &Node, findings: &mut Findings) -> Block {
         tests: permissions
             .map_or(Vec::new(), |record| policy_tests::beside_rules(&record, &SECTION)),
         permissions: permissions.map(|record| read_sections(record, findings)),
+        base: record.str("base").filter(|base| !base.trim().is_empty()),
         status: record.word("status"),
         requirements: Requirements {
             env: required.and_then(|required| required.strings("env")),
@@ -287,6 +299,7 @@ mod tests {
         let cases = [
             Block::default(),
             Block { status: Some(disabled), ..Block::default() },
+            Block { base: Some(at("./base.agent")), ..Block::default() },
             Block { requirements: requirements(Some("KEY"), Some("ping")), ..Block::default() },
             Block { requirements: requirements(None, Some("ping")), ..Block::default() },
         ];

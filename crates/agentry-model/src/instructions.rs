@@ -1,5 +1,7 @@
 //! What an agent is told.
 
+use agentry_text::Spanned;
+
 use crate::{Field, ListField};
 
 /// The texts that become the system prompt.
@@ -9,6 +11,8 @@ pub struct Instructions {
     pub system: Field<String>,
     /// Hard rules: `## Rules`, `RULES.md`, `principles.md`.
     pub rules: Field<String>,
+    /// The hard rules of its bases, the farthest first: they hold before its own.
+    pub base_rules: Vec<Spanned<String>>,
     /// A raw prompt that stands in for persona and traits.
     pub system_override: Field<String>,
     /// Habits, by name or as text.

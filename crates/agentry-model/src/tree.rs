@@ -122,9 +122,20 @@ impl Builder {
     }
 
     fn instructions(&mut self, instructions: &Instructions) {
-        let Instructions { system, rules, system_override, traits, notes, context, rule_files } =
-            instructions;
+        let Instructions {
+            system,
+            rules,
+            base_rules,
+            system_override,
+            traits,
+            notes,
+            context,
+            rule_files,
+        } = instructions;
         self.field("system", system);
+        if let Some(rules) = full(base_rules) {
+            self.texts("base_rules", Some(rules));
+        }
         self.field("rules", rules);
         self.field("system_override", system_override);
         self.list("traits", traits);
@@ -170,7 +181,7 @@ impl Builder {
     }
 
     fn policy(&mut self, policy: &Policy) {
-        let Policy { permissions, trust, abilities, tool_permissions, tests } = policy;
+        let Policy { permissions, trust, abilities, tool_permissions, bases, tests } = policy;
         if let Some(Permissions { sections }) = permissions {
             self.block("permissions", |out| sections.iter().for_each(|rules| out.section(rules)));
         }
@@ -195,6 +206,9 @@ impl Builder {
                 out.list("denied", denied);
             });
         }
+        self.each("base_permissions", bases, |Permissions { sections }, out| {
+            sections.iter().for_each(|rules| out.section(rules));
+        });
         self.block("policy_tests", |out| out.tests(tests));
     }
 

@@ -129,7 +129,7 @@ pub(crate) fn decider(
 /// Whether `first` is at most as permissive as `second`: nowhere milder.
 pub fn refines(first: &[&Rules], second: &[&Rules], protections: Protections) -> Answer {
     let Some(kind) = kind(first, second) else { return Answer::Unknown(KINDS.to_owned()) };
-    if second.is_empty() || same(first, second) {
+    if second.is_empty() || holds_all(first, second) || is_plainly_stricter(first, second) {
         return Answer::Yes;
     }
     match milder(kind, first, second, protections) {
@@ -452,11 +452,22 @@ fn kind(first: &[&Rules], second: &[&Rules]) -> Option<Kind> {
 
 /// Whether both sides say the same in the same words.
 fn same(first: &[&Rules], second: &[&Rules]) -> bool {
-    let layer = |(a, b): (&&Rules, &&Rules)| {
-        let rule = |(a, b): (&Rule, &Rule)| a.action == b.action && a.pattern == b.pattern;
-        a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule)
-    };
-    first.len() == second.len() && first.iter().zip(second).all(layer)
+    holds_all(first, second) && holds_all(second, first)
+}
+
+/// Whether `first` has every layer of `second`, and perhaps more: more layers only take away.
+fn holds_all(first: &[&Rules], second: &[&Rules]) -> bool {
+    let rule = |(a, b): (&Rule, &Rule)| a.action == b.action && a.pattern == b.pattern;
+    let equal =
+        |a: &Rules, b: &Rules| a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule);
+    second.iter().all(|b| first.iter().any(|a| equal(a, b)))
+}
+
+/// Whether some layer of `first` never answers more mildly than `second` ever answers strictly.
+fn is_plainly_stricter(first: &[&Rules], second: &[&Rules]) -> bool {
+    let mildest = |rules: &&Rules| rules.all().map(|rule| rule.action).min();
+    let strictest = second.iter().flat_map(|rules| rules.all()).map(|rule| rule.action).max();
+    first.iter().filter_map(mildest).max().is_some_and(|least| strictest <= Some(least))
 }
 
 #[cfg(test)]

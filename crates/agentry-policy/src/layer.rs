@@ -22,6 +22,8 @@ crate::words! {
         Abilities = "abilities",
         /// Tools by name.
         ToolPermissions = "tool_permissions",
+        /// What a base of the agent says.
+        Base = "base",
         /// The user's own default policy.
         User = "user",
         /// What a script or a skill may call.
@@ -51,7 +53,7 @@ impl Layer {
 
 /// All layers of a definition, compiled.
 pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let compiled = [
         permissions.as_ref().map(|rules| layer(Source::Permissions, rules, places)),
         trust.as_ref().map(|trust| {
@@ -68,7 +70,8 @@ pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
             said(Source::ToolPermissions, &of_tools(tools), &words, places)
         }),
     ];
-    compiled.into_iter().flatten().collect()
+    let bases = bases.iter().map(|rules| layer(Source::Base, rules, places));
+    compiled.into_iter().flatten().chain(bases).collect()
 }
 
 /// The layer of ordered rules that a source says.

@@ -15,6 +15,7 @@ mod action;
 mod allowed_tools;
 pub mod argv;
 mod automata;
+mod bases;
 pub mod compare;
 pub mod deciders;
 pub mod hazard;
@@ -39,6 +40,7 @@ pub mod web;
 pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use allowed_tools::allowed_tools;
+pub use bases::{flattened, under};
 pub use judge::{Call, Judge};
 pub use layer::{Layer, Source, default_rules, layer, layers};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
@@ -66,6 +68,8 @@ pub struct Policy {
     pub abilities: Option<Abilities>,
     /// Tools by name.
     pub tool_permissions: Option<ToolPermissions>,
+    /// Rules of its bases, nearest first: a section that one does not have it says nothing about.
+    pub bases: Vec<Permissions>,
     /// What the author expects of all this together; decides nothing.
     pub tests: Vec<Spanned<PolicyTest>>,
 }
@@ -73,11 +77,12 @@ pub struct Policy {
 impl Policy {
     /// Whether the definition says nothing, so that the user's default policy alone decides.
     pub fn is_empty(&self) -> bool {
-        let Self { permissions, trust, abilities, tool_permissions, tests: _ } = self;
+        let Self { permissions, trust, abilities, tool_permissions, bases, tests: _ } = self;
         permissions.is_none()
             && trust.is_none()
             && abilities.is_none()
             && tool_permissions.is_none()
+            && bases.is_empty()
     }
 }
 

@@ -17,14 +17,28 @@ use crate::{
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
 pub fn to_permissions(policy: &Policy, place: &Place) -> Option<Permissions> {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
     let layers = [
         permissions.clone(),
         trust.as_ref().map(|trust| of_trust(trust, place)),
         abilities.as_ref().map(of_abilities),
         tool_permissions.as_ref().map(of_tools),
     ];
-    layers.into_iter().flatten().reduce(|a, b| meet(&a, &b))
+    let own = layers.into_iter().flatten().reduce(|a, b| meet(&a, &b));
+    bases.iter().fold(own, |own, base| Some(bounded(own.as_ref(), base)))
+}
+
+/// Rules at least as strict as `own` and as what `base` says; it says nothing about a section that it
+/// does not have.
+fn bounded(own: Option<&Permissions>, base: &Permissions) -> Permissions {
+    let section = |name: &Section| {
+        let own = own.and_then(|own| own.get(*name));
+        match (own, base.get(*name)) {
+            (None, rules) | (rules, None) => rules.cloned(),
+            (Some(own), Some(base)) => Some(strictest(own, base)),
+        }
+    };
+    Permissions { sections: Section::ALL.iter().filter_map(section).collect() }
 }
 
 /// The sections in which `result` gives a milder answer than `source` to some call, with the rules of
@@ -141,14 +155,31 @@ fn meet(a: &Permissions, b: &Permissions) -> Permissions {
         (None, None) => None,
         (Some(x), None) => Some(x.at_least(b.strictest(section))),
         (None, Some(y)) => Some(y.at_least(a.strictest(section))),
-        (Some(x), Some(y)) if y.rules.is_empty() => Some(x.at_least(y.strictest())),
-        (Some(x), Some(y)) if x.rules.is_empty() => Some(y.at_least(x.strictest())),
-        (Some(x), Some(y)) => {
-            let strictest = x.strictest().strictest(y.strictest());
-            Some(crate::sources::section(section, x.section.span, strictest, Vec::new()))
-        }
+        (Some(x), Some(y)) => Some(strictest(x, y)),
     };
     Permissions { sections: Section::ALL.iter().filter_map(|section| both(*section)).collect() }
+}
+
+/// Rules of one section at least as strict as both: exactly both where one of them has no rules of its
+/// own or lies within the other.
+pub(crate) fn strictest(x: &SectionRules, y: &SectionRules) -> SectionRules {
+    let places = Places::default();
+    let within = |one: &SectionRules, other: &SectionRules| {
+        let (one, other) = (Rules::new(one, &places), Rules::new(other, &places));
+        refines(&[&one], &[&other], Protections::On) == Answer::Yes
+    };
+    if y.rules.is_empty() {
+        x.at_least(y.strictest())
+    } else if x.rules.is_empty() {
+        y.at_least(x.strictest())
+    } else if within(x, y) {
+        x.clone()
+    } else if within(y, x) {
+        y.clone()
+    } else {
+        let action = x.strictest().strictest(y.strictest());
+        section(x.section.value, x.section.span, action, Vec::new())
+    }
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ pub(crate) struct Show {
     /// Show the system prompt, part by part
     #[arg(long)]
     pub(crate) prompt: bool,
-    /// Leave out what the format fills in
+    /// Leave out what it inherits and what the format fills in
     #[arg(long)]
     pub(crate) declared: bool,
     /// Read it as this format
@@ -138,6 +138,9 @@ pub(crate) struct Convert {
     /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
+    /// Write what the agent inherits into it, also where the format could name the base
+    #[arg(long)]
+    pub(crate) resolved: bool,
     /// Write nothing if anything would be lost
     #[arg(long)]
     pub(crate) strict: bool,

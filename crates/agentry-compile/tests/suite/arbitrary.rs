@@ -261,6 +261,7 @@ impl<'a> Gen<'a> {
         Instructions {
             system: self.field(Self::text),
             rules: self.field(Self::text),
+            base_rules: Vec::new(),
             system_override: self.field(Self::text),
             traits: self.list(Self::line),
             notes: self.field(|g| format!("## {}\n\n{}", g.name(), g.line())),

@@ -83,6 +83,7 @@ impl Writer<'_> {
             notes: _,
             context: _,
             rule_files: _,
+            base_rules: _,
         } = instructions;
         let mut text = match (system, system_override) {
             (Some(system), _) => system.trim().to_owned(),
@@ -134,7 +135,7 @@ impl Writer<'_> {
 
     /// The format has no permissions: they go into a block of our own, never wider.
     fn policy(&mut self, policy: &Policy, target: &Target) -> Option<Permissions> {
-        let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+        let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
         let layers = [
             ("permissions", permissions.is_some()),
             ("trust", trust.is_some()),

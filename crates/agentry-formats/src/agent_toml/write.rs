@@ -175,6 +175,7 @@ impl Writer {
             system_override: _,
             context: _,
             rule_files: _,
+            base_rules: _,
             // No words for these.
             notes: _,
         } = said;

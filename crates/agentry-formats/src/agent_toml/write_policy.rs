@@ -49,7 +49,7 @@ fn quoted(rule: &PatternRule) -> String {
 
 /// Says how each other notation was turned into rules.
 fn note_layers(policy: &Policy, result: &Permissions, notes: &mut Vec<Loss>) {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
         trust.as_ref().map(|trust| ("trust", exact_trust(trust, result))),
         abilities.as_ref().map(|abilities| ("abilities", exact_abilities(abilities))),

@@ -22,7 +22,7 @@ pub(super) struct Lists {
 
 /// Turns `policy` into lists and says where they are narrower.
 pub(super) fn lists(policy: &Policy, place: &Place, notes: &mut Vec<Loss>) -> Lists {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     if permissions.is_none() && trust.is_none() && abilities.is_none() {
         return Lists { tools: tool_permissions.clone(), ..Lists::default() };
     }

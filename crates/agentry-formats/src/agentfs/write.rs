@@ -97,6 +97,7 @@ fn texts(
         // Placed by `definition`.
         traits: _,
         // No words for these.
+        base_rules: _,
         notes: _,
         context: _,
         rule_files: _,

@@ -40,7 +40,7 @@ mod keys;
 mod load;
 mod packs;
 mod read;
-mod reference;
+pub mod reference;
 pub mod rules;
 mod schema;
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use semver::Version;
 
 /// Why a reference cannot be used: what is wrong, and what to do.
-pub(super) type Problem = (&'static str, &'static str);
+pub type Problem = (&'static str, &'static str);
 
 const PIN: &str = "add the digest of what is expected there: `…#sha256:` and 64 digits";
 const FORMS: &str =
     "use a path, `ag1:…`, `sha256:…`, `name@version`, an OCI reference, or a URL with a digest";
 
 /// What is wrong with a reference, if something is.
-pub(super) fn problem(text: &str) -> Option<Problem> {
+pub fn problem(text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return Some(("is empty", "remove it, or say where the definition is"));
     }

@@ -115,7 +115,7 @@ fn file_name(target: &Target, name: &str) -> String {
 
 /// The trust that grants nothing which the policy does not.
 fn trust(policy: &Policy, target: &Target, has_mcp: bool, notes: &mut Vec<Loss>) -> Option<Trust> {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let layers = [
         ("permissions", permissions.is_some()),
         ("abilities", abilities.is_some()),
@@ -228,6 +228,7 @@ fn behavior(identity: &Identity, instructions: &Instructions, behaviour: &Behavi
         notes: _,
         context: _,
         rule_files: _,
+        base_rules: _,
     } = instructions;
     let Behaviour { temperature, max_turns, on_error } = behaviour;
     let temperature = temperature.filter(|value| (0.0..=2.0).contains(&value.value));

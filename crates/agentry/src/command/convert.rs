@@ -48,11 +48,8 @@ fn converted(
     target: &Target,
 ) -> Result<Converted, Failure> {
     let (path, to) = (&compiled.found.path, args.to);
-    if compiled.agent.inheritance.base.is_some() && to != Format::Manifest {
-        let message = format!("`{path}` has a base, and only a manifest can say so");
-        return Err(Failure::new(message).hint("convert its base into it by hand first").finding());
-    }
-    let mut agent = convertible(compiled, to);
+    let keep_base = to == Format::Manifest && !args.resolved && !compiled.bases.is_empty();
+    let mut agent = convertible(compiled, to, keep_base);
     let dir = directory(args, target);
     let moved =
         to == Format::Manifest && is_moved(&dir, compiled) && leave_scope_behind(&mut agent);
@@ -63,8 +60,8 @@ fn converted(
     }
     let mut converted = convert(&agent, to, target);
     converted.losses.extend(relocated.losses);
-    let nothing = compiled.agent.policy.is_empty() && compiled.found.format != Format::Manifest;
-    if to == Format::Manifest && nothing {
+    let nothing = compiled.whole().policy.is_empty() && compiled.found.format != Format::Manifest;
+    if to == Format::Manifest && nothing && !keep_base {
         let detail = "what was asked about is denied: a manifest without `trust` has none";
         converted.losses.push(narrowed("permissions", detail));
     }
@@ -147,7 +144,7 @@ fn stale(disk: &Disk, args: &Convert, compiled: &Compiled, converted: &Converted
     let found = discover(disk, &[dir.to_owned()], Some(args.to), &|_| false);
     let Some(old) = found.agents.iter().find(|found| found.dir == dir) else { return Vec::new() };
     let old = read(disk, old);
-    let mut paths: Vec<_> = old.sources.iter().filter_map(|file| part(dir, file)).collect();
+    let mut paths: Vec<_> = old.own_sources().filter_map(|file| part(dir, file)).collect();
     paths.retain(|path| converted.files.iter().all(|(new, _)| new != path));
     paths.sort();
     paths.dedup();

@@ -50,6 +50,7 @@ fn texts(agent: &Agent, target: &Target, notes: &mut Vec<Loss>) -> Texts {
         traits: _,
         context: _,
         rule_files: _,
+        base_rules: _,
     } = &agent.instructions;
     let Tools { source, native: _, mcp: _, scripts: _, functions: _ } = &agent.tools;
     let identity = &agent.identity;

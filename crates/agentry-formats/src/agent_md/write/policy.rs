@@ -10,7 +10,7 @@ pub(super) fn abilities(
     place: &Place,
     notes: &mut Vec<Loss>,
 ) -> Option<Abilities> {
-    let Policy { permissions, trust, abilities, tool_permissions, tests: _ } = policy;
+    let Policy { permissions, trust, abilities, tool_permissions, bases: _, tests: _ } = policy;
     let others = [
         ("permissions", permissions.is_some()),
         ("trust", trust.is_some()),

@@ -44,11 +44,7 @@ macro_rules! replace {
 /// delimiter ends the pattern, a `/` or a `]` stands for the flags, and nothing is run.
 macro_rules! delete {
     () => {
-        concat!(
-            r"s/(?:[^\\\[\n\x00/]|\\[^cdox\n\x00]|\[\^?/\]|",
-            bracket!("/"),
-            ")*//[gpIiMm0-9]*"
-        )
+        concat!(r"s/(?:[^\\\[\n\x00/]|\\[^cdox\n\x00]|\[\^?/\]|", bracket!("/"), ")*//[gpIiMm0-9]*")
     };
 }
 
@@ -284,8 +280,7 @@ pub(super) const TAR: &str = r"(?:-[^\x00]*|[^-IFgP\x00][^IFgP\x00]*)?(?:\x00[^\
 pub(super) const CURL: &str = r"(?:[^%]|%+[^%o])*%*";
 
 /// `curl`: no `@` at the front of a value, which takes the value from a file.
-pub(super) const CURL_AT: &str =
-    words!(r"[^-@\x00][^\x00]*|-(?:[^-@\x00][^@\x00]*)?|--[^\x00]*|");
+pub(super) const CURL_AT: &str = words!(r"[^-@\x00][^\x00]*|-(?:[^-@\x00][^@\x00]*)?|--[^\x00]*|");
 
 /// `ssh` and its kin: only settings (`-o`) that run, load and write nothing.
 pub(super) const SSH: &str = words!(

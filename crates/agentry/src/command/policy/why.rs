@@ -20,7 +20,7 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
     let judge = match &args.inside {
-        Some(name) => inside_of(&judge, &compiled.agent, name)?,
+        Some(name) => inside_of(&judge, compiled.whole(), name)?,
         None => judge,
     };
     let directory = match &args.directory {

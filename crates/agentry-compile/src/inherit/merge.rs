@@ -1,0 +1,367 @@
+//! Two agents made one, block by block: what the child writes wins, what it omits is inherited; lists
+//! by their strategy; hard rules, budgets and gates of the base stay.
+
+use agentry_model::{
+    Agent, Auth, Behaviour, Budget, Field, Format, Identity, Inheritance, Instructions, McpServer,
+    Memory, Merge, MergeLists, MergeText, ModelChoice, OnExceed, Requirements, Status, Tools,
+};
+use agentry_text::{Findings, Spanned};
+
+use super::lists::{blocks, files, named, words};
+use super::rules::{BASE_STAYS, SERVER_REPLACED};
+
+/// The formats of the two.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Formats {
+    pub(super) base: Format,
+    pub(super) child: Format,
+}
+
+/// `child` on top of `base`. What they may do is not merged here.
+pub(super) fn merge(
+    base: &Agent,
+    child: &Agent,
+    formats: Formats,
+    findings: &mut Findings,
+) -> Agent {
+    // No `..`: a new field of the model must be merged here or it does not compile.
+    let Agent {
+        identity,
+        inheritance,
+        instructions,
+        model,
+        auth,
+        behaviour,
+        budget,
+        requirements,
+        policy,
+        access_control,
+        skills,
+        skill_packs,
+        tools,
+        memory,
+        memories,
+        expose,
+        agents,
+        pipeline,
+        schedules,
+        settings,
+        extensions,
+        unknown,
+    } = child;
+    let strategy = Strategy::of(inheritance, child, formats.child);
+    let by_name = MergeLists::Append;
+    Agent {
+        identity: self::identity(&base.identity, identity, strategy, findings),
+        inheritance: inheritance.clone(),
+        instructions: self::instructions(&base.instructions, instructions, strategy),
+        model: self::model(&base.model, model),
+        auth: self::auth(&base.auth, auth),
+        behaviour: self::behaviour(&base.behaviour, behaviour, strategy),
+        budget: self::budget(&base.budget, budget, findings),
+        requirements: self::requirements(&base.requirements, requirements, findings),
+        policy: policy.clone(),
+        access_control: written(access_control, &base.access_control),
+        skills: named(strategy.skills, base.skills.as_deref(), skills.as_deref(), |it| &it.name),
+        skill_packs: files(strategy.skills, &base.skill_packs, skill_packs, |pack| &pack.path),
+        tools: self::tools(&base.tools, tools, strategy.tools, findings),
+        memory: self::memory(&base.memory, memory),
+        memories: files(by_name, &base.memories, memories, |memory| &memory.path),
+        expose: written(expose, &base.expose),
+        agents: written(agents, &base.agents),
+        pipeline: written(pipeline, &base.pipeline),
+        // When the base runs by itself is its own affair.
+        schedules: schedules.clone(),
+        settings: if formats.base == formats.child {
+            blocks(&base.settings, settings)
+        } else {
+            settings.clone()
+        },
+        extensions: blocks(&base.extensions, extensions),
+        unknown: unknown.clone(),
+    }
+}
+
+/// How the blocks of a child are combined with those of its base.
+#[derive(Debug, Clone, Copy)]
+struct Strategy {
+    skills: MergeLists,
+    tools: MergeLists,
+    /// Whether the behaviour of the base is left behind as a whole.
+    replaces_behaviour: bool,
+}
+
+impl Strategy {
+    fn of(inheritance: &Inheritance, child: &Agent, format: Format) -> Self {
+        let Merge { skills, tools, behavior, trust: _ } = &inheritance.merge;
+        // A format without the block says each of its fields by itself.
+        let usual =
+            if format == Format::Manifest { MergeText::Override } else { MergeText::Append };
+        let replaces = behavior.map_or(usual, |word| word.value) == MergeText::Override;
+        Self {
+            skills: skills.map_or(MergeLists::Append, |word| word.value),
+            tools: tools.map_or(MergeLists::Append, |word| word.value),
+            replaces_behaviour: replaces && writes_behaviour(child),
+        }
+    }
+}
+
+/// Whether a definition has a behaviour block of its own.
+fn writes_behaviour(agent: &Agent) -> bool {
+    let Behaviour { temperature, max_turns, on_error } = &agent.behaviour;
+    let Instructions { system_override, traits, .. } = &agent.instructions;
+    temperature.is_some()
+        || max_turns.is_some()
+        || on_error.is_some()
+        || system_override.is_some()
+        || traits.is_some()
+        || agent.identity.role.is_some()
+}
+
+/// What the child writes, else what the base has.
+fn written<T: Clone>(child: &Option<T>, base: &Option<T>) -> Option<T> {
+    child.clone().or_else(|| base.clone())
+}
+
+fn identity(
+    base: &Identity,
+    child: &Identity,
+    strategy: Strategy,
+    findings: &mut Findings,
+) -> Identity {
+    let Identity {
+        name,
+        display_name,
+        description,
+        version,
+        category,
+        author,
+        license,
+        tags,
+        icon,
+        avatar,
+        status,
+        mode,
+        role,
+        greeting,
+        risk_level,
+    } = child;
+    Identity {
+        name: name.clone(),
+        display_name: display_name.clone(),
+        description: written(description, &base.description),
+        version: version.clone(),
+        category: written(category, &base.category),
+        author: written(author, &base.author),
+        license: written(license, &base.license),
+        tags: written(tags, &base.tags),
+        icon: written(icon, &base.icon),
+        avatar: avatar.clone(),
+        status: self::status(base.status, *status, findings),
+        mode: written(mode, &base.mode),
+        role: behaves(role, &base.role, strategy),
+        greeting: written(greeting, &base.greeting),
+        risk_level: written(risk_level, &base.risk_level),
+    }
+}
+
+/// An agent that does not start is not started by building on it.
+fn status(base: Field<Status>, child: Field<Status>, findings: &mut Findings) -> Field<Status> {
+    strictest(
+        "status",
+        base,
+        child,
+        |status| match status {
+            Status::Active => 0,
+            Status::Deprecated => 1,
+            Status::Disabled => 2,
+        },
+        findings,
+    )
+}
+
+/// A field of the behaviour block.
+fn behaves<T: Clone>(child: &Option<T>, base: &Option<T>, strategy: Strategy) -> Option<T> {
+    if strategy.replaces_behaviour { child.clone() } else { written(child, base) }
+}
+
+fn instructions(base: &Instructions, child: &Instructions, strategy: Strategy) -> Instructions {
+    let Instructions {
+        system,
+        rules,
+        base_rules: _,
+        system_override,
+        traits,
+        notes,
+        context,
+        rule_files,
+    } = child;
+    let traits = if strategy.replaces_behaviour {
+        traits.clone()
+    } else {
+        words(MergeLists::Append, &base.traits, traits)
+    };
+    Instructions {
+        system: written(system, &base.system),
+        rules: rules.clone(),
+        base_rules: base.base_rules.iter().chain(&base.rules).cloned().collect(),
+        system_override: behaves(system_override, &base.system_override, strategy),
+        traits,
+        notes: notes.clone(),
+        context: written(context, &base.context),
+        rule_files: words(MergeLists::Append, &base.rule_files, rule_files),
+    }
+}
+
+fn model(base: &ModelChoice, child: &ModelChoice) -> ModelChoice {
+    let ModelChoice { capability, preferred, fallback, context, capabilities } = child;
+    ModelChoice {
+        capability: written(capability, &base.capability),
+        preferred: written(preferred, &base.preferred),
+        fallback: written(fallback, &base.fallback),
+        context: written(context, &base.context),
+        capabilities: written(capabilities, &base.capabilities),
+    }
+}
+
+fn auth(base: &Auth, child: &Auth) -> Auth {
+    let Auth { strategy, providers } = child;
+    Auth {
+        strategy: written(strategy, &base.strategy),
+        providers: written(providers, &base.providers),
+    }
+}
+
+fn behaviour(base: &Behaviour, child: &Behaviour, strategy: Strategy) -> Behaviour {
+    let Behaviour { temperature, max_turns, on_error } = child;
+    Behaviour {
+        temperature: behaves(temperature, &base.temperature, strategy),
+        max_turns: behaves(max_turns, &base.max_turns, strategy),
+        on_error: behaves(on_error, &base.on_error, strategy),
+    }
+}
+
+/// Limits only shrink, and what is recorded stays recorded.
+fn budget(base: &Budget, child: &Budget, findings: &mut Findings) -> Budget {
+    let Budget { trace, cost_limit, step_limit, on_exceed } = child;
+    let exceeds = |word: OnExceed| match word {
+        OnExceed::Ask => 0,
+        OnExceed::Abort => 1,
+    };
+    Budget {
+        trace: strictest("trace", base.trace, *trace, u8::from, findings),
+        cost_limit: smaller("cost_limit", base.cost_limit, *cost_limit, f64::total_cmp, findings),
+        step_limit: smaller("step_limit", base.step_limit, *step_limit, i64::cmp, findings),
+        on_exceed: strictest("on_exceed", base.on_exceed, *on_exceed, exceeds, findings),
+    }
+}
+
+fn requirements(
+    base: &Requirements,
+    child: &Requirements,
+    findings: &mut Findings,
+) -> Requirements {
+    let Requirements { env, startup } = child;
+    if let (Some(base), Some(own)) = (&base.startup, startup)
+        && base.value != own.value
+    {
+        stays("startup", base, own, findings);
+    }
+    Requirements {
+        env: words(MergeLists::Append, &base.env, env),
+        startup: written(&base.startup, startup),
+    }
+}
+
+fn memory(base: &Memory, child: &Memory) -> Memory {
+    let Memory { working, long_term, shared } = child;
+    Memory {
+        working: written(working, &base.working),
+        long_term: written(long_term, &base.long_term),
+        shared: written(shared, &base.shared),
+    }
+}
+
+fn tools(base: &Tools, child: &Tools, strategy: MergeLists, findings: &mut Findings) -> Tools {
+    let Tools { native, mcp, scripts, functions, source } = child;
+    replaced(base, mcp.as_deref().unwrap_or_default(), findings);
+    let name =
+        |name: &'_ Field<String>| name.as_ref().map_or("", |name| name.value.as_str()).to_owned();
+    let scripts = {
+        let key = |list: &[Spanned<agentry_model::ScriptTool>]| -> Vec<_> {
+            list.iter().map(|script| (name(&script.name), script.clone())).collect()
+        };
+        files(strategy, &key(&base.scripts), &key(scripts), |(name, _)| name)
+    };
+    // The code of the base holds its functions, which the child may use unless it brings its own.
+    let both = strategy == MergeLists::Append || source.is_empty();
+    let code = base.source.iter().filter(|_| both);
+    Tools {
+        native: words(strategy, &base.native, native),
+        mcp: named(strategy, base.mcp.as_deref(), mcp.as_deref(), |server| &server.name),
+        scripts: scripts.into_iter().map(|(_, script)| script).collect(),
+        functions: files(strategy, &base.functions, functions, |function| &function.name),
+        source: code.chain(source).cloned().collect(),
+    }
+}
+
+/// Says which servers of the base the child's own take the place of.
+fn replaced(base: &Tools, child: &[Spanned<McpServer>], findings: &mut Findings) {
+    for server in child {
+        let same = |other: &&Spanned<McpServer>| other.name == server.name;
+        if let Some(other) = base.mcp.iter().flatten().find(same) {
+            let message = format!("the MCP server `{}` takes the place of the base's", server.name);
+            findings
+                .add(&SERVER_REPLACED, server.span, message)
+                .related(other.span, "this one")
+                .hint("give it another name to have both");
+        }
+    }
+}
+
+/// The smaller of two limits.
+fn smaller<T: Copy + std::fmt::Display>(
+    name: &str,
+    base: Field<T>,
+    child: Field<T>,
+    order: fn(&T, &T) -> std::cmp::Ordering,
+    findings: &mut Findings,
+) -> Field<T> {
+    let (Some(limit), Some(own)) = (base, child) else { return child.or(base) };
+    if order(&own.value, &limit.value).is_gt() {
+        stays(name, &limit, &own, findings);
+        return base;
+    }
+    child
+}
+
+/// The word that ranks higher.
+fn strictest<T: Copy + std::fmt::Display>(
+    name: &str,
+    base: Field<T>,
+    child: Field<T>,
+    rank: impl Fn(T) -> u8,
+    findings: &mut Findings,
+) -> Field<T> {
+    let (Some(limit), Some(own)) = (base, child) else { return child.or(base) };
+    if rank(own.value) < rank(limit.value) {
+        stays(name, &limit, &own, findings);
+        return base;
+    }
+    child
+}
+
+/// Says that a value of the child gives way to the base's.
+fn stays<T: std::fmt::Display>(
+    name: &str,
+    base: &Spanned<T>,
+    own: &Spanned<T>,
+    findings: &mut Findings,
+) {
+    let message = format!("`{name}` stays `{}`, as in the base", base.value);
+    let found = findings.add(&BASE_STAYS, own.span, message);
+    if base.span.is_written() {
+        found.related(base.span, "this one counts");
+    }
+    found.hint("remove it, or be stricter than the base");
+}

@@ -1,0 +1,124 @@
+//! An agent and what it is built on: finds the bases, merges them from the farthest to the nearest,
+//! and proves that nothing was widened on the way.
+//!
+//! ```text
+//! base ─▶ chain: read each base, farthest first ─▶ seen: its paths from the child's directory
+//!                                                      └─▶ merge, trust ─▶ prove ─▶ the whole agent
+//! ```
+
+mod chain;
+mod configured;
+mod lists;
+mod merge;
+mod prove;
+mod reference;
+pub(crate) mod rules;
+mod seen;
+mod stored_world;
+mod trust;
+
+use agentry_model::{Agent, Format};
+use agentry_text::{Diagnostic, Findings, Severity, Span, Spanned};
+
+use crate::pipeline::Compiled;
+use crate::world::World;
+
+pub(crate) use configured::entries;
+
+/// One agent that another is built on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// As the definition that is built on it names it.
+    pub reference: Spanned<String>,
+    /// What a person would call it: the file, the directory, `name@version`.
+    pub path: String,
+    /// Its format.
+    pub format: Format,
+}
+
+/// A base as a definition names it, and the directory that a relative path starts from.
+#[derive(Debug, Clone)]
+struct Declared {
+    base: Spanned<String>,
+    dir: String,
+}
+
+/// Merges an agent with its bases. Gives back its nearest base, as seen from the agent.
+pub(crate) fn inherit(
+    world: &dyn World,
+    compiled: &mut Compiled,
+    findings: &mut Findings,
+) -> Option<Agent> {
+    let declared = declared(world, compiled, findings)?;
+    let place = declared.base.span;
+    let known = |found: &Diagnostic| found.span == place && found.severity == Severity::Error;
+    if findings.iter().any(known) {
+        return None;
+    }
+    let (outcome, bases) = chain::load(world, compiled, &declared);
+    compiled.bases = bases;
+    match outcome {
+        Ok(link) => Some(join(world, compiled, (link, place), findings)),
+        Err(failure) => {
+            failure.report(place, findings);
+            None
+        }
+    }
+}
+
+/// The base that a definition names, itself or in `agentry.toml`.
+fn declared(
+    world: &dyn World,
+    compiled: &mut Compiled,
+    findings: &mut Findings,
+) -> Option<Declared> {
+    let entry = configured::base(world, compiled);
+    let own = compiled.agent.inheritance.base.clone();
+    if let (Some(own), Some(entry)) = (&own, &entry) {
+        let message = format!("`{}` names a base itself", compiled.found.path);
+        findings
+            .add(&rules::BAD_BASE_ENTRY, entry.span, message)
+            .related(own.span, "this one")
+            .hint("remove one of the two");
+    }
+    let (base, dir) = match (own, entry) {
+        (Some(own), _) => {
+            let span = narrowed(&own, compiled);
+            (Spanned::new(own.value, span), compiled.found.dir.clone())
+        }
+        (None, entry) => (entry?, compiled.workspace.clone()),
+    };
+    compiled.agent.inheritance.base = Some(base.clone());
+    compiled.base_dir.clone_from(&dir);
+    Some(Declared { base, dir })
+}
+
+/// The place of the reference itself, where only that of the block around it is known.
+fn narrowed(base: &Spanned<String>, compiled: &Compiled) -> Span {
+    let text = compiled.sources.slice(base.span);
+    match text.find(&base.value) {
+        Some(at) if text.len() > base.value.len() + 2 => {
+            let start = base.span.range().start + at;
+            Span::new(base.span.file, start, start + base.value.len())
+        }
+        _ => base.span,
+    }
+}
+
+/// Merges an agent with its nearest base, which is whole already.
+fn join(
+    world: &dyn World,
+    compiled: &mut Compiled,
+    (link, place): (chain::Link, Span),
+    findings: &mut Findings,
+) -> Agent {
+    let base = seen::seen(world, compiled, (&link, place), findings);
+    let limits = trust::Limits { world, dir: &compiled.found.dir, base: &base };
+    let trust = limits.merge(compiled.agent.policy.trust.as_ref(), findings);
+    let formats = merge::Formats { base: link.compiled.found.format, child: compiled.found.format };
+    let mut whole = merge::merge(&base, &compiled.agent, formats, findings);
+    whole.policy = agentry_policy::under(&base.policy, &compiled.agent.policy, trust);
+    prove::prove(world, compiled, (&base, &whole, place), findings);
+    compiled.whole = Some(whole);
+    base
+}

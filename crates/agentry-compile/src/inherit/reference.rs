@@ -1,0 +1,84 @@
+//! How a definition names its base.
+
+use crate::stored::StoreRef;
+
+/// What a reference leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// A file or a directory, and the digest that it must have.
+    Path(String, Option<String>),
+    /// An agent of the store.
+    Stored(StoreRef),
+    /// An agent in a registry of container images.
+    Oci,
+    /// A file of the web.
+    Url,
+}
+
+impl Reference {
+    /// Takes a reference apart that has no problem of its own.
+    pub(super) fn parse(text: &str) -> Self {
+        if text.starts_with("ag1:") {
+            return Self::Stored(StoreRef::Short(text.to_owned()));
+        }
+        if text.starts_with("sha256:") {
+            return Self::Stored(StoreRef::Full(text.to_owned()));
+        }
+        let (place, pin) = match text.rsplit_once('#') {
+            Some((place, pin)) => (place, Some(pin.to_owned())),
+            None => (text, None),
+        };
+        match place.split_once("://") {
+            Some(("oci", _)) => return Self::Oci,
+            Some(_) => return Self::Url,
+            None if is_path(place) => return Self::Path(place.to_owned(), pin),
+            None => {}
+        }
+        match place.rsplit_once('@') {
+            Some((_, digest)) if digest.starts_with("sha256:") => Self::Oci,
+            Some((name, version)) if !name.contains('/') => {
+                let (name, version) = (name.to_owned(), version.to_owned());
+                Self::Stored(StoreRef::Named { name, version })
+            }
+            _ if place.contains(':') => Self::Oci,
+            _ => Self::Path(place.to_owned(), pin),
+        }
+    }
+}
+
+fn is_path(place: &str) -> bool {
+    const ENDS: &[&str] = &[".agent", ".yaml", ".yml", ".md", ".toml", ".json"];
+    place.starts_with(['.', '/']) || ENDS.iter().any(|end| place.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_told_apart() {
+        let path = |text: &str| Reference::Path(text.to_owned(), None);
+        let named = |name: &str, version: &str| {
+            let (name, version) = (name.to_owned(), version.to_owned());
+            Reference::Stored(StoreRef::Named { name, version })
+        };
+        let cases = [
+            ("./base.agent", path("./base.agent")),
+            ("base.agent", path("base.agent")),
+            ("shared/base", path("shared/base")),
+            ("/srv/base", path("/srv/base")),
+            ("./b@1.0.0", path("./b@1.0.0")),
+            ("./x#sha256:12", Reference::Path("./x".to_owned(), Some("sha256:12".to_owned()))),
+            ("ag1:0123", Reference::Stored(StoreRef::Short("ag1:0123".to_owned()))),
+            ("sha256:0123", Reference::Stored(StoreRef::Full("sha256:0123".to_owned()))),
+            ("helper@1.2.0", named("helper", "1.2.0")),
+            ("ghcr.io/example/helper:1.2", Reference::Oci),
+            ("ghcr.io/example/helper@sha256:12", Reference::Oci),
+            ("oci://ghcr.io/example/helper:1.2", Reference::Oci),
+            ("https://example.org/x.agent#sha256:12", Reference::Url),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Reference::parse(text), expected, "{text}");
+        }
+    }
+}

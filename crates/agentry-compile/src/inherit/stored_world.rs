@@ -1,0 +1,92 @@
+//! An agent of the store as a world of its own: its files lie below one directory, and nothing else
+//! can be reached from there but the store again.
+
+use std::collections::BTreeMap;
+
+use crate::memory_world::MemoryWorld;
+use crate::stored::{FetchError, StoreRef, Stored};
+use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+use agentry_text::path::join;
+use agentry_text::path::normal;
+
+/// The files of a stored agent below `root`.
+pub(super) struct StoredWorld<'w> {
+    below: &'w dyn World,
+    files: MemoryWorld,
+    root: String,
+}
+
+impl<'w> StoredWorld<'w> {
+    /// The files of `stored`, shown below `root`. A path that leaves it is passed over.
+    pub(super) fn new(below: &'w dyn World, root: &str, stored: &Stored) -> Self {
+        let path = |path: &str| Some(join(root, &normal(path)?));
+        let files: BTreeMap<_, _> = stored
+            .files
+            .iter()
+            .filter_map(|(name, bytes)| Some((path(name)?, bytes.clone())))
+            .collect();
+        Self { below, files: MemoryWorld::new(files), root: root.to_owned() }
+    }
+
+    /// Whether a path stays below the agent's directory.
+    fn holds(&self, path: &str) -> bool {
+        normal(path).is_some_and(|path| {
+            path.strip_prefix(&self.root)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
+impl World for StoredWorld<'_> {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        if self.holds(path) { self.files.read(root, path, limit) } else { Err(ReadError::Escapes) }
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        if self.holds(path) { self.files.list(root, path) } else { Err(ReadError::Escapes) }
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        if self.holds(path) { self.files.kind(path) } else { EntryKind::Missing }
+    }
+
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        self.files.walk(path, visit);
+    }
+
+    fn workspace(&self, _: &str) -> String {
+        self.root.clone()
+    }
+
+    fn inside(&self, _: &str, path: &str) -> bool {
+        self.holds(path)
+    }
+
+    fn has_env(&self, name: &str) -> bool {
+        self.below.has_env(name)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.files.absolute(path)
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        self.files.real(path)
+    }
+
+    fn ignores_case(&self, _: &str) -> bool {
+        false
+    }
+
+    fn home(&self) -> Option<String> {
+        self.below.home()
+    }
+
+    fn user_config(&self) -> Option<String> {
+        None
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.below.fetch(reference)
+    }
+}
