@@ -6,7 +6,7 @@ use super::assign::is_name;
 use super::call::{By, Call};
 use super::state::State;
 use crate::argv::Arg;
-use crate::tables::runners::{Runner, Trust, runners};
+use crate::tables::wrappers::runners::{Runner, Trust, runners};
 
 /// Guesses inside of guesses are made so deep.
 const MAX_DEPTH: usize = 2;
