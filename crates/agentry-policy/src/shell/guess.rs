@@ -37,11 +37,10 @@ impl Analyser<'_> {
                 return self.unclear(call.text, "too much nesting", state);
             }
             let text = argv.first().and_then(Arg::literal).filter(|text| text.contains(' '));
-            match text.map(str::to_owned) {
-                Some(text) => drop(self.text(&text, inside.of_posix_child())),
-                None => {
-                    drop(self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone()))
-                }
+            if let Some(text) = text.map(str::to_owned) {
+                self.text(&text, inside.of_posix_child());
+            } else {
+                self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone());
             }
         }
     }
