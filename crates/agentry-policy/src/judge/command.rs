@@ -25,7 +25,7 @@ impl Judge {
                     explicit(command, rules, source).unwrap_or_else(|| Decision::by(rule, source))
                 }
                 None if command.free => explicit(command, rules, source)
-                    .unwrap_or_else(|| Decision::built_in(Action::Allow, "nothing is against it")),
+                    .unwrap_or_else(|| Decision::built_in(Action::Allow, "it has no effect")),
                 None => decide(&command.argv, rules, source),
             }
         })

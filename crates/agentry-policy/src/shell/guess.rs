@@ -6,7 +6,7 @@ use super::assign::is_name;
 use super::call::{By, Call};
 use super::state::State;
 use crate::argv::Arg;
-use crate::tables::runners::{Runner, Trust, runners};
+use crate::tables::wrappers::runners::{Runner, Trust, runners};
 
 /// Guesses inside of guesses are made so deep.
 const MAX_DEPTH: usize = 2;
@@ -37,11 +37,10 @@ impl Analyser<'_> {
                 return self.unclear(call.text, "too much nesting", state);
             }
             let text = argv.first().and_then(Arg::literal).filter(|text| text.contains(' '));
-            match text.map(str::to_owned) {
-                Some(text) => drop(self.text(&text, inside.of_posix_child())),
-                None => {
-                    drop(self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone()))
-                }
+            if let Some(text) = text.map(str::to_owned) {
+                self.text(&text, inside.of_posix_child());
+            } else {
+                self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone());
             }
         }
     }

@@ -23,8 +23,6 @@ pub(super) struct State {
     pub(super) is_tainted: bool,
     /// How often the current commands are looked at because of loops.
     pub(super) rounds: usize,
-    /// Whether standard input is a pipe or a file.
-    pub(super) is_fed: bool,
     /// Whether another shell than bash may read the text.
     pub(super) is_posix: bool,
     /// Whether only rules against the commands count, because others say more about them.
@@ -69,7 +67,6 @@ impl State {
             behind: None,
             is_tainted: false,
             rounds: 1,
-            is_fed: false,
             is_posix: false,
             is_guess: false,
             guesses: 0,

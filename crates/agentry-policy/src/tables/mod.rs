@@ -4,6 +4,5 @@ pub mod builtins;
 pub mod environment;
 pub mod global_options;
 pub mod hazards;
-pub mod runners;
 pub mod secrets;
 pub mod wrappers;

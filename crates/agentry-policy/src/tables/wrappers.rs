@@ -1,5 +1,7 @@
 //! Programs that run another command, and how to find it among their arguments.
 
+pub mod runners;
+
 /// One such program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrapper {
