@@ -44,11 +44,7 @@ macro_rules! replace {
 /// delimiter ends the pattern, a `/` or a `]` stands for the flags, and nothing is run.
 macro_rules! delete {
     () => {
-        concat!(
-            r"s/(?:[^\\\[\n\x00/]|\\[^cdox\n\x00]|\[\^?/\]|",
-            bracket!("/"),
-            ")*//[gpIiMm0-9]*"
-        )
+        concat!(r"s/(?:[^\\\[\n\x00/]|\\[^cdox\n\x00]|\[\^?/\]|", bracket!("/"), ")*//[gpIiMm0-9]*")
     };
 }
 
@@ -83,7 +79,7 @@ macro_rules! command {
             replace!("@"),
             "|",
             replace!("%"),
-            r"|[dDgGhHlnNpPxz=F]|[qQ][0-9]*|:[ ]?[A-Za-z0-9_]+|[btT][ ]?[A-Za-z0-9_]*)"
+            r"|[dDgGhHlnNpPxz=F]|[qQ][0-9]*)"
         )
     };
 }
@@ -98,7 +94,19 @@ macro_rules! addresses {
 /// A command with its addresses, or addresses alone.
 macro_rules! order {
     () => {
-        concat!(r"(?:", addresses!(), command!(), r"?|[ \t!]*", command!(), ")")
+        concat!("(?:(?:", addresses!(), r"|[ \t!]*)", command!(), "|", addresses!(), ")")
+    };
+}
+
+/// A label or a jump to one. Some implementations take a brace behind a label for a part of it, and
+/// a space for its end, so a new command must not begin before the next `;` or end of a line.
+macro_rules! jump {
+    () => {
+        concat!(
+            "(?:",
+            addresses!(),
+            r"|[ \t!]*)(?::[ ]?[A-Za-z0-9_]+|[btT][ ]?[A-Za-z0-9_]*)[ \t}]*"
+        )
     };
 }
 
@@ -117,10 +125,14 @@ macro_rules! script {
             r"(?:[ \t;\n{}]+|[ \t;\n{}]*(?:",
             order!(),
             r"[ \t]*[;\n{}][ \t;\n{}]*|",
+            jump!(),
+            r"[;\n][ \t;\n{}]*|",
             lines!(),
             r"\n[ \t;\n{}]*)*(?:",
             order!(),
             r"[ \t;\n{}]*|",
+            jump!(),
+            r"(?:[;\n][ \t;\n{}]*)?|",
             lines!(),
             r"(?:\n[ \t;\n{}]*)?))"
         )
@@ -284,8 +296,7 @@ pub(super) const TAR: &str = r"(?:-[^\x00]*|[^-IFgP\x00][^IFgP\x00]*)?(?:\x00[^\
 pub(super) const CURL: &str = r"(?:[^%]|%+[^%o])*%*";
 
 /// `curl`: no `@` at the front of a value, which takes the value from a file.
-pub(super) const CURL_AT: &str =
-    words!(r"[^-@\x00][^\x00]*|-(?:[^-@\x00][^@\x00]*)?|--[^\x00]*|");
+pub(super) const CURL_AT: &str = words!(r"[^-@\x00][^\x00]*|-(?:[^-@\x00][^@\x00]*)?|--[^\x00]*|");
 
 /// `ssh` and its kin: only settings (`-o`) that run, load and write nothing.
 pub(super) const SSH: &str = words!(
