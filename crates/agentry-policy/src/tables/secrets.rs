@@ -23,7 +23,7 @@ fn original(name: &str) -> &str {
     // The copies of `x` are `.#x` and `.x.swp`; with the dot, `.env` and its like stay as they are.
     original = original.strip_prefix(".#").unwrap_or(original);
     while let Some(shorter) = COPIES.iter().find_map(|end| original.strip_suffix(end)) {
-        let is_swap = original.ends_with(".swp") || original.ends_with(".swo");
+        let is_swap = fits("*.swp", original) || fits("*.swo", original);
         let below = shorter.strip_prefix('.').filter(|below| is_swap && by_name(below).is_some());
         original = below.unwrap_or(shorter);
     }

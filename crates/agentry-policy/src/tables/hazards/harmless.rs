@@ -79,7 +79,7 @@ macro_rules! command {
             replace!("@"),
             "|",
             replace!("%"),
-            r"|[dDgGhHlnNpPxz=F]|[qQ][0-9]*|:[ ]?[A-Za-z0-9_]+|[btT][ ]?[A-Za-z0-9_]*)"
+            r"|[dDgGhHlnNpPxz=F]|[qQ][0-9]*)"
         )
     };
 }
@@ -94,7 +94,19 @@ macro_rules! addresses {
 /// A command with its addresses, or addresses alone.
 macro_rules! order {
     () => {
-        concat!(r"(?:", addresses!(), command!(), r"?|[ \t!]*", command!(), ")")
+        concat!("(?:(?:", addresses!(), r"|[ \t!]*)", command!(), "|", addresses!(), ")")
+    };
+}
+
+/// A label or a jump to one. Some implementations take a brace behind a label for a part of it, and
+/// a space for its end, so a new command must not begin before the next `;` or end of a line.
+macro_rules! jump {
+    () => {
+        concat!(
+            "(?:",
+            addresses!(),
+            r"|[ \t!]*)(?::[ ]?[A-Za-z0-9_]+|[btT][ ]?[A-Za-z0-9_]*)[ \t}]*"
+        )
     };
 }
 
@@ -113,10 +125,14 @@ macro_rules! script {
             r"(?:[ \t;\n{}]+|[ \t;\n{}]*(?:",
             order!(),
             r"[ \t]*[;\n{}][ \t;\n{}]*|",
+            jump!(),
+            r"[;\n][ \t;\n{}]*|",
             lines!(),
             r"\n[ \t;\n{}]*)*(?:",
             order!(),
             r"[ \t;\n{}]*|",
+            jump!(),
+            r"(?:[;\n][ \t;\n{}]*)?|",
             lines!(),
             r"(?:\n[ \t;\n{}]*)?))"
         )

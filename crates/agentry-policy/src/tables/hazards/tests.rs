@@ -87,6 +87,9 @@ sed 5a_hello f
 sed --expression=s/a/b/ f
 sed -n /x/{p;q} f
 sed s/\\//-/g
+sed :a;N;$!{ba};s/\\n/,/g
+sed $!{N;ba_}
+sed -e :a -e $!{N;ba -e }
 sed s/[]]/x/
 sed s/[^]a]/x/
 sed s/[^/]*$//
@@ -196,6 +199,11 @@ sed s/a/\\x0a/ f
 sed --unknown p f
 sed s/a/b/gw_x f
 sed $!{w_x¶} f
+sed b{i\\/.1W_W]W_W{]
+sed :a{i\\^w_Ws,¶:a;
+sed ba}s/a/p_w_x/
+sed b_s/a/b_w_x/
+sed b_}s/a/b_w_x/
 sed s/[]/a/;s,],/b/w_wx, f
 sed -n /[]/p;s,],/w_wx2, f
 sed s/[^]/a/;s,],/b/w_wx, f
