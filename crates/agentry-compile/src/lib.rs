@@ -50,8 +50,8 @@ pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
 pub use schema::schema;
+pub use show::{Row, convertible, declared, flat, resolved, rows};
 pub use stored::{FetchError, StoreRef, Stored};
-pub use show::{Row, convertible, flat, declared, resolved, rows};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};
 
 pub use agentry_check as checks;

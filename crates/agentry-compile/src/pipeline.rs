@@ -116,11 +116,7 @@ fn checks(world: &dyn World, compiled: &Compiled, base: Option<&Agent>, findings
 }
 
 /// Reads the files of one agent, which come after those in `sources`.
-pub(crate) fn read_raw(
-    world: &dyn World,
-    found: &Found,
-    sources: Sources,
-) -> (Compiled, Findings) {
+pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (Compiled, Findings) {
     let workspace = world.workspace(&found.dir);
     let mut findings = Findings::default();
     let mut files = AgentFiles::new(world, &found.dir, workspace.clone());

@@ -102,7 +102,8 @@ fn names(policy: &Policy, section: Section) -> bool {
 
 /// The same rules with every section written: one that was not is asked about.
 fn spelt_out(permissions: &Permissions) -> Permissions {
-    let of = |section: &Section| permissions.get(*section).cloned().unwrap_or_else(|| asks(*section));
+    let of =
+        |section: &Section| permissions.get(*section).cloned().unwrap_or_else(|| asks(*section));
     Permissions { sections: Section::ALL.iter().map(of).collect() }
 }
 
@@ -125,9 +126,10 @@ pub fn flattened(policy: &Policy) -> Policy {
     let own = Policy { bases: Vec::new(), ..policy.clone() };
     let rest = Policy { permissions: None, ..own.clone() };
     let section = |name: &Section| {
-        let said = policy.permissions.as_ref().map(|rules| {
-            rules.get(*name).cloned().unwrap_or_else(|| asks(*name))
-        });
+        let said = policy
+            .permissions
+            .as_ref()
+            .map(|rules| rules.get(*name).cloned().unwrap_or_else(|| asks(*name)));
         let bases = policy.bases.iter().filter_map(|rules| rules.get(*name).cloned());
         let all = said.into_iter().chain(bases).reduce(|a, b| strictest(&a, &b));
         // Where only the other notations speak, their answer must stay.

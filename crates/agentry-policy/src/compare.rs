@@ -458,9 +458,8 @@ fn same(first: &[&Rules], second: &[&Rules]) -> bool {
 /// Whether `first` has every layer of `second`, and perhaps more: more layers only take away.
 fn holds_all(first: &[&Rules], second: &[&Rules]) -> bool {
     let rule = |(a, b): (&Rule, &Rule)| a.action == b.action && a.pattern == b.pattern;
-    let equal = |a: &Rules, b: &Rules| {
-        a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule)
-    };
+    let equal =
+        |a: &Rules, b: &Rules| a.rules.len() == b.rules.len() && a.all().zip(b.all()).all(rule);
     second.iter().all(|b| first.iter().any(|a| equal(a, b)))
 }
 

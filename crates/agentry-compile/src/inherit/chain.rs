@@ -89,8 +89,7 @@ impl Chain {
         }
         match Reference::parse(text) {
             Reference::Path(place, pin) => {
-                let full =
-                    if place.starts_with('/') { place } else { climbed(&from.dir, &place) };
+                let full = if place.starts_with('/') { place } else { climbed(&from.dir, &place) };
                 let found = at(world, &full).map_err(|why| {
                     let hint = "a path starts at the file that names the base";
                     self.fail(&NO_BASE, &full, &format!("the base `{text}` {why}"), hint)
@@ -104,13 +103,15 @@ impl Chain {
                 self.stored(world, from, (&reference, &stored))
             }
             Reference::Oci => {
-                let what = format!("the base `{text}` is an OCI reference, which is not fetched yet");
+                let what =
+                    format!("the base `{text}` is an OCI reference, which is not fetched yet");
                 let hint = "put it into the store, and name it by digest or `name@version`";
                 Err(self.fail(&NO_BASE, text, &what, hint))
             }
             Reference::Url => {
                 let what = format!("the base `{text}` is a URL, which is not fetched yet");
-                let hint = "save the file beside this one, and keep its digest: `./x.agent#sha256:…`";
+                let hint =
+                    "save the file beside this one, and keep its digest: `./x.agent#sha256:…`";
                 Err(self.fail(&NO_BASE, text, &what, hint))
             }
         }
@@ -204,7 +205,8 @@ impl Chain {
         };
         let last = self.steps.last().map_or("", |step| step.path.as_str());
         let what = format!("the base `{last}` has an error ({})", error.message);
-        let mut failure = self.fail(&BROKEN_BASE, "", &what, "`agentry check` it, and mend it first");
+        let mut failure =
+            self.fail(&BROKEN_BASE, "", &what, "`agentry check` it, and mend it first");
         failure.related.push((error.span, error.message.clone()));
         Err(failure)
     }

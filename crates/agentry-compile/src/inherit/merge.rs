@@ -167,11 +167,17 @@ fn identity(
 
 /// An agent that does not start is not started by building on it.
 fn status(base: Field<Status>, child: Field<Status>, findings: &mut Findings) -> Field<Status> {
-    strictest("status", base, child, |status| match status {
-        Status::Active => 0,
-        Status::Deprecated => 1,
-        Status::Disabled => 2,
-    }, findings)
+    strictest(
+        "status",
+        base,
+        child,
+        |status| match status {
+            Status::Active => 0,
+            Status::Deprecated => 1,
+            Status::Disabled => 2,
+        },
+        findings,
+    )
 }
 
 /// A field of the behaviour block.
@@ -279,7 +285,8 @@ fn memory(base: &Memory, child: &Memory) -> Memory {
 fn tools(base: &Tools, child: &Tools, strategy: MergeLists, findings: &mut Findings) -> Tools {
     let Tools { native, mcp, scripts, functions, source } = child;
     replaced(base, mcp.as_deref().unwrap_or_default(), findings);
-    let name = |name: &'_ Field<String>| name.as_ref().map_or("", |name| name.value.as_str()).to_owned();
+    let name =
+        |name: &'_ Field<String>| name.as_ref().map_or("", |name| name.value.as_str()).to_owned();
     let scripts = {
         let key = |list: &[Spanned<agentry_model::ScriptTool>]| -> Vec<_> {
             list.iter().map(|script| (name(&script.name), script.clone())).collect()

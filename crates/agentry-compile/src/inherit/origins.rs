@@ -16,7 +16,9 @@ pub(super) fn of(base: &Agent, child: &Agent, known: &[(String, Span)]) -> Vec<(
             let field = format!("{kind}.{name}");
             match child.iter().find(|(other, _)| other == name) {
                 Some((_, own)) => shared(&field, (block, own), known, &mut out),
-                None => out.extend(known.iter().filter(|(path, _)| is_below(path, &field)).cloned()),
+                None => {
+                    out.extend(known.iter().filter(|(path, _)| is_below(path, &field)).cloned());
+                }
             }
         }
     }

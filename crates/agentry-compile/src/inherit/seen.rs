@@ -28,8 +28,7 @@ pub(super) fn seen(
     agent.budget = filled.budget;
     name_hosts(&mut agent);
     let full = |path: &str| normal(&world.absolute(path));
-    let same_workspace =
-        !link.stored && full(&link.compiled.workspace) == full(&child.workspace);
+    let same_workspace = !link.stored && full(&link.compiled.workspace) == full(&child.workspace);
     if !same_workspace {
         unreachable(&mut agent, at, findings);
     }

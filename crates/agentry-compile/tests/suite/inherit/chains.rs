@@ -43,15 +43,24 @@ fn what_is_no_base_is_told_with_the_chain() {
 #[test]
 fn sixteen_bases_are_fine_and_the_next_is_not() {
     let name = |at: usize| format!("a{at}");
-    let mut files: Vec<_> = (1..=17).map(|at| agent(&name(at), &format!("./a{}.agent", at - 1))).collect();
-    files.push(("a0.agent".to_owned(), b"name: a0\ndescription: Answers questions\nlicense: MIT\n".to_vec()));
+    let mut files: Vec<_> =
+        (1..=17).map(|at| agent(&name(at), &format!("./a{}.agent", at - 1))).collect();
+    files.push((
+        "a0.agent".to_owned(),
+        b"name: a0\ndescription: Answers questions\nlicense: MIT\n".to_vec(),
+    ));
     let world = MemoryWorld::new(files);
     let sixteen = checked(&world, "a16.agent");
     assert_eq!(errors(&sixteen), Vec::<String>::new());
     assert_eq!(sixteen.bases.len(), 16);
     assert_eq!(sixteen.whole().identity.license.as_ref().map(|it| it.value.as_str()), Some("MIT"));
     let found = errors(&checked(&world, "a17.agent"));
-    assert!(found[0].starts_with("AG0032 more than 16 bases stand above this agent: `a17.agent` → `a16.agent`"), "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "AG0032 more than 16 bases stand above this agent: `a17.agent` → `a16.agent`"
+        ),
+        "{found:?}"
+    );
     assert!(found[0].ends_with("`a1.agent` → `a0.agent`"), "{found:?}");
 }
 
@@ -61,7 +70,8 @@ fn the_place_is_the_value_of_base() {
     let compiled = checked(&world, "c.agent");
     let found = compiled.diagnostics.iter().find(|found| found.rule.code == "AG0031").expect("one");
     assert_eq!(compiled.sources.slice(found.span), "./b.agent");
-    let related: Vec<_> = found.related.iter().map(|label| compiled.sources.slice(label.span)).collect();
+    let related: Vec<_> =
+        found.related.iter().map(|label| compiled.sources.slice(label.span)).collect();
     assert_eq!(related, ["./none.agent"]);
 }
 

@@ -2,7 +2,8 @@
 //! what the reference says, what is said here, and why.
 
 const WRITTEN: &str = "what the child writes wins; the reference drops it in silence";
-const EXTENDED: &str = "servers that are written as maps have names of their own, and the second is kept";
+const SERVERS: &str =
+    "servers that are written as maps have names of their own, and the second is kept";
 const OMITTED: &str = "a list that the child omits is inherited whatever its strategy";
 const BEHAVIOUR: &str = "`override` replaces the behaviour only if the child writes one";
 const FIELD: &str = "under `append` every field that the child writes wins";
@@ -10,4 +11,83 @@ const TRUST: &str = "trust that is omitted is inherited, as the reference's own 
 const BUDGET: &str = "the base's limits hold; the reference loses them";
 
 /// Every difference, in the order of the test.
-pub(super) const DIFFERENCES: &[(&str, &str, &str, &str)] = &[];
+pub(super) const DIFFERENCES: &[(&str, &str, &str, &str)] = &[
+    ("c1.license", r#""MIT""#, r#""Apache""#, WRITTEN),
+    ("c1.tags", r#"["pt"]"#, r#"["ct"]"#, WRITTEN),
+    ("c1.model.preferred", r#"["claude/a"]"#, r#"["gemini/b"]"#, WRITTEN),
+    ("c1.memory.long_term", r#""local""#, r#""external""#, WRITTEN),
+    ("c1.behavior.persona", "null", r#""pp""#, BEHAVIOUR),
+    ("c1.behavior.traits", "[]", r#"["t1"]"#, BEHAVIOUR),
+    ("c1.behavior.temperature", "0.5", "0.9", BEHAVIOUR),
+    ("c1.behavior.max_steps", "20", "5", BEHAVIOUR),
+    ("c1.behavior.on_error", r#""ask""#, r#""fail""#, BEHAVIOUR),
+    ("c1.behavior.system_override", "null", r#""SO""#, BEHAVIOUR),
+    (
+        "c1.expose",
+        r#"[{"name":"e1","description":null,"input":{},"output":null}]"#,
+        r#"[{"description":null,"input":{},"output":null,"name":"e2"}]"#,
+        WRITTEN,
+    ),
+    ("c1.trust.filesystem", r#""none""#, r#""scoped""#, TRUST),
+    ("c1.trust.network", r#""none""#, r#""allowed""#, TRUST),
+    ("c1.trust.exec", r#""none""#, r#""full""#, TRUST),
+    ("c1.observability.trace", "false", "true", BUDGET),
+    ("c1.observability.cost_limit", "null", "0.5", BUDGET),
+    ("c1.observability.step_limit", "50", "3", BUDGET),
+    ("c1.agents", "{}", r#"{"z":{"ref":"q"}}"#, WRITTEN),
+    (
+        "c3.tools.mcp",
+        r#"["github",{"name":"one","url":"http://1"}]"#,
+        r#"["github",{"name":"one","url":"http://1"},{"name":"two","url":"http://2"}]"#,
+        SERVERS,
+    ),
+    ("c3.behavior.persona", "null", r#""pp""#, BEHAVIOUR),
+    ("c3.behavior.traits", "[]", r#"["t1"]"#, BEHAVIOUR),
+    ("c3.behavior.temperature", "0.5", "0.9", BEHAVIOUR),
+    ("c3.behavior.max_steps", "20", "5", BEHAVIOUR),
+    ("c3.behavior.on_error", r#""ask""#, r#""fail""#, BEHAVIOUR),
+    ("c3.behavior.system_override", "null", r#""SO""#, BEHAVIOUR),
+    ("c3.trust.filesystem", r#""none""#, r#""scoped""#, TRUST),
+    ("c3.trust.network", r#""none""#, r#""allowed""#, TRUST),
+    ("c3.trust.exec", r#""none""#, r#""full""#, TRUST),
+    ("c3.observability.trace", "false", "true", BUDGET),
+    ("c3.observability.cost_limit", "null", "0.5", BUDGET),
+    ("c3.observability.step_limit", "50", "3", BUDGET),
+    ("c5.behavior.temperature", "0.9", "0.5", FIELD),
+    ("c5.behavior.on_error", r#""fail""#, r#""retry""#, FIELD),
+    ("c5.behavior.system_override", r#""SO""#, r#""X""#, FIELD),
+    ("c5.trust.filesystem", r#""none""#, r#""scoped""#, TRUST),
+    ("c5.trust.network", r#""none""#, r#""allowed""#, TRUST),
+    ("c5.trust.exec", r#""none""#, r#""full""#, TRUST),
+    ("c5.observability.trace", "false", "true", BUDGET),
+    ("c5.observability.cost_limit", "null", "0.5", BUDGET),
+    ("c5.observability.step_limit", "50", "3", BUDGET),
+    ("c7.skills", "[]", r#"["web-search","git"]"#, OMITTED),
+    ("c7.tools.mcp", "[]", r#"["github",{"name":"one","url":"http://1"}]"#, OMITTED),
+    ("c7.tools.native", "[]", r#"["bash"]"#, OMITTED),
+    ("c7.behavior.persona", "null", r#""pp""#, BEHAVIOUR),
+    ("c7.behavior.traits", "[]", r#"["t1"]"#, BEHAVIOUR),
+    ("c7.behavior.temperature", "0.5", "0.9", BEHAVIOUR),
+    ("c7.behavior.max_steps", "20", "5", BEHAVIOUR),
+    ("c7.behavior.on_error", r#""ask""#, r#""fail""#, BEHAVIOUR),
+    ("c7.behavior.system_override", "null", r#""SO""#, BEHAVIOUR),
+    ("c7.trust.filesystem", r#""none""#, r#""scoped""#, TRUST),
+    ("c7.trust.network", r#""none""#, r#""allowed""#, TRUST),
+    ("c7.trust.exec", r#""none""#, r#""full""#, TRUST),
+    ("c7.observability.trace", "false", "true", BUDGET),
+    ("c7.observability.cost_limit", "null", "0.5", BUDGET),
+    ("c7.observability.step_limit", "50", "3", BUDGET),
+    ("h.trust.filesystem", r#""none""#, r#""full""#, TRUST),
+    ("h.trust.network", r#""none""#, r#""allowed""#, TRUST),
+    ("h.trust.exec", r#""none""#, r#""full""#, TRUST),
+    ("s1.tools.mcp", "[]", r#"["github",{"name":"one","url":"http://1"}]"#, OMITTED),
+    ("s1.behavior.persona", "null", r#""pp""#, BEHAVIOUR),
+    ("s1.behavior.traits", "[]", r#"["t1"]"#, BEHAVIOUR),
+    ("s1.behavior.temperature", "0.5", "0.9", BEHAVIOUR),
+    ("s1.behavior.max_steps", "20", "5", BEHAVIOUR),
+    ("s1.behavior.on_error", r#""ask""#, r#""fail""#, BEHAVIOUR),
+    ("s1.behavior.system_override", "null", r#""SO""#, BEHAVIOUR),
+    ("s1.observability.trace", "false", "true", BUDGET),
+    ("s1.observability.cost_limit", "null", "0.5", BUDGET),
+    ("s1.observability.step_limit", "50", "3", BUDGET),
+];

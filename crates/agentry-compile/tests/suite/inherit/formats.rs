@@ -56,7 +56,10 @@ fn children() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         (
             "x",
             vec![
-                ("x/agent.json", "{\"name\": \"x\", \"version\": \"1.0.0\", \"role\": \"helper\", \"x-agentry\": {\"base\": \"../base.agent\"}}"),
+                (
+                    "x/agent.json",
+                    "{\"name\": \"x\", \"version\": \"1.0.0\", \"role\": \"helper\", \"x-agentry\": {\"base\": \"../base.agent\"}}",
+                ),
                 ("x/persona.md", "You answer.\n"),
                 ("x/principles.md", "## Never Do\n\n- shout\n"),
             ],
@@ -107,7 +110,8 @@ fn a_base_may_be_of_any_format() {
     for (path, mut files) in children() {
         files.push(("base.agent", BASE));
         let path = format!("./{path}");
-        let child = format!("name: last\ndescription: Answers\nbase: {path}\nrules: Never guess.\n");
+        let child =
+            format!("name: last\ndescription: Answers\nbase: {path}\nrules: Never guess.\n");
         files.push(("last.agent", &child));
         let world = world(&files);
         let compiled = checked(&world, "last.agent");
@@ -181,15 +185,27 @@ fn an_entry_that_names_nobody_is_an_error() {
 fn errors_point_at_the_entry_or_the_block() {
     let cases = [
         (
-            vec![("agentry.toml", "[bases]\n\"x\" = \"./none.agent\"\n"), ("x/instructions.md", "You answer.\n")],
+            vec![
+                ("agentry.toml", "[bases]\n\"x\" = \"./none.agent\"\n"),
+                ("x/instructions.md", "You answer.\n"),
+            ],
             "agentry.toml",
         ),
         (
-            vec![("x/instructions.md", "You answer.\n"), ("x/agent.acl", "x_agentry {\n  base = \"./none.agent\"\n}\n")],
+            vec![
+                ("x/instructions.md", "You answer.\n"),
+                ("x/agent.acl", "x_agentry {\n  base = \"./none.agent\"\n}\n"),
+            ],
             "x/agent.acl",
         ),
         (
-            vec![("x/agent.json", "{\"name\": \"x\", \"llm\": {}, \"x-agentry\": {\"base\": \"./none.agent\"}}"), ("x/persona.md", "You.\n")],
+            vec![
+                (
+                    "x/agent.json",
+                    "{\"name\": \"x\", \"llm\": {}, \"x-agentry\": {\"base\": \"./none.agent\"}}",
+                ),
+                ("x/persona.md", "You.\n"),
+            ],
             "x/agent.json",
         ),
     ];

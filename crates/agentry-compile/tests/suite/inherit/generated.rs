@@ -8,7 +8,8 @@ use super::{checked, errors};
 
 /// What one level of a chain says about what it may do, in one of three formats.
 fn level() -> impl Strategy<Value = Level> {
-    let word = |words: &'static [&'static str]| proptest::option::of(proptest::sample::select(words));
+    let word =
+        |words: &'static [&'static str]| proptest::option::of(proptest::sample::select(words));
     let trust = (
         word(&["none", "read-only", "scoped", "full"]),
         word(&["none", "scoped", "allowed"]),
@@ -32,17 +33,32 @@ fn level() -> impl Strategy<Value = Level> {
     let abilities = word(&["[fs]", "[fs, sh]", "['sh:git', tool]", "[network, mcp, env]", "[]"]);
     prop_oneof![
         trust.prop_map(|(fs, net, exec, scope, hosts, traits)| {
-            let pairs = [("filesystem", fs), ("network", net), ("exec", exec), ("scope", scope), ("hosts", hosts)];
-            let pairs: Vec<_> =
-                pairs.iter().filter_map(|(key, word)| Some(format!("{key}: {}", (*word)?))).collect();
-            let trust = if pairs.is_empty() { String::new() } else { format!("trust: {{{}}}\n", pairs.join(", ")) };
-            let traits = traits.map_or(String::new(), |traits| format!("behavior: {{traits: {traits}}}\n"));
+            let pairs = [
+                ("filesystem", fs),
+                ("network", net),
+                ("exec", exec),
+                ("scope", scope),
+                ("hosts", hosts),
+            ];
+            let pairs: Vec<_> = pairs
+                .iter()
+                .filter_map(|(key, word)| Some(format!("{key}: {}", (*word)?)))
+                .collect();
+            let trust = if pairs.is_empty() {
+                String::new()
+            } else {
+                format!("trust: {{{}}}\n", pairs.join(", "))
+            };
+            let traits =
+                traits.map_or(String::new(), |traits| format!("behavior: {{traits: {traits}}}\n"));
             Level::Manifest(format!("{trust}{traits}"))
         }),
         sections.prop_map(|(bash, edit, rules)| {
             let mut text = String::new();
             if let Some(bash) = bash {
-                text.push_str(&format!("[permissions.bash]\nintent = \"{bash}\"\nrules = {rules:?}\n"));
+                text.push_str(&format!(
+                    "[permissions.bash]\nintent = \"{bash}\"\nrules = {rules:?}\n"
+                ));
             }
             if let Some(edit) = edit {
                 text.push_str(&format!("[permissions.edit]\nintent = \"{edit}\"\n"));
@@ -72,18 +88,29 @@ fn files(levels: &[Level]) -> (Vec<(String, String)>, Vec<String>) {
         let path = match level {
             Level::Manifest(text) => {
                 let path = format!("a{at}.agent");
-                files.push((path.clone(), format!("name: a{at}\ndescription: Answers\n{line}{text}")));
+                files.push((
+                    path.clone(),
+                    format!("name: a{at}\ndescription: Answers\n{line}{text}"),
+                ));
                 path
             }
             Level::Toml(text) => {
                 let path = format!("a{at}");
-                files.push((format!("{path}/agent.toml"), format!("name = \"a{at}\"\ndescription = \"Answers\"\n{text}")));
+                files.push((
+                    format!("{path}/agent.toml"),
+                    format!("name = \"a{at}\"\ndescription = \"Answers\"\n{text}"),
+                ));
                 files.push((format!("{path}/system-prompt.md"), "You answer.\n".to_owned()));
                 path
             }
             Level::Markdown(text) => {
                 let path = format!("x_a{at}.agent.md");
-                files.push((path.clone(), format!("---\ntitle: A\nicon: 🙂\nversion: 1.0.0\n{text}---\n# A\n\nAnswers.\n")));
+                files.push((
+                    path.clone(),
+                    format!(
+                        "---\ntitle: A\nicon: 🙂\nversion: 1.0.0\n{text}---\n# A\n\nAnswers.\n"
+                    ),
+                ));
                 path
             }
         };

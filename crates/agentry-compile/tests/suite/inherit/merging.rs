@@ -20,7 +20,8 @@ fn merged(base: &str, child: &str, field: &str) -> Value {
 
 #[test]
 fn lists_follow_their_strategy() {
-    let names = |list: &[&str]| -> Value { list.iter().map(|name| json!({"name": name})).collect() };
+    let names =
+        |list: &[&str]| -> Value { list.iter().map(|name| json!({"name": name})).collect() };
     let cases = [
         ("", "skills: [c, a]", names(&["a", "b", "c"])),
         ("merge: {skills: append}\n", "skills: [c, a]", names(&["a", "b", "c"])),
@@ -31,7 +32,11 @@ fn lists_follow_their_strategy() {
         ("merge: {skills: restrict}\n", "", names(&["a", "b"])),
     ];
     for (merge, own, expected) in cases {
-        assert_eq!(merged("skills: [a, b]\n", &format!("{merge}{own}"), "skills"), expected, "{merge}{own}");
+        assert_eq!(
+            merged("skills: [a, b]\n", &format!("{merge}{own}"), "skills"),
+            expected,
+            "{merge}{own}"
+        );
     }
 }
 
@@ -45,9 +50,14 @@ fn a_skill_of_both_is_the_childs() {
 #[test]
 fn tools_follow_their_strategy_list_by_list() {
     let base = "tools: {mcp: [a, b], native: [bash]}\n";
-    let names = |list: &[&str]| -> Value { list.iter().map(|name| json!({"name": name})).collect() };
+    let names =
+        |list: &[&str]| -> Value { list.iter().map(|name| json!({"name": name})).collect() };
     let cases = [
-        ("tools: {mcp: [c], native: [edit, bash]}", names(&["a", "b", "c"]), json!(["bash", "edit"])),
+        (
+            "tools: {mcp: [c], native: [edit, bash]}",
+            names(&["a", "b", "c"]),
+            json!(["bash", "edit"]),
+        ),
         ("merge: {tools: override}\ntools: {mcp: [c]}", names(&["c"]), json!(["bash"])),
         ("merge: {tools: restrict}\ntools: {mcp: [c, b], native: []}", names(&["b"]), json!([])),
     ];
@@ -118,7 +128,9 @@ fn hard_rules_stay_and_come_first() {
     let compiled = checked(&world, "c.agent");
     let parts: Vec<_> = prompt(&world, &compiled)
         .into_iter()
-        .map(|part| format!("{} {} {}", part.name, part.origin, part.text.lines().last().unwrap_or("")))
+        .map(|part| {
+            format!("{} {} {}", part.name, part.origin, part.text.lines().last().unwrap_or(""))
+        })
         .collect();
     assert_eq!(
         parts,
@@ -173,7 +185,10 @@ fn what_is_wrong_with_a_base_is_told_with_the_base() {
 #[test]
 fn a_disabled_base_starts_nothing() {
     let world = world(&[
-        ("a_base.agent.md", "---\ntitle: Base\nicon: 🙂\nversion: 1.0.0\nstatus: disabled\n---\n# Base\n\nAnswers.\n"),
+        (
+            "a_base.agent.md",
+            "---\ntitle: Base\nicon: 🙂\nversion: 1.0.0\nstatus: disabled\n---\n# Base\n\nAnswers.\n",
+        ),
         (
             "a_child.agent.md",
             "---\ntitle: Child\nicon: 🙂\nversion: 1.0.0\nstatus: active\nx-agentry: {base: ./a_base.agent.md}\n---\n# Child\n\nAnswers.\n",

@@ -43,7 +43,8 @@ fn expected<'w>(base: &'w str, own: Option<&'w str>, order: &[&str]) -> Result<&
 #[test]
 fn trust_only_narrows() {
     for (axis, words) in AXES {
-        let choices: Vec<Option<&str>> = [None].into_iter().chain(words.iter().copied().map(Some)).collect();
+        let choices: Vec<Option<&str>> =
+            [None].into_iter().chain(words.iter().copied().map(Some)).collect();
         for parent in &choices {
             for child in &choices {
                 for grandchild in &choices {
@@ -74,9 +75,9 @@ fn table_row(axis: &str, order: &[&str], words: [Option<&str>; 3]) {
     assert_eq!(errors(&own), Vec::<String>::new(), "{case}");
     assert_eq!(axis_of(&own, axis), middle, "{case}");
     match expected(middle, grandchild, order) {
-        Ok(word) => {
+        Ok(own) => {
             assert_eq!(errors(&last), Vec::<String>::new(), "{case}");
-            assert_eq!(axis_of(&last, axis), word, "{case}");
+            assert_eq!(axis_of(&last, axis), own, "{case}");
         }
         Err(()) => {
             assert!(errors(&last).iter().any(|error| error.starts_with("AG0035")), "{case}");
@@ -137,8 +138,9 @@ fn hosts_lie_inside_the_bases() {
         ("hosts: [a.org]", "hosts: []", true),
     ];
     for (base, own, fits) in cases {
-        let manifest =
-            |base: &str, hosts: &str| format!("name: x\n{base}trust: {{network: scoped, {hosts}}}\n");
+        let manifest = |base: &str, hosts: &str| {
+            format!("name: x\n{base}trust: {{network: scoped, {hosts}}}\n")
+        };
         let world = MemoryWorld::new([
             ("p.agent".to_owned(), manifest("", base)),
             ("c.agent".to_owned(), manifest("base: p.agent\n", own)),
@@ -158,7 +160,10 @@ fn a_new_server_opens_no_host() {
             "p.agent",
             "name: p\ntools: {mcp: [{name: a, url: 'https://a.org/mcp'}]}\ntrust: {network: scoped}\n",
         ),
-        ("c.agent", "name: c\nbase: p.agent\ntools: {mcp: [{name: b, url: 'https://b.org/mcp'}]}\n"),
+        (
+            "c.agent",
+            "name: c\nbase: p.agent\ntools: {mcp: [{name: b, url: 'https://b.org/mcp'}]}\n",
+        ),
     ]);
     let compiled = checked(&world, "c.agent");
     assert_eq!(errors(&compiled), Vec::<String>::new());

@@ -57,7 +57,9 @@ fn compare(name: &str, path: &str, reference: &Value, ours: &Value, out: &mut Ve
             }
         }
         _ if reference == ours => {}
-        _ => out.push(format!("{}{path}: {reference} here {ours}", name.trim_end_matches(".agent"))),
+        _ => {
+            out.push(format!("{}{path}: {reference} here {ours}", name.trim_end_matches(".agent")));
+        }
     }
 }
 
@@ -121,10 +123,11 @@ fn named(list: &Value) -> Value {
 
 fn exposed(list: &Value) -> Value {
     let item = |item: &Value| {
-        let mut all: Map<_, _> = [("description", Value::Null), ("input", json!({})), ("output", Value::Null)]
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect();
+        let mut all: Map<_, _> =
+            [("description", Value::Null), ("input", json!({})), ("output", Value::Null)]
+                .map(|(key, value)| (key.to_owned(), value))
+                .into_iter()
+                .collect();
         all.extend(item.as_object().cloned().unwrap_or_default());
         Value::Object(all)
     };
