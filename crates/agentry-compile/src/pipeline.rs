@@ -35,6 +35,8 @@ pub struct Compiled {
     pub whole: Option<Agent>,
     /// What it is built on, the nearest first.
     pub bases: Vec<Base>,
+    /// Where parts of its blocks come from that are not from where the block is, by field.
+    pub origins: Vec<(String, Span)>,
     /// The directory that a relative path of its base starts from.
     pub base_dir: String,
     /// The files that took part, its own first, then those of its bases.
@@ -145,6 +147,7 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
         agent,
         whole: None,
         bases: Vec::new(),
+        origins: Vec::new(),
         base_dir: found.dir.clone(),
         own_files: sources.iter().count(),
         sources,

@@ -116,14 +116,24 @@ pub fn declared(agent: &Agent, sources: &Sources) -> Data {
     Mask::new(sources).node(tree::tree(agent)).to_data()
 }
 
-/// Every value of `agent`, in the order of the model, secrets masked.
-pub fn rows(agent: &Agent, sources: &Sources) -> Vec<Row> {
+/// Every value of `agent`, which is `compiled` in one of its forms, in the order of the model,
+/// secrets masked.
+pub fn rows(agent: &Agent, compiled: &Compiled) -> Vec<Row> {
     let mut out = Vec::new();
+    let Compiled { sources, origins, .. } = compiled;
     let tree = Mask::new(sources).node(tree::tree(agent));
     walk(String::new(), &tree, None, &mut |field, node, span| {
+        let within = |(path, _): &&(String, Span)| is_within(&field, path);
+        let span = origins.iter().find(within).map_or(span, |(_, span)| *span);
         out.push(Row { field, value: line(&node.to_data()), origin: origin(span, sources) });
     });
     out
+}
+
+/// Whether a field is another one, or a part of it.
+fn is_within(field: &str, path: &str) -> bool {
+    let rest = field.strip_prefix(path);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Visits the values below `node`. What has no place of its own (the name of a skill) is where the

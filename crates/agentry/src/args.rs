@@ -129,6 +129,7 @@ pub(crate) struct Hash {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Convert {
     /// The agent: its file or its directory
     pub(crate) agent: String,

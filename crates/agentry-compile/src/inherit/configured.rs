@@ -4,6 +4,7 @@ use agentry_model::{Field, Format};
 use agentry_text::{Entry, Findings, Map, Node, Spanned, limits, toml};
 
 use crate::config::FILE;
+use crate::detect::is_manifest_file;
 use crate::pipeline::Compiled;
 use crate::world::World;
 use agentry_text::path::join;
@@ -37,6 +38,6 @@ pub(crate) fn entries(root: &Node) -> Option<&Map> {
 fn names(key: &str, compiled: &Compiled) -> bool {
     let Some(key) = normal(key) else { return false };
     let main = join(&compiled.dir, &compiled.found.main);
-    let is_file = compiled.found.format == Format::AgentMd || main.ends_with(".agent");
+    let is_file = compiled.found.format == Format::AgentMd || is_manifest_file(&main);
     key == main || (!is_file && key == compiled.dir)
 }

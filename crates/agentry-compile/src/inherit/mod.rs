@@ -10,6 +10,7 @@ mod chain;
 mod configured;
 mod lists;
 mod merge;
+mod origins;
 mod prove;
 mod reference;
 pub(crate) mod rules;
@@ -118,6 +119,7 @@ fn join(
     let formats = merge::Formats { base: link.compiled.found.format, child: compiled.found.format };
     let mut whole = merge::merge(&base, &compiled.agent, formats, findings);
     whole.policy = agentry_policy::under(&base.policy, &compiled.agent.policy, trust);
+    compiled.origins = origins::of(&base, &compiled.agent, &link.compiled.origins);
     prove::prove(world, compiled, (&base, &whole, place), findings);
     compiled.whole = Some(whole);
     base

@@ -85,7 +85,7 @@ pub(crate) static OTHER_DIGEST: Rule = Rule {
         BASE,
         (
             "helper.agent",
-            "name: helper\ndescription: Answers hard questions\nbase: ./base.agent#sha256:DIGEST\n",
+            "name: helper\ndescription: Answers hard questions\nbase: ./base.agent#sha256:c1bbb5c3fe32a45530d1cc5fa420b56ea5e3689a1a542ef73b774ed13b60876d\n",
         ),
     ]),
 };

@@ -32,16 +32,15 @@ impl Limits<'_> {
         let base = self.base.policy.trust.as_ref();
         let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
         let Trust { filesystem, network, exec, scope, hosts } = child;
-        let none = |span| Spanned::new(Filesystem::None, span);
-        let open = base.filesystem.unwrap_or_else(|| none(nowhere()));
+        let open = base.filesystem.unwrap_or(Spanned::new(Filesystem::None, nowhere()));
         let web = base.network.unwrap_or(Spanned::new(Network::None, nowhere()));
         let run = base.exec.unwrap_or(Spanned::new(Exec::None, nowhere()));
         let scope = self.scope(base, scope, open.value, findings);
-        let hosts = self.hosts(base, hosts, web.value, findings);
+        let hosts = hosts_inside(base, hosts, web.value, findings);
         Some(Trust {
-            filesystem: axis("filesystem", *filesystem, open, findings),
-            network: axis("network", *network, web, findings),
-            exec: axis("exec", *exec, run, findings),
+            filesystem: Some(axis("filesystem", *filesystem, open, findings)),
+            network: Some(axis("network", *network, web, findings)),
+            exec: Some(axis("exec", *exec, run, findings)),
             scope,
             hosts,
         })
@@ -99,36 +98,36 @@ impl Limits<'_> {
         }
         relative(&dir, real)
     }
+}
 
-    fn hosts(
-        &self,
-        base: &Trust,
-        child: &ListField<String>,
-        open: Network,
-        findings: &mut Findings,
-    ) -> ListField<String> {
-        let Some(hosts) = child else { return base.hosts.clone() };
-        if open != Network::Scoped {
-            return child.clone();
-        }
-        let limits = base.hosts.as_deref().unwrap_or_default();
-        let bound = rules_of(limits);
-        let mut kept = Vec::new();
-        for host in hosts {
-            let one = rules_of(std::slice::from_ref(host));
-            if refines(&[&one], &[&bound], Protections::On) == Answer::Yes {
-                kept.push(host.clone());
-                continue;
-            }
-            let message = format!("`{}` does not lie inside the `hosts` of the base", host.value);
-            let found = findings.add(&WIDER_THAN_BASE, host.span, message);
-            for limit in limits.iter().filter(|limit| limit.span.is_written()) {
-                found.related(limit.span, "the base is trusted with this");
-            }
-            found.hint("name a host that the base names too");
-        }
-        Some(kept)
+/// The hosts of a child, as far as they lie inside the base's.
+fn hosts_inside(
+    base: &Trust,
+    child: &ListField<String>,
+    open: Network,
+    findings: &mut Findings,
+) -> ListField<String> {
+    let Some(hosts) = child else { return base.hosts.clone() };
+    if open != Network::Scoped {
+        return child.clone();
     }
+    let limits = base.hosts.as_deref().unwrap_or_default();
+    let bound = rules_of(limits);
+    let mut kept = Vec::new();
+    for host in hosts {
+        let one = rules_of(std::slice::from_ref(host));
+        if refines(&[&one], &[&bound], Protections::On) == Answer::Yes {
+            kept.push(host.clone());
+            continue;
+        }
+        let message = format!("`{}` does not lie inside the `hosts` of the base", host.value);
+        let found = findings.add(&WIDER_THAN_BASE, host.span, message);
+        for limit in limits.iter().filter(|limit| limit.span.is_written()) {
+            found.related(limit.span, "the base is trusted with this");
+        }
+        found.hint("name a host that the base names too");
+    }
+    Some(kept)
 }
 
 /// One axis: the child's word, at most the base's.
@@ -137,10 +136,10 @@ fn axis<T: Copy + Ord + Display>(
     child: Field<T>,
     base: Spanned<T>,
     findings: &mut Findings,
-) -> Field<T> {
-    let Some(child) = child else { return Some(base) };
+) -> Spanned<T> {
+    let Some(child) = child else { return base };
     if child.value <= base.value {
-        return Some(child);
+        return child;
     }
     let message =
         format!("`{name}: {}` is more than the `{}` of the base", child.value, base.value);
@@ -149,7 +148,7 @@ fn axis<T: Copy + Ord + Display>(
         found.related(base.span, "the base is trusted with this");
     }
     found.hint("write at most what the base has, or leave it out to inherit it");
-    Some(base)
+    base
 }
 
 /// Whether `path` is `limit` or below it.

@@ -50,7 +50,7 @@ fn everything(bytes: &[u8]) {
             format: *format,
         };
         let compiled = check(&world, &found, &Config::default());
-        let _ = (digest(&world, &compiled), rows(&compiled.agent, &compiled.sources));
+        let _ = (digest(&world, &compiled), rows(&compiled.agent, &compiled));
         for diagnostic in &compiled.diagnostics {
             let _ = agentry_compile::text::report::human::render(
                 diagnostic,

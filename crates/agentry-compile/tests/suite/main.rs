@@ -13,6 +13,7 @@ mod examples;
 mod forms;
 mod generated;
 mod hostile;
+mod inherit;
 mod reported;
 mod round_trip;
 mod slips;

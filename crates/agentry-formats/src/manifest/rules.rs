@@ -345,11 +345,11 @@ pub static UNUSABLE_REFERENCE: Rule = Rule {
           time, so a URL needs the digest of what is expected there.",
     bad: Example::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent\n",
+        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: 'https://example.org/writer.agent'}}\n",
     ),
     good: Example::File(
         "helper.agent",
-        "name: helper\ndescription: Answers questions\nbase: https://example.org/base.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n",
+        "name: helper\ndescription: Answers questions\nagents: {writer: {ref: 'https://example.org/writer.agent#sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef'}}\n",
     ),
 };
 
@@ -364,10 +364,13 @@ pub static MERGE_WITHOUT_BASE: Rule = Rule {
         "helper.agent",
         "name: helper\ndescription: Answers questions\nmerge: {skills: override}\n",
     ),
-    good: Example::File(
-        "helper.agent",
-        "name: helper\ndescription: Answers questions\nbase: ./base.agent\nmerge: {skills: override}\n",
-    ),
+    good: Example::Files(&[
+        ("base.agent", "name: base\ndescription: Answers questions\n"),
+        (
+            "helper.agent",
+            "name: helper\ndescription: Answers questions\nbase: ./base.agent\nmerge: {skills: override}\n",
+        ),
+    ]),
 };
 
 /// A skill that has no name.

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Show) -> Outcome {
         ResultFormat::Json => print_json(&declared(&agent, &compiled.sources).to_json()),
         ResultFormat::Human => {
             let head = format!("{} ({})\n\n", visible(&found.path), found.format);
-            let rows = rows(&agent, &compiled.sources);
+            let rows = rows(&agent, &compiled);
             let cell = |text: &str| cut(&visible(text), 72);
             let table: Vec<_> = rows
                 .iter()
