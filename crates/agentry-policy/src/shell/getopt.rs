@@ -79,7 +79,12 @@ impl Arguments<'_> {
 /// Whether an argument is one word or more that do not start with `-`.
 pub(super) fn is_certainly_operand(argument: &Arg) -> bool {
     let (Arg::One(word) | Arg::Some(word)) = argument else { return false };
-    matches!(word.pieces.first(), Some(Piece::Text(text)) if !text.starts_with('-'))
+    match word.pieces.as_slice() {
+        // A number.
+        [Piece::Segment] => matches!(argument, Arg::One(_)),
+        [Piece::Text(text), ..] => !text.starts_with('-'),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -62,24 +62,34 @@ impl Analyser<'_> {
 
     pub(super) fn printf(&mut self, call: &Call<'_>, mut state: State) -> Flow {
         let found = getopt::read(&call.argv, "", "v");
-        // The format may become `-v` with a subscript.
-        let is_plain = found.is_known && found.options.is_empty();
-        let formats = found
-            .operands
-            .first()
-            .is_none_or(|format| format.literal().is_some() || is_certainly_operand(format));
-        if is_plain && formats {
+        let is_text = match found.operands.split_first() {
+            Some((format, values)) => match format.literal() {
+                Some(format) => !counts(format),
+                // It may become `-v`, or count into the variables that its values name.
+                None => values.is_empty() && is_certainly_operand(format),
+            },
+            None => true,
+        };
+        if !found.is_known || !is_text {
+            for word in found.operands.iter().filter_map(Arg::literal) {
+                self.named(word, call.text, &state);
+            }
+            return self.opaque_builtin(call, state);
+        }
+        if found.options.is_empty() {
             self.command(call.text, call.argv.clone(), &state);
             return Flow::both(state);
         }
-        let mut is_harmless = found.is_known;
         for name in found.of('v') {
             match name.literal().filter(|name| is_name(name)) {
                 Some(name) => self.store(call.text, name, Value::Unknown, &mut state),
-                None => is_harmless = false,
+                None => {
+                    self.named(name.literal().unwrap_or_default(), call.text, &state);
+                    return self.opaque_builtin(call, state);
+                }
             }
         }
-        if is_harmless { self.harmless(call, state) } else { self.opaque_builtin(call, state) }
+        self.harmless(call, state)
     }
 
     /// Adds a variable that is set to nobody knows what, if it changes what runs.
@@ -107,4 +117,14 @@ impl Analyser<'_> {
             self.simple(&rest, state.clone());
         }
     }
+}
+
+/// Whether a format has `%n`, which sets the variable that its value names.
+fn counts(format: &str) -> bool {
+    let is_modifier = |c: char| c.is_ascii_digit() || "-+ #0'*.hlLjzt".contains(c);
+    format
+        .replace("%%", "")
+        .split('%')
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(is_modifier).starts_with('n'))
 }

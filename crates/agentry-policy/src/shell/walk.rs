@@ -36,6 +36,8 @@ impl Analyser<'_> {
             flow = match item.1 {
                 SeparatorOperator::Async => {
                     self.and_or(&item.0, state.clone());
+                    let mut state = state;
+                    state.set("!", Value::Number);
                     Flow::both(state)
                 }
                 SeparatorOperator::Sequence => self.and_or(&item.0, state),
