@@ -24,8 +24,9 @@ impl Judge {
                 Some(rule) => {
                     explicit(command, rules, source).unwrap_or_else(|| Decision::by(rule, source))
                 }
-                None if command.free => explicit(command, rules, source)
-                    .unwrap_or_else(|| Decision::built_in(Action::Allow, "it has no effect")),
+                None if command.free => explicit(command, rules, source).unwrap_or_else(|| {
+                    Decision::built_in(Action::Allow, "it has no effect, and nothing is against it")
+                }),
                 None => decide(&command.argv, rules, source),
             }
         })

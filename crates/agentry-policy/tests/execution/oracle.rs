@@ -104,6 +104,7 @@ fn writes(call: &Called) -> bool {
 fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
     let Called { argv, directory, is_untouched, variables } = call;
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let words = without_actions(words);
     if !is_transparent(&words) && !set.allows_command(&words) {
         return Some(format!("{words:?} ran"));
     }
@@ -117,6 +118,29 @@ fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
     let is_inside = directory == "/workspace" || directory.starts_with("/workspace/");
     let is_free = is_inside || set.allows_path(Section::ExternalDirectory, directory);
     (!is_free).then(|| format!("{words:?} ran in `{directory}`"))
+}
+
+/// What `find` does itself: the commands that it runs are seen themselves.
+fn without_actions(words: Vec<&str>) -> Vec<&str> {
+    if !words.first().is_some_and(|name| name.ends_with("find")) {
+        return words;
+    }
+    let mut own: Vec<&str> = Vec::new();
+    let mut rest = words.into_iter();
+    while let Some(word) = rest.next() {
+        if !matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            own.push(word);
+            continue;
+        }
+        let mut before = "";
+        for word in rest.by_ref() {
+            if word == ";" || (word == "+" && before == "{}") {
+                break;
+            }
+            before = word;
+        }
+    }
+    own
 }
 
 fn is_transparent(argv: &[&str]) -> bool {

@@ -38,19 +38,23 @@ const CASES: Cases = &[
     ("xargs -I % sh -c 'ls'", &["run ls"]),
     ("xargs -a list rm", &["read list", "run rm **"]),
     ("xargs sh -c 'rm \"$1\"' _", &["run rm …"]),
-    ("find . -exec rm {} \\;", &["run rm …", "run find . -exec rm {} ;"]),
-    ("find . -exec rm {} +", &["run rm **", "run find . -exec rm {} +"]),
+    ("find . -exec rm {} \\;", &["run rm …", "free find . -exec rm {} ;", "run find ."]),
+    ("find . -exec rm {} +", &["run rm **", "free find . -exec rm {} +", "run find ."]),
     (
         "find . -name x -execdir rm a{} ';' -print",
-        &["run rm a… in ?", "run find . -name x -execdir rm a{} ; -print"],
+        &[
+            "run rm a… in ?",
+            "free find . -name x -execdir rm a{} ; -print",
+            "run find . -name x -print",
+        ],
     ),
     (
         "find . -exec a \\; -exec rm {} \\;",
-        &["run a", "run rm …", "run find . -exec a ; -exec rm {} ;"],
+        &["run a", "run rm …", "free find . -exec a ; -exec rm {} ;", "run find ."],
     ),
     (
         "find . -exec sh -c 'rm \"$1\"' _ {} \\;",
-        &["run rm …", "run find . -exec sh -c 'rm \"$1\"' _ {} ;"],
+        &["run rm …", "free find . -exec sh -c 'rm \"$1\"' _ {} ;", "run find ."],
     ),
     ("fd x -x rm {}", &["run rm …", "run fd x -x rm {}"]),
     ("fd x -X rm", &["run rm **", "run fd x -X rm"]),

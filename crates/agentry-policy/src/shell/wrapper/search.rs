@@ -11,6 +11,7 @@ impl Analyser<'_> {
     /// `find … -exec command {} ;`. `find` itself is judged as well.
     pub(super) fn find(&mut self, call: &Call<'_>, state: &State) -> bool {
         let mut at = 1;
+        let mut own: Vec<Arg> = call.argv.first().cloned().into_iter().collect();
         while let Some(argument) = call.argv.get(at) {
             at += 1;
             if may_become(argument, &["-exec", "-ok"]) {
@@ -18,6 +19,7 @@ impl Analyser<'_> {
             }
             let Some(action @ ("-exec" | "-execdir" | "-ok" | "-okdir")) = argument.literal()
             else {
+                own.push(argument.clone());
                 continue;
             };
             let rest = call.argv.get(at..).unwrap_or_default();
@@ -25,6 +27,7 @@ impl Analyser<'_> {
             let Some(end) = end.filter(|end| *end > 0) else {
                 self.unclear(call.text, "the command that `find` runs does not end", state);
                 self.guess(rest, 0, call, state);
+                own.push(argument.clone());
                 continue;
             };
             let mut argv = rest.get(..end).unwrap_or_default().to_vec();
@@ -41,7 +44,15 @@ impl Analyser<'_> {
             self.call(Call { argv, by: By::Program, ..call.clone() }, inside);
             at += end + 1;
         }
-        false
+        if own.len() == call.argv.len() {
+            return false;
+        }
+        // Rules against the whole still count, but its commands were judged by themselves.
+        let mut whole = state.clone();
+        whole.is_guess = true;
+        self.command(call.text, call.argv.clone(), &whole);
+        self.command(call.text, own, state);
+        true
     }
 
     /// `fd pattern -x command {}`.
