@@ -2,8 +2,8 @@
 
 use agentry_policy::Section;
 
-use crate::rule_sets::RuleSet;
-use crate::sandbox::{Called, Effects, Sandbox};
+use super::rule_sets::RuleSet;
+use super::sandbox::{Called, Effects, Sandbox};
 
 /// Programs that only run others, which are seen themselves.
 const TRANSPARENT: &[&str] =
