@@ -29,7 +29,7 @@ const TIMES_PARSING: f64 = 3.0;
 /// What a comparison may take.
 const COMPARISON: Duration = Duration::from_millis(50);
 /// What a hundred times as many commands may take: linear, with some air for caches.
-const HUNDREDFOLD: f64 = 130.0;
+const HUNDREDFOLD: f64 = 150.0;
 
 /// Verdicts about ordinary lines, and about long chains.
 pub(crate) fn verdicts(table: &mut Table) {
