@@ -39,7 +39,8 @@ impl Analyser<'_> {
     /// A simple command.
     pub(super) fn simple(&mut self, simple: &Simple, mut state: State) -> Flow {
         let text = simple.text();
-        self.named_besides(simple, &text, &state);
+        self.named_descriptors(simple, &text, &state);
+        self.lists_apart(simple, &text, &state);
         let argv = self.arguments(simple, &text, &mut state);
         let scope = if argv.is_empty() { Scope::Shell } else { Scope::Command };
         for raw in &simple.assignments {

@@ -24,6 +24,7 @@ mod expand;
 mod flow;
 mod interpreter;
 mod item;
+mod lists;
 mod naming;
 mod posix;
 mod redirect;

@@ -38,18 +38,12 @@ impl Analyser<'_> {
         }
     }
 
-    /// Variables that a command may set besides: `{name}> file` sets `name`, unless the braces stand
-    /// apart, which cannot be told any more.
-    pub(super) fn named_besides(&mut self, simple: &Simple, text: &str, state: &State) {
+    /// `{name}> file` sets `name`, unless the braces stand apart, which cannot be told any more.
+    pub(super) fn named_descriptors(&mut self, simple: &Simple, text: &str, state: &State) {
         let is_one = |word: &String| {
             let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
             name.is_some_and(is_name)
         };
-        // `x=(a)x=b` is one assignment of a text to bash, and two to its parsers.
-        let is_list = |raw: &String| raw.contains("=(");
-        if simple.assignments.len() > 1 && simple.assignments.iter().any(is_list) {
-            self.unclear(text, "where the value of a variable ends is not clear", state);
-        }
         if !simple.redirects.is_empty() && simple.words.iter().flatten().any(is_one) {
             self.unclear(text, "a redirection that may set a variable", state);
         }
