@@ -4,6 +4,8 @@
 //! A side is the layers of one section; the strictest of them decides. Where a bound is reached
 //! there is no answer, and no answer must be taken for «no».
 
+mod groups;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -154,12 +156,36 @@ fn milder(
     protections: Protections,
 ) -> Result<Option<Example>, TooLarge> {
     let folder = Folder::new(kind, protections)?;
-    let first = actions(&folder, first)?;
-    let second = actions(&folder, second)?;
+    let Some(groups) = groups::split(first, second) else {
+        let text = milder_text(&folder, first, second)?;
+        return Ok(text.map(|text| Example::decode(kind, &text)));
+    };
+    let mut shortest: Option<String> = None;
+    for group in &groups {
+        let [first, second] =
+            [&group.first, &group.second].map(|side| side.iter().collect::<Vec<_>>());
+        let text = milder_text(&folder, &first, &second)?;
+        let size = |text: &String| text.chars().count();
+        shortest = match (shortest, text) {
+            (Some(before), Some(text)) if size(&before) <= size(&text) => Some(before),
+            (before, text) => text.or(before),
+        };
+    }
+    Ok(shortest.map(|text| Example::decode(kind, &text)))
+}
+
+/// The text of a shortest subject about which `first` is milder.
+fn milder_text(
+    folder: &Folder,
+    first: &[&Rules],
+    second: &[&Rules],
+) -> Result<Option<String>, TooLarge> {
+    let first = actions(folder, first)?;
+    let second = actions(folder, second)?;
     let mut found = None;
     search::outputs(&first, &second, |a, b, text| {
         if a != NONE && b != NONE && a < b {
-            found = Some(Example::decode(kind, &text()));
+            found = Some(text());
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

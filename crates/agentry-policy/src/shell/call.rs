@@ -41,6 +41,7 @@ impl Analyser<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, mut state: State) -> Flow {
         let text = simple.text();
         self.named_descriptors(simple, &text, &state);
+        self.lists_apart(simple, &text, &state);
         let argv = self.arguments(simple, &text, &mut state);
         let scope = if argv.is_empty() { Scope::Shell } else { Scope::Command };
         let before = state.clone();

@@ -27,6 +27,7 @@ mod getopt;
 mod guess;
 mod interpreter;
 mod item;
+mod lists;
 mod naming;
 mod posix;
 mod redirect;

@@ -21,6 +21,7 @@ const WORDS: &[&str] = &[
     "shopt",
     "enable",
     "logout",
+    "time",
 ];
 /// Commands whose arguments some shells split.
 const SPLITTING: &[&str] = &["export", "readonly", "local"];

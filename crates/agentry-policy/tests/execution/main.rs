@@ -11,16 +11,17 @@
 //! `AGENTRY_EXECUTION_SEED` others.
 
 mod generate;
+mod generator;
 mod oracle;
 mod rule_sets;
 mod sandbox;
 mod vectors;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::thread;
 
-use generate::Generator;
+use generator::Generator;
 use oracle::{Oracle, Result as Ran};
 use rule_sets::{RuleSet, rule_sets};
 use sandbox::{Effects, Sandbox};
@@ -63,6 +64,14 @@ fn stand_ins_see_everything() {
     calls.sort();
     assert_eq!(calls, ["./rm", "/bin/ls"]);
     assert_eq!(changes, [""; 0]);
+}
+
+#[test]
+fn the_bytes_of_a_fuzzer_decide_about_a_line() {
+    let lines: BTreeSet<String> =
+        (0..50).map(|byte| generate::line_of(vec![byte; usize::from(byte)])).collect();
+    assert!(lines.len() > 25, "{lines:?}");
+    assert_eq!(generate::line_of(vec![7; 30]), generate::line_of(vec![7; 30]));
 }
 
 /// A place to run lines in, unless nothing can be confined here.

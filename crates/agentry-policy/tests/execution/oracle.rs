@@ -2,14 +2,14 @@
 
 use agentry_policy::Section;
 
-use crate::rule_sets::RuleSet;
-use crate::sandbox::{Called, Effects, Sandbox};
+use super::rule_sets::RuleSet;
+use super::sandbox::{Called, Effects, Sandbox};
 
 /// Programs that only run others, which are seen themselves.
 const TRANSPARENT: &[&str] =
     &["env", "xargs", "timeout", "nohup", "nice", "time", "setsid", "stdbuf"];
 /// Shells, transparent as well unless they run a file.
-const SHELLS: &[&str] = &["sh", "bash"];
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash"];
 /// So often a line is tried in a shorter form.
 const TRIES: usize = 400;
 
@@ -149,6 +149,6 @@ fn is_transparent(argv: &[&str]) -> bool {
     if !SHELLS.contains(&name) {
         return TRANSPARENT.contains(&name);
     }
-    let has_text = rest.iter().any(|word| word.starts_with('-') && word.contains('c'));
+    let has_text = rest.iter().any(|word| word.starts_with(['-', '+']) && word.contains('c'));
     has_text || rest.iter().all(|word| word.starts_with(['-', '+']))
 }

@@ -36,6 +36,7 @@ printf '%s\0' CALL "$#" "$PWD" "$PATH" "${LD_PRELOAD-}${GIT_PAGER-}${PAGER-}${GI
     "${FOO+FOO}${BAR+BAR}" "$word" "$@" >> /log/calls
 case $name in
 bash | sh | cat | env | xargs | find | timeout | nohup | nice) exec "/real/$name" "$@" ;;
+dash | ash) exec /real/sh "$@" ;;
 time | stdbuf | setsid) case $1 in -*) ;; *) exec "$@" ;; esac ;;
 true | : | echo) printf '%s\n' "$*" ;;
 false) exit 1 ;;
@@ -362,9 +363,9 @@ fn which(name: &str) -> Option<PathBuf> {
 /// Stand-ins that are always there.
 const NAMES: &[&str] = &[
     "bash", "sh", "cat", "env", "xargs", "find", "timeout", "nohup", "nice", "echo", "true",
-    "false", "missing", "time", "stdbuf", "setsid", "git", "ls", "grep", "head", "tail", "wc",
-    "sort", "sed", "rm", "curl", "mv", "cp", "touch", "tee", "sudo", "python", "make", "printf",
-    "test", "[", "kill", "pwd", "x", "f", "a",
+    "false", "missing", "time", "dash", "ash", "stdbuf", "setsid", "git", "ls", "grep", "head",
+    "tail", "wc", "sort", "sed", "rm", "curl", "mv", "cp", "touch", "tee", "sudo", "python",
+    "make", "printf", "test", "[", "kill", "pwd", "x", "f", "a",
 ];
 
 /// Files with names that are more than names.

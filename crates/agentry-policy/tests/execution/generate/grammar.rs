@@ -4,7 +4,7 @@ use super::random::Random;
 use super::words::{argument, command};
 
 /// A whole line.
-pub(super) fn line(random: &mut Random) -> String {
+pub(crate) fn line(random: &mut Random) -> String {
     let depth = 1 + random.below(3);
     let line = list(depth, random);
     match random.below(12) {
