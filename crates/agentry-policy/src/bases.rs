@@ -34,7 +34,7 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     }
     bases.extend(base.bases.iter().cloned());
     Policy {
-        permissions: both_permissions(base.permissions.as_ref(), permissions.as_ref()),
+        permissions: both_permissions(base, permissions.as_ref()),
         trust,
         abilities: both_abilities(base.abilities.as_ref(), abilities.as_ref()),
         tool_permissions: both_tools(base.tool_permissions.as_ref(), tool_permissions.as_ref()),
@@ -43,16 +43,16 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     }
 }
 
-/// The child's sections, and those of the base that it does not write.
-fn both_permissions(
-    base: Option<&Permissions>,
-    child: Option<&Permissions>,
-) -> Option<Permissions> {
-    let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
-    let mut sections = child.sections.clone();
-    let omitted = |rules: &&SectionRules| child.get(rules.section.value).is_none();
-    sections.extend(base.sections.iter().filter(omitted).cloned());
-    Some(Permissions { sections })
+/// The child's sections; what it does not write is the base's, in whatever words.
+fn both_permissions(base: &Policy, child: Option<&Permissions>) -> Option<Permissions> {
+    let Some(child) = child else { return base.permissions.clone() };
+    let inherited = |name: &Section| match &base.permissions {
+        Some(rules) => rules.get(*name).cloned(),
+        None => speaks(base, *name).then(|| section(*name, nowhere(), Action::Allow, Vec::new())),
+    };
+    let omitted = Section::ALL.iter().filter(|name| child.get(**name).is_none());
+    let sections = child.sections.iter().cloned().chain(omitted.filter_map(inherited));
+    Some(Permissions { sections: sections.collect() })
 }
 
 /// The child's abilities; what the base denies stays denied.

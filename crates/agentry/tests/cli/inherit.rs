@@ -168,6 +168,26 @@ fn an_entry_of_the_configuration_is_kept_in_a_manifest() {
     "#);
 }
 
+#[test]
+fn a_translated_policy_stays_within_the_base() {
+    let child = "---\ntitle: Child\nicon: 🙂\nversion: 1.0.0\nabilities: [fs, sh, network]\n\
+        x-agentry: {base: ./bases/base.agent}\n---\n# Child\n\nAnswers.\n";
+    let test = Test::new().file("bases/base.agent", BASE).file("a_child.agent.md", child);
+    test.run("convert a_child.agent.md --to manifest -o kept.agent").exits(0);
+    assert!(test.read("kept.agent").contains("base: ./bases/base.agent"));
+    test.run("check kept.agent").exits(0);
+    let diff = test.run("policy diff a_child.agent.md kept.agent").exits(0);
+    assert!(!diff.stdout.contains("gained:"), "{diff}");
+}
+
+#[test]
+fn secrets_of_a_base_stay_hidden() {
+    let base = format!("{BASE}auth: {{providers: {{x: {{from: hunter2hunter2}}}}}}\n");
+    let test = chain().file("bases/base.agent", base);
+    let ran = test.run("check child.agent").exits(1);
+    assert!(ran.stdout.contains("AG0036") && !ran.stdout.contains("hunter2"), "{ran}");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_count_as_what_they_lead_to() {
