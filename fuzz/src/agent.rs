@@ -70,7 +70,7 @@ pub fn everything(format: Format, bytes: &[u8]) {
 /// Shows an agent and its findings in every way.
 fn look_at(compiled: &Compiled) {
     let Compiled { agent, sources, diagnostics, .. } = compiled;
-    let _ = (rows(agent, sources), rows(&resolved(compiled), sources));
+    let _ = (rows(agent, compiled), rows(&resolved(compiled), compiled));
     for diagnostic in diagnostics {
         fits(diagnostic, sources);
         let _ = human::render(diagnostic, sources, human::Style::default());

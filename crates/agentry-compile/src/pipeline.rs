@@ -79,7 +79,9 @@ pub fn read(world: &dyn World, found: &Found) -> Compiled {
 pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
     let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
     let base = inherit(world, &mut compiled, &mut findings);
-    checks(world, &compiled, base.as_ref(), &mut findings);
+    for secret in checks(world, &compiled, base.as_ref(), &mut findings) {
+        compiled.sources.hide(secret);
+    }
     failed_tests(world, &compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
     let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
@@ -87,20 +89,26 @@ pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
     Compiled { diagnostics, ..compiled }
 }
 
-/// Runs every check over the agent as it is with its bases. What is found in a base is reported with
-/// the base, unless the base alone does not show it.
-fn checks(world: &dyn World, compiled: &Compiled, base: Option<&Agent>, findings: &mut Findings) {
+/// Runs every check over the agent as it is with its bases, and gives back where secrets are. What is
+/// found in a base is reported with the base, unless the base alone does not show it.
+fn checks(
+    world: &dyn World,
+    compiled: &Compiled,
+    base: Option<&Agent>,
+    findings: &mut Findings,
+) -> Vec<Span> {
     let run = |agent: &Agent, findings: &mut Findings| {
         agentry_check::run(&Subject { agent, format: compiled.found.format }, findings);
         unset_variables(world, agent, findings);
     };
     let (Some(base), Some(named)) = (base, &compiled.agent.inheritance.base) else {
         run(&compiled.agent, findings);
-        return;
+        return Vec::new();
     };
     let (mut known, mut all) = (Findings::default(), Findings::default());
     run(base, &mut known);
     run(compiled.whole(), &mut all);
+    let secrets = all.secrets().collect();
     let is_own = |found: &Diagnostic| (found.span.file.0 as usize) < compiled.own_files;
     let is_known = |found: &Diagnostic| {
         known.iter().any(|other| other.rule == found.rule && other.span == found.span)
@@ -114,6 +122,7 @@ fn checks(world: &dyn World, compiled: &Compiled, base: Option<&Agent>, findings
             findings.push(found).related(place, "in what it is built on");
         }
     }
+    secrets
 }
 
 /// Reads the files of one agent, which come after those in `sources`.

@@ -73,6 +73,10 @@ pub fn convertible(compiled: &Compiled, to: Format, keep_base: bool) -> Agent {
 /// The agent alone, its base named from its own directory.
 fn with_base(compiled: &Compiled) -> Agent {
     let mut agent = compiled.agent.clone();
+    // Another notation is translated together with the base's, so that the result stays within it.
+    if compiled.found.format != Format::Manifest && !agent.policy.is_empty() {
+        agent.policy = flat(compiled).policy;
+    }
     let elsewhere = compiled.base_dir != compiled.found.dir;
     if let Some(base) = agent.inheritance.base.as_mut().filter(|_| elsewhere) {
         base.value = renamed(&base.value, &compiled.dir);

@@ -34,7 +34,7 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     }
     bases.extend(base.bases.iter().cloned());
     Policy {
-        permissions: both_permissions(base.permissions.as_ref(), permissions.as_ref()),
+        permissions: both_permissions(base, permissions.as_ref()),
         trust,
         abilities: both_abilities(base.abilities.as_ref(), abilities.as_ref()),
         tool_permissions: both_tools(base.tool_permissions.as_ref(), tool_permissions.as_ref()),
@@ -43,16 +43,16 @@ pub fn under(base: &Policy, child: &Policy, trust: Option<Trust>) -> Policy {
     }
 }
 
-/// The child's sections, and those of the base that it does not write.
-fn both_permissions(
-    base: Option<&Permissions>,
-    child: Option<&Permissions>,
-) -> Option<Permissions> {
-    let (Some(base), Some(child)) = (base, child) else { return child.or(base).cloned() };
-    let mut sections = child.sections.clone();
-    let omitted = |rules: &&SectionRules| child.get(rules.section.value).is_none();
-    sections.extend(base.sections.iter().filter(omitted).cloned());
-    Some(Permissions { sections })
+/// The child's sections; what it does not write is the base's, in whatever words.
+fn both_permissions(base: &Policy, child: Option<&Permissions>) -> Option<Permissions> {
+    let Some(child) = child else { return base.permissions.clone() };
+    let inherited = |name: &Section| match &base.permissions {
+        Some(rules) => rules.get(*name).cloned(),
+        None => speaks(base, *name).then(|| section(*name, nowhere(), Action::Allow, Vec::new())),
+    };
+    let omitted = Section::ALL.iter().filter(|name| child.get(**name).is_none());
+    let sections = child.sections.iter().cloned().chain(omitted.filter_map(inherited));
+    Some(Permissions { sections: sections.collect() })
 }
 
 /// The child's abilities; what the base denies stays denied.
@@ -138,4 +138,103 @@ pub fn flattened(policy: &Policy) -> Policy {
     };
     let sections = Section::ALL.iter().filter_map(section).collect();
     Policy { permissions: Some(Permissions { sections }), ..own }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Answer, refines};
+    use crate::{Exec, Filesystem, Judge, Network, Places, Protections, layers};
+
+    fn rules(name: Section, intent: Action, written: &[&str]) -> SectionRules {
+        let rule = |text: &&str| Spanned::new(text.parse().expect("a rule"), nowhere());
+        section(name, nowhere(), intent, written.iter().map(rule).collect())
+    }
+
+    fn permissions(sections: Vec<SectionRules>) -> Policy {
+        Policy { permissions: Some(Permissions { sections }), ..Policy::default() }
+    }
+
+    fn abilities(allow: &[&str]) -> Policy {
+        let ability = |text: &&str| Spanned::new(text.parse().expect("an ability"), nowhere());
+        let allow = Some(allow.iter().map(ability).collect());
+        Policy { abilities: Some(Abilities { allow, deny: None }), ..Policy::default() }
+    }
+
+    fn tools(allowed: &[&str], denied: &[&str]) -> Policy {
+        let list = |names: &[&str]| {
+            Some(names.iter().map(|name| Spanned::new((*name).to_owned(), nowhere())).collect())
+        };
+        let tools = ToolPermissions { allowed: list(allowed), denied: list(denied) };
+        Policy { tool_permissions: Some(tools), ..Policy::default() }
+    }
+
+    fn trust(filesystem: Filesystem, network: Network, exec: Exec) -> Policy {
+        let trust = Trust {
+            filesystem: Some(Spanned::new(filesystem, nowhere())),
+            network: Some(Spanned::new(network, nowhere())),
+            exec: Some(Spanned::new(exec, nowhere())),
+            scope: None,
+            hosts: None,
+        };
+        Policy { trust: Some(trust), ..Policy::default() }
+    }
+
+    fn policies() -> Vec<Policy> {
+        vec![
+            Policy::default(),
+            permissions(vec![rules(Section::Bash, Action::Ask, &["git log *:allow", "rm *:deny"])]),
+            permissions(vec![
+                rules(Section::Bash, Action::Allow, &["git push *:deny"]),
+                rules(Section::Question, Action::Allow, &[]),
+            ]),
+            abilities(&["fs", "sh:git"]),
+            abilities(&["network", "mcp", "env"]),
+            tools(&["Bash", "deploy"], &["Edit"]),
+            tools(&["Read"], &["mcp__*"]),
+            trust(Filesystem::Full, Network::Allowed, Exec::Full),
+            trust(Filesystem::ReadOnly, Network::None, Exec::None),
+        ]
+    }
+
+    /// The first section in which `first` is milder than `second`.
+    fn milder(first: &Policy, second: &Policy) -> Option<Section> {
+        let places = Places::default();
+        let judge = |policy| Judge::new(layers(policy, &Place::default(), &places), places.clone());
+        let (first, second) = (judge(first), judge(second));
+        let is_milder = |section: &&Section| {
+            let first: Vec<_> = first.rules(**section).map(|(_, rules)| rules).collect();
+            let second: Vec<_> = second.rules(**section).map(|(_, rules)| rules).collect();
+            refines(&first, &second, Protections::On) != Answer::Yes
+        };
+        Section::ALL.iter().find(is_milder).copied()
+    }
+
+    #[test]
+    fn a_child_is_nowhere_milder_than_its_base() {
+        for base in policies() {
+            for child in policies() {
+                let trust = base.trust.clone().or_else(|| child.trust.clone());
+                let whole = under(&base, &child, trust);
+                assert_eq!(milder(&whole, &base), None, "{child:?} on {base:?}");
+                assert_eq!(milder(&flattened(&whole), &whole), None, "{child:?} on {base:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_child_that_says_nothing_is_its_base() {
+        for base in policies() {
+            assert_eq!(under(&base, &Policy::default(), base.trust.clone()), base);
+        }
+    }
+
+    #[test]
+    fn rules_that_narrow_come_through_as_they_are() {
+        let base = permissions(vec![rules(Section::Bash, Action::Ask, &["git *:allow"])]);
+        let child = permissions(vec![rules(Section::Bash, Action::Ask, &["git log *:allow"])]);
+        let flat = flattened(&under(&base, &child, None));
+        let left = flat.permissions.as_ref().and_then(|rules| rules.get(Section::Bash));
+        assert_eq!(left, child.permissions.as_ref().and_then(|rules| rules.get(Section::Bash)));
+    }
 }

@@ -189,6 +189,7 @@ impl Chain {
             read_raw(world, &found, std::mem::take(&mut self.sources));
         let above = declared(world, &mut compiled, &mut findings);
         self.sources = std::mem::take(&mut compiled.sources);
+        findings.secrets().for_each(|span| self.sources.hide(span));
         self.sound(&findings)?;
         if let Some(above) = above {
             let link = self.above(world, &above)?;

@@ -2,8 +2,8 @@
 //! by their strategy; hard rules, budgets and gates of the base stay.
 
 use agentry_model::{
-    Agent, Auth, Behaviour, Budget, Field, Format, Identity, Inheritance, Instructions, McpServer,
-    Memory, Merge, MergeLists, MergeText, ModelChoice, OnExceed, Requirements, Status, Tools,
+    Agent, Behaviour, Budget, Field, Format, Identity, Inheritance, Instructions, McpServer, Merge,
+    MergeLists, MergeText, ModelChoice, OnExceed, Requirements, Status, Tools,
 };
 use agentry_text::{Findings, Spanned};
 
@@ -56,7 +56,7 @@ pub(super) fn merge(
         inheritance: inheritance.clone(),
         instructions: self::instructions(&base.instructions, instructions, strategy),
         model: self::model(&base.model, model),
-        auth: self::auth(&base.auth, auth),
+        auth: block(auth, &base.auth),
         behaviour: self::behaviour(&base.behaviour, behaviour, strategy),
         budget: self::budget(&base.budget, budget, findings),
         requirements: self::requirements(&base.requirements, requirements, findings),
@@ -65,7 +65,7 @@ pub(super) fn merge(
         skills: named(strategy.skills, base.skills.as_deref(), skills.as_deref(), |it| &it.name),
         skill_packs: files(strategy.skills, &base.skill_packs, skill_packs, |pack| &pack.path),
         tools: self::tools(&base.tools, tools, strategy.tools, findings),
-        memory: self::memory(&base.memory, memory),
+        memory: block(memory, &base.memory),
         memories: files(by_name, &base.memories, memories, |memory| &memory.path),
         expose: written(expose, &base.expose),
         agents: written(agents, &base.agents),
@@ -121,6 +121,11 @@ fn writes_behaviour(agent: &Agent) -> bool {
 /// What the child writes, else what the base has.
 fn written<T: Clone>(child: &Option<T>, base: &Option<T>) -> Option<T> {
     child.clone().or_else(|| base.clone())
+}
+
+/// The child's block as a whole if it writes one, else the base's.
+fn block<T: Clone + Default + PartialEq>(child: &T, base: &T) -> T {
+    if *child == T::default() { base.clone() } else { child.clone() }
 }
 
 fn identity(
@@ -224,14 +229,6 @@ fn model(base: &ModelChoice, child: &ModelChoice) -> ModelChoice {
     }
 }
 
-fn auth(base: &Auth, child: &Auth) -> Auth {
-    let Auth { strategy, providers } = child;
-    Auth {
-        strategy: written(strategy, &base.strategy),
-        providers: written(providers, &base.providers),
-    }
-}
-
 fn behaviour(base: &Behaviour, child: &Behaviour, strategy: Strategy) -> Behaviour {
     let Behaviour { temperature, max_turns, on_error } = child;
     Behaviour {
@@ -270,15 +267,6 @@ fn requirements(
     Requirements {
         env: words(MergeLists::Append, &base.env, env),
         startup: written(&base.startup, startup),
-    }
-}
-
-fn memory(base: &Memory, child: &Memory) -> Memory {
-    let Memory { working, long_term, shared } = child;
-    Memory {
-        working: written(working, &base.working),
-        long_term: written(long_term, &base.long_term),
-        shared: written(shared, &base.shared),
     }
 }
 

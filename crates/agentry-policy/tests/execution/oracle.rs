@@ -21,7 +21,7 @@ pub(crate) struct Oracle {
 /// What came of a line that was allowed.
 pub(crate) enum Result {
     /// It did not end.
-    NoResult,
+    Nothing,
     /// All of so many commands were allowed.
     Fine(usize),
     /// It did what the rules do not allow.
@@ -37,7 +37,7 @@ impl Oracle {
     /// Runs a line that the rules allow.
     pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Result {
         match self.sandbox.run(line) {
-            None => Result::NoResult,
+            None => Result::Nothing,
             Some(mut effects) => match hole(found_as_usual(&mut effects, line), set) {
                 Some(what) => Result::Hole(what),
                 None => Result::Fine(effects.calls.len()),

@@ -15,6 +15,7 @@ mod generated;
 mod hash;
 mod help;
 mod hostile;
+mod inherit;
 mod new;
 mod policy;
 mod readme;

@@ -59,6 +59,7 @@ fn filled(page: &str) -> String {
 fn generated_pages_show_real_output() {
     let pages = [
         "README.md",
+        "docs/guides/build-on-another-agent.md",
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",

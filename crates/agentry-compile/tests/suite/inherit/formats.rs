@@ -157,6 +157,32 @@ fn rules_of_base_and_child_hold_together() {
     }
 }
 
+/// What the child does not write is the base's, also where the base says it in other words.
+#[test]
+fn sections_are_inherited_across_notations() {
+    let world = world(&[
+        ("agentry.toml", "[bases]\nchild = \"base.agent\"\n"),
+        ("base.agent", BASE),
+        (
+            "child/agent.toml",
+            "name = \"child\"\ndescription = \"Answers\"\n[permissions.bash]\nintent = \"deny\"\n",
+        ),
+        ("child/system-prompt.md", "You answer.\n"),
+    ]);
+    let compiled = checked(&world, "child");
+    assert_eq!(errors(&compiled), Vec::<String>::new());
+    let cases = [
+        (Section::Bash, "ls", Action::Deny),
+        (Section::Edit, "notes/x.md", Action::Allow),
+        (Section::Edit, "x.md", Action::Deny),
+        (Section::Webfetch, "https://a.org/", Action::Allow),
+        (Section::Question, "well", Action::Ask),
+    ];
+    for (section, subject, expected) in cases {
+        assert_eq!(verdict(&world, &compiled, section, subject), expected, "{subject}");
+    }
+}
+
 /// A base that says nothing about what it may do is asked about everything, and so is its child.
 #[test]
 fn a_silent_base_lets_nothing_pass_unasked() {

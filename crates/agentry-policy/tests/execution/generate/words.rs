@@ -281,7 +281,6 @@ pub(super) fn command(random: &mut Random) -> String {
 /// One argument.
 pub(super) fn argument(depth: usize, random: &mut Random) -> String {
     match random.below(16) {
-        0..5 => random.pick(PLAIN).to_owned(),
         5..8 => quoted(random),
         8..10 => random.pick(EXPANSIONS).to_owned(),
         10..12 => random.pick(GLOBS).to_owned(),
