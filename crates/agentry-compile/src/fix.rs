@@ -8,6 +8,7 @@ use agentry_text::{Applicability, Diagnostic, FileId, Fix, Severity};
 use crate::config::Config;
 use crate::discover::Found;
 use crate::pipeline::{Compiled, check};
+use crate::stored::{FetchError, StoreRef, Stored};
 use crate::world::{Entry, EntryKind, ReadError, Walked, World};
 
 /// Which fixes are made.
@@ -148,5 +149,9 @@ impl World for Overlay<'_> {
 
     fn user_config(&self) -> Option<String> {
         self.below.user_config()
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.below.fetch(reference)
     }
 }

@@ -30,6 +30,8 @@ mod rules;
 mod schema;
 mod show;
 mod shown;
+mod signing;
+mod stored;
 mod suppress;
 mod world;
 
@@ -48,6 +50,8 @@ pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
 pub use schema::schema;
 pub use show::{Row, convertible, declared, resolved, rows};
+pub use signing::{Signing, signing};
+pub use stored::{FetchError, StoreRef, Stored};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};
 
 pub use agentry_check as checks;

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::stored::{FetchError, StoreRef, Stored};
+
 /// Everything that the pipeline asks of the outside.
 pub trait World: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
@@ -46,6 +48,12 @@ pub trait World: Sync {
 
     /// The user's own configuration file, whether it exists or not.
     fn user_config(&self) -> Option<String>;
+
+    /// An agent of the store. Nothing if there is no store.
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        let _ = reference;
+        Err(FetchError::NoStore)
+    }
 }
 
 /// Something met on a walk.
