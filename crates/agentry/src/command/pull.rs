@@ -13,6 +13,11 @@ use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, print, print_json};
 use crate::save::{Replace, Saving};
 
+/// The file that makes a directory the root of a workspace.
+const CONFIG: &str = "agentry.toml";
+/// What it says when `pull` writes it.
+const ROOT_MARK: &str = "# The files of the agent are named from here.\n";
+
 pub(crate) fn run(args: &Pull) -> Outcome {
     let disk = Disk::default();
     let trust = trust(&disk)?;
@@ -22,7 +27,12 @@ pub(crate) fn run(args: &Pull) -> Outcome {
     let placed = placed(args, &store, &object)?;
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
     Saving { dir: &placed.dir, files: &placed.files, stale: &[], mode }.save()?;
-    is_the_same(&disk, &placed, &object)?;
+    if let Err(failure) = is_the_same(&disk, &placed, &object) {
+        if !args.force {
+            take_back(&placed)?;
+        }
+        return Err(failure);
+    }
     report(args, &placed, &object);
     Ok(Exit::Done)
 }
@@ -63,8 +73,21 @@ fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure
     let flat = !name.is_empty() && stays(&|path| Some(format!("{name}/{}", inner(path)?)));
     let place =
         |path: &String| if flat { inner(path) } else { None }.unwrap_or_else(|| path.clone());
-    let files = object.files.iter().map(|(path, bytes)| (place(path), bytes.clone())).collect();
+    let files = object.files.iter().map(|(path, bytes)| (place(path), bytes.clone()));
+    let mut files: Vec<_> = files.collect();
+    if !flat && object.files.iter().any(|(path, _)| inner(path).is_none()) {
+        files.extend(root_mark(output, &files));
+    }
     Ok(Placed { dir: output.to_owned(), files, main: place(&manifest.main) })
+}
+
+/// What makes a directory the root of a workspace, unless it is one: an agent that names files of its
+/// workspace finds them again.
+fn root_mark(dir: &str, files: &[(String, Vec<u8>)]) -> Option<(String, Vec<u8>)> {
+    let is_there = |mark: &str| Path::new(dir).join(mark).exists();
+    let comes = files.iter().any(|(path, _)| path == CONFIG);
+    let needed = !comes && !is_there(CONFIG) && !is_there(".git");
+    needed.then(|| (CONFIG.to_owned(), ROOT_MARK.as_bytes().to_owned()))
 }
 
 /// Whether the path names the one file that the agent is.
@@ -92,6 +115,13 @@ fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Fail
     let message =
         format!("`{path}` is another agent now: files that lay around it are a part of it");
     Err(Failure::new(message).hint("pull it into an empty directory").finding())
+}
+
+/// Removes what was written where nothing was before.
+fn take_back(placed: &Placed) -> Result<(), Failure> {
+    let stale: Vec<_> = placed.files.iter().map(|(path, _)| path.clone()).collect();
+    let none: [(String, Vec<u8>); 0] = [];
+    Saving { dir: &placed.dir, files: &none, stale: &stale, mode: Replace::Force }.save()
 }
 
 fn full(placed: &Placed, path: &str) -> String {
