@@ -1,45 +1,69 @@
-//! What the pipeline asks of a store of agents, and what it gets. The store itself is elsewhere.
+//! What the pipeline asks of a store: an agent by its digest, or by name and version.
+
+use std::fmt;
 
 use agentry_model::Format;
 
-/// What an agent of the store is called.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// How an agent of the store is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreRef {
-    /// `ag1:…`, the short digest of a manifest.
+    /// `ag1:…`
     Short(String),
-    /// `sha256:…`, the full digest.
+    /// `sha256:…`
     Full(String),
-    /// A name and a version.
+    /// `name@version`
     Named {
-        /// The name of the agent.
+        /// The name.
         name: String,
-        /// Its version.
+        /// The version.
         version: String,
     },
 }
 
-/// An agent of the store, whole and verified.
+impl fmt::Display for StoreRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short(digest) | Self::Full(digest) => f.write_str(digest),
+            Self::Named { name, version } => write!(f, "{name}@{version}"),
+        }
+    }
+}
+
+/// An agent of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// Its files: paths relative to the root of a workspace of its own, and their bytes.
+    /// Its files, by their paths in the agent's directory.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The path of its main file, one of `files`.
+    /// Its main file.
     pub main: String,
     /// Its format.
     pub format: Format,
-    /// `sha256:…`, the full digest.
+    /// `sha256:…`, the digest of `hash --full`.
     pub digest: String,
 }
 
-/// Why the store gave no agent.
+/// Why the store has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchError {
     /// There is no store.
     NoStore,
     /// It has no such agent.
     Missing,
-    /// It has one that cannot be used, and why.
+    /// What it has is not what was put in, and why.
     Damaged(String),
-    /// A short digest that several agents have: their full ones.
+    /// Several agents have this short digest: their full ones.
     Ambiguous(Vec<String>),
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStore => f.write_str("there is no store"),
+            Self::Missing => f.write_str("the store has no such agent"),
+            Self::Damaged(why) => write!(f, "the store is damaged: {why}"),
+            Self::Ambiguous(digests) => {
+                write!(f, "the store has several: `{}`", digests.join("`, `"))
+            }
+        }
+    }
 }

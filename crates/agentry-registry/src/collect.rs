@@ -86,20 +86,16 @@ impl Store {
         for name in names(&self.temporary())? {
             out.removed.push((format!("temporary/{name}"), Reason::Leftover));
         }
+        for path in self.stale_records()? {
+            out.removed.push((self.shown(&path), Reason::Record));
+        }
         if collection.dry_run {
-            for path in self.stale_records()? {
-                out.removed.push((self.shown(&path), Reason::Record));
-            }
             return Ok(out);
         }
         for (digest, _) in out.removed.iter().filter(|(_, why)| *why == Reason::Unreferenced) {
             self.remove_object(digest)?;
         }
-        for path in self.mend_index()? {
-            if !path.exists() {
-                out.removed.push((self.shown(&path), Reason::Record));
-            }
-        }
+        self.mend_index()?;
         for name in names(&self.temporary())? {
             remove(&self.temporary().join(name))?;
         }

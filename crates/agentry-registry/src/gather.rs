@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_compile::checks::credentials;
 use agentry_compile::policy::tables::secrets::is_secret;
-use agentry_compile::text::limits;
+use agentry_compile::text::{Span, limits};
 use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read};
 
 use crate::digest;
@@ -161,7 +161,7 @@ impl<'w> Gathering<'w> {
         Self { world, found: &compiled.found, dir, root, files: BTreeMap::new() }
     }
 
-    fn refuse(&self, why: String) -> StoreError {
+    fn refuse(&self, why: &str) -> StoreError {
         StoreError::Unfit(format!("`{}` cannot be pushed: {why}", self.found.path))
     }
 
@@ -184,7 +184,7 @@ impl<'w> Gathering<'w> {
                 }
                 Some(_) => {
                     let why = format!("`{path}` lies outside its workspace `{}`", self.root);
-                    return Err(self.refuse(why));
+                    return Err(self.refuse(&why));
                 }
                 None if self.is_inside(&full) => self.carry(&full)?,
                 None => {}
@@ -200,11 +200,11 @@ impl<'w> Gathering<'w> {
         }
         let root = if below(&self.root, full).is_some() { &self.root } else { &self.dir };
         let bytes = self.world.read(root, full, limits::FILE_BYTES);
-        let bytes = bytes.map_err(|error| self.refuse(format!("`{full}`: {error}")))?;
+        let bytes = bytes.map_err(|error| self.refuse(&format!("`{full}`: {error}")))?;
         self.files.insert(full.to_owned(), Taken { bytes, was_read: false });
         let total: usize = self.files.values().map(|taken| taken.bytes.len()).sum();
         if self.files.len() > limits::FILES || total > MOST_BYTES {
-            return Err(self.refuse(format!(
+            return Err(self.refuse(&format!(
                 "it has more than {} files or {MOST_BYTES} bytes",
                 limits::FILES
             )));
@@ -221,7 +221,7 @@ impl<'w> Gathering<'w> {
         while let Some((dir, depth)) = open.pop() {
             let root = if below(&self.root, &dir).is_some() { &self.root } else { &self.dir };
             let entries = self.world.list(root, &dir);
-            for entry in entries.map_err(|error| self.refuse(format!("`{dir}`: {error}")))? {
+            for entry in entries.map_err(|error| self.refuse(&format!("`{dir}`: {error}")))? {
                 let full = format!("{dir}/{}", entry.name);
                 match entry.kind {
                     EntryKind::Directory if NEVER.contains(&entry.name.as_str()) => {}
@@ -232,7 +232,7 @@ impl<'w> Gathering<'w> {
                     | EntryKind::Other
                     | EntryKind::Missing => {
                         return Err(
-                            self.refuse(format!("`{full}` is no file that can be taken along"))
+                            self.refuse(&format!("`{full}` is no file that can be taken along"))
                         );
                     }
                 }
@@ -252,7 +252,7 @@ impl<'w> Gathering<'w> {
             Some(path) => {
                 let why =
                     format!("`{path}` lies among users, runs, caches or logs, which stay here");
-                Err(self.refuse(why))
+                Err(self.refuse(&why))
             }
             None => Ok(()),
         }
@@ -261,7 +261,18 @@ impl<'w> Gathering<'w> {
     /// Refuses secrets, wherever they stand.
     fn secrets(&self, compiled: &Compiled) -> Result<(), GatherError> {
         let mut found = Vec::new();
-        for span in compiled.sources.hidden() {
+        let hidden: Vec<_> = compiled.sources.hidden().collect();
+        let is_whole = |span: &Span| {
+            let within = |other: &Span| {
+                other.file == span.file
+                    && other != span
+                    && span.start <= other.start
+                    && other.end <= span.end
+            };
+            hidden.iter().any(within)
+        };
+        // A value that has a token in it is named by the token.
+        for span in hidden.iter().copied().filter(|span| !is_whole(span)) {
             let at = compiled.sources.start(span);
             let place = format!("{}:{}:{}", compiled.sources.path(span), at.line, at.column);
             found.push(Secret { place, kind: "a secret" });
@@ -313,7 +324,7 @@ impl<'w> Gathering<'w> {
                 }
             }
         }
-        Err(self.refuse("taken out of its workspace it would be another agent".to_owned()))
+        Err(self.refuse("taken out of its workspace it would be another agent"))
     }
 
     /// The main file and all files as seen from the directory `from`, put into `prefix`; nothing if

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentry_compile::StoreRef;
 
@@ -64,13 +64,13 @@ impl Store {
 
     /// The digest that a name and a version mean; nothing if they mean none.
     pub(crate) fn named(&self, name: &str, version: &str) -> Result<Option<String>, StoreError> {
-        let Some(digest) = record(self.name_record(name, version))? else { return Ok(None) };
+        let Some(digest) = record(&self.name_record(name, version))? else { return Ok(None) };
         Ok(self.object(&digest)?.is_dir().then_some(digest))
     }
 
     /// The digest that a name and a version had when they were given up.
     pub(crate) fn given_up(&self, name: &str, version: &str) -> Result<Option<String>, StoreError> {
-        record(self.dropped().join(file_name(name)).join(file_name(version)))
+        record(&self.drop_record(name, version))
     }
 
     /// Writes the records that lead to an object.
@@ -81,57 +81,57 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the index say what the objects say, and nothing else. Gives the paths of what changed.
-    pub(crate) fn mend_index(&self) -> Result<Vec<PathBuf>, StoreError> {
+    /// Makes the index say what the objects say, and nothing else.
+    pub(crate) fn mend_index(&self) -> Result<(), StoreError> {
         let mut wanted = BTreeMap::new();
         for digest in self.digests()? {
             // What cannot be read has no name.
             let Ok(manifest) = self.manifest(&digest) else { continue };
             wanted.extend(self.records(&manifest));
         }
-        let mut changed = Vec::new();
+        self.clear_index(&wanted)?;
+        for (path, digest) in &wanted {
+            if record(path).ok().flatten().as_ref() != Some(digest) {
+                self.put_record(path, digest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes every record but those.
+    fn clear_index(&self, wanted: &BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
+        for path in self.all_records()?.into_iter().filter(|path| !wanted.contains_key(path)) {
+            step();
+            fs::remove_file(&path).map_err(StoreError::io("removed", &path))?;
+            if let Some(dir) = path.parent()
+                && fs::remove_dir(dir).is_err()
+            {
+                sync_dir(dir).map_err(StoreError::writing(dir))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path of every record.
+    fn all_records(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut paths = Vec::new();
         for kind in ["names", "short"] {
             for outer in names(&self.index().join(kind))? {
                 let dir = self.index().join(kind).join(outer);
-                for inner in names(&dir).unwrap_or_default() {
-                    let path = dir.join(inner);
-                    if !wanted.contains_key(&path) {
-                        step();
-                        fs::remove_file(&path).map_err(StoreError::io("removed", &path))?;
-                        changed.push(path);
-                    }
-                }
-                if fs::remove_dir(&dir).is_err() {
-                    sync_dir(&dir).map_err(StoreError::writing(&dir))?;
-                }
+                paths.extend(names(&dir)?.into_iter().map(|inner| dir.join(inner)));
             }
         }
-        for (path, digest) in &wanted {
-            if record(path.clone()).ok().flatten().as_ref() != Some(digest) {
-                self.put_record(path, digest)?;
-                changed.push(path.clone());
-            }
-        }
-        Ok(changed)
+        Ok(paths)
     }
 
     /// The records whose object is missing: somebody was killed before it got its place.
     pub(crate) fn stale_records(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let mut stale = Vec::new();
-        for kind in ["names", "short"] {
-            for outer in names(&self.index().join(kind))? {
-                let dir = self.index().join(kind).join(outer);
-                for inner in names(&dir)? {
-                    let path = dir.join(inner);
-                    let digest = record(path.clone()).ok().flatten();
-                    let object = digest.and_then(|digest| self.object(&digest).ok());
-                    if !object.is_some_and(|object| object.is_dir()) {
-                        stale.push(path);
-                    }
-                }
-            }
-        }
-        Ok(stale)
+        let is_stale = |path: &PathBuf| {
+            let digest = record(path).ok().flatten();
+            let object = digest.and_then(|digest| self.object(&digest).ok());
+            !object.is_some_and(|object| object.is_dir())
+        };
+        Ok(self.all_records()?.into_iter().filter(is_stale).collect())
     }
 
     /// The versions of a name that there are, with their digests.
@@ -179,18 +179,18 @@ impl Store {
     }
 
     /// Writes one record, in one step.
-    pub(crate) fn put_record(&self, path: &PathBuf, digest: &str) -> Result<(), StoreError> {
+    pub(crate) fn put_record(&self, path: &Path, digest: &str) -> Result<(), StoreError> {
         let text = format!("{digest}\n");
         replace(path, text.as_bytes(), &self.temporary()).map_err(StoreError::writing(path))
     }
 }
 
 /// The digest in a record; nothing if there is none.
-fn record(path: PathBuf) -> Result<Option<String>, StoreError> {
-    let text = match fs::read_to_string(&path) {
+fn record(path: &Path) -> Result<Option<String>, StoreError> {
+    let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(StoreError::reading(&path)(error)),
+        Err(error) => return Err(StoreError::reading(path)(error)),
     };
     let digest = text.strip_suffix('\n').filter(|text| digits(text).is_some());
     match digest {

@@ -7,6 +7,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use agentry_compile::model::Format;
 use agentry_compile::text::limits;
 use agentry_compile::{FetchError, StoreRef, Stored};
 
@@ -165,8 +166,21 @@ fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The object as the pipeline gets it: as seen from the agent's directory, unless the name of that
+/// directory or files around it matter.
 fn stored(object: Object) -> Stored {
-    let Object { manifest: Manifest { main, format, digest, .. }, files } = object;
+    let Object { manifest, mut files } = object;
+    let Manifest { main, format, digest, .. } = &manifest;
+    let prefix = format!("{}/", manifest.dir());
+    let is_flat = *format != Format::AgentDir
+        && !manifest.dir().is_empty()
+        && files.iter().all(|(path, _)| path.starts_with(&prefix));
+    let place = |path: &str| path.get(prefix.len()..).unwrap_or(path).to_owned();
+    let (format, digest) = (*format, digest.clone());
+    let main = if is_flat { place(main) } else { main.clone() };
+    if is_flat {
+        files.iter_mut().for_each(|(path, _)| *path = place(path));
+    }
     Stored { files, main, format, digest }
 }
 
@@ -177,5 +191,120 @@ fn fetch_error(error: StoreError) -> FetchError {
         StoreError::Missing(_) => FetchError::Missing,
         StoreError::Ambiguous { digests, .. } => FetchError::Ambiguous(digests),
         other => FetchError::Damaged(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::{Found, MemoryWorld};
+
+    use super::*;
+    use crate::gather::{Gathered, gather};
+    use crate::keys::KeyRing;
+    use crate::push::Pushed;
+
+    const TOML: &str = "name = \"writer\"\ndescription = \"Writes texts\"\n";
+
+    /// The agent `dir/main` of these files.
+    fn gathered(files: &[(&str, &str)], dir: &str, main: &str, format: Format) -> Gathered {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), *text));
+        let world = MemoryWorld::new(files);
+        let (dir, main) = (dir.to_owned(), main.to_owned());
+        gather(&world, &Found { path: dir.clone(), dir, main, format }, None).unwrap()
+    }
+
+    fn writer(rules: &str) -> Gathered {
+        let files = [
+            ("agents/writer/agent.toml", format!("{TOML}{rules}")),
+            ("agents/writer/system-prompt.md", "You write.\n".to_owned()),
+            ("rules/style.md", "Be brief.\n".to_owned()),
+        ];
+        let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        gathered(&files, "agents/writer", "agent.toml", Format::AgentToml)
+    }
+
+    fn paths(stored: &Stored) -> Vec<&str> {
+        stored.files.iter().map(|(path, _)| path.as_str()).collect()
+    }
+
+    #[test]
+    fn the_pipeline_gets_an_agent_as_it_can_be_read() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let keeper = gathered(
+            &[("a/keeper/instructions.md", "# Keeper\n\nYou keep things.\n")],
+            "a/keeper",
+            "instructions.md",
+            Format::AgentDir,
+        );
+        let cases: [(Gathered, &str, &[&str]); 3] = [
+            (writer(""), "agent.toml", &["agent.toml", "system-prompt.md"]),
+            (keeper, "keeper/instructions.md", &["keeper/instructions.md"]),
+            (
+                Gathered {
+                    manifest: Manifest {
+                        version: "2.0.0".to_owned(),
+                        ..writer("rules = [\"style\"]\n").manifest
+                    },
+                    ..writer("rules = [\"style\"]\n")
+                },
+                "agents/writer/agent.toml",
+                &["agents/writer/agent.toml", "agents/writer/system-prompt.md", "rules/style.md"],
+            ),
+        ];
+        for (gathered, main, expected) in cases {
+            assert_eq!(store.push(&gathered).unwrap(), Pushed::New);
+            assert_eq!(store.push(&gathered).unwrap(), Pushed::Already);
+            let Manifest { digest, name, version, .. } = gathered.manifest;
+            let references = [StoreRef::Full(digest.clone()), StoreRef::Named { name, version }];
+            for reference in references {
+                let stored = store.fetch(&reference, &Trust::default()).unwrap();
+                assert_eq!((stored.main.as_str(), paths(&stored)), (main, expected.to_vec()));
+                assert_eq!(stored.digest, digest);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pipeline_is_told_why_not() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let writer = writer("");
+        store.push(&writer).unwrap();
+        let digest = writer.manifest.digest;
+        let full = StoreRef::Full(digest.clone());
+        let missing = StoreRef::Full(digest::of(b"nothing"));
+        assert_eq!(store.fetch(&missing, &Trust::default()), Err(FetchError::Missing));
+        let key = KeyRing::new(home.path()).generate("mine").unwrap();
+        let trust = Trust { required: true, keys: vec![key] };
+        let refused = store.fetch(&full, &trust);
+        assert!(matches!(&refused, Err(FetchError::Damaged(why)) if why.contains("not signed")));
+        store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();
+        assert!(store.fetch(&full, &trust).is_ok());
+        let file = store.object(&digest).unwrap().join("files/writer/agent.toml");
+        fs::write(file, TOML.replace("texts", "tests")).unwrap();
+        let damaged = store.fetch(&full, &trust);
+        assert!(matches!(&damaged, Err(FetchError::Damaged(why)) if why.contains(&digest)));
+    }
+
+    #[test]
+    fn a_short_digest_of_two_agents_is_no_name() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let agent = |text: &str| {
+            let text = format!("name: helper\ndescription: Helps\nsoul: {text}\n");
+            gathered(&[("helper.agent", &text)], "", "helper.agent", Format::Manifest)
+        };
+        let (mut one, mut two) = (agent("One."), agent("Two."));
+        two.manifest.version = "2.0.0".to_owned();
+        // Only 48 bits: two of them may agree.
+        (one.manifest.short, two.manifest.short) = (Some("ag1:00".into()), Some("ag1:00".into()));
+        let short = StoreRef::Short("ag1:00".to_owned());
+        store.push(&one).unwrap();
+        assert_eq!(store.fetch(&short, &Trust::default()).unwrap().digest, one.manifest.digest);
+        store.push(&two).unwrap();
+        let mut both = vec![one.manifest.digest, two.manifest.digest];
+        both.sort();
+        assert_eq!(store.fetch(&short, &Trust::default()), Err(FetchError::Ambiguous(both)));
     }
 }

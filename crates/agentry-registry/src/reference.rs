@@ -1,6 +1,6 @@
 //! What people call an agent of the store, and how names become names of files.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use agentry_compile::StoreRef;
@@ -106,7 +106,9 @@ pub(crate) fn file_name(text: &str) -> String {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => out.push(byte.into()),
             b'.' if at > 0 && at + 1 < text.len() => out.push('.'),
-            _ => out.push_str(&format!("%{byte:02x}")),
+            _ => {
+                let _ = write!(out, "%{byte:02x}");
+            }
         }
     }
     out

@@ -42,12 +42,11 @@ impl Store {
         let store = Self { root: home.join("store") };
         match store.format()? {
             Some(FORMAT) => Ok(store),
-            Some(_) => store.migrated(),
             // Somebody began to make a store, or there is none.
             None if !store.objects().is_dir() => {
                 Err(StoreError::NoStore(store.root.display().to_string()))
             }
-            None => store.migrated(),
+            Some(_) | None => store.migrated(),
         }
     }
 
@@ -131,7 +130,7 @@ impl Store {
         for dir in [self.objects(), self.index(), self.dropped(), self.temporary()] {
             make_dirs(&dir).map_err(StoreError::writing(&dir))?;
         }
-        self.from_flat()?;
+        self.sort_flat_objects()?;
         self.mend_index()?;
         let path = self.root.join("format");
         replace(&path, format!("{FORMAT}\n").as_bytes(), &self.temporary())
@@ -140,7 +139,7 @@ impl Store {
     }
 
     /// Layout 0 had all objects in one directory, and no number.
-    fn from_flat(&self) -> Result<(), StoreError> {
+    fn sort_flat_objects(&self) -> Result<(), StoreError> {
         for name in names(&self.objects())? {
             let digest = format!("{}{name}", crate::digest::PREFIX);
             if digits(&digest).is_none() {

@@ -75,7 +75,8 @@ fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure
         |path: &String| if flat { inner(path) } else { None }.unwrap_or_else(|| path.clone());
     let files = object.files.iter().map(|(path, bytes)| (place(path), bytes.clone()));
     let mut files: Vec<_> = files.collect();
-    if !flat && object.files.iter().any(|(path, _)| inner(path).is_none()) {
+    let rooted = !manifest.dir().is_empty() && !flat;
+    if rooted && object.files.iter().any(|(path, _)| inner(path).is_none()) {
         files.extend(root_mark(output, &files));
     }
     Ok(Placed { dir: output.to_owned(), files, main: place(&manifest.main) })
@@ -113,7 +114,7 @@ fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Fail
         return Ok(());
     }
     let message =
-        format!("`{path}` is another agent now: files that lay around it are a part of it");
+        format!("`{path}` would be another agent: files that lie there would become a part of it");
     Err(Failure::new(message).hint("pull it into an empty directory").finding())
 }
 

@@ -99,6 +99,7 @@ pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, F
 }
 
 /// What the store said, and how the program ends for it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(super) fn failed(error: StoreError) -> Failure {
     let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
     match error {

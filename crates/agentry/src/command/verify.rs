@@ -40,12 +40,11 @@ fn missing(signers: &[PublicKey], wanted: Option<&PublicKey>, trust: &Trust) -> 
     let has = |key: &PublicKey| signers.contains(key);
     match wanted {
         Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
-        Some(_) => None,
         None if signers.is_empty() => Some("is not signed".to_owned()),
         None if (trust.required || !trust.keys.is_empty()) && !trust.keys.iter().any(has) => {
             Some("is not signed by a key that you trust".to_owned())
         }
-        None => None,
+        Some(_) | None => None,
     }
 }
 

@@ -12,8 +12,8 @@ fn signed() -> (Test, String) {
     (test, key)
 }
 
-fn configured(test: &Test, text: &str) {
-    test.write("home/.config/agentry/config.toml", text);
+fn configured(test: &Test, config: &str) {
+    test.write("home/.config/agentry/config.toml", config);
 }
 
 #[test]
@@ -39,7 +39,13 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     let other = test.run("keygen other").exits(0).stdout.trim().to_owned();
     let required = |key: &str| format!("[signing]\nrequired = true\ntrusted = [\"{key}\"]\n");
     configured(&test, &required(&key));
-    insta::assert_snapshot!(test.run("pull helper -o out"), @"");
+    insta::assert_snapshot!(test.run("pull helper -o out"), @r#"
+    $ agentry pull helper -o out
+    --- stderr
+    error: `helper@0.0.0` (`sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1`) is refused: it is not signed
+      = help: `agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml
+    --- exit 3
+    "#);
     test.run("verify helper").exits(1);
     test.run("sign helper --key other").exits(0);
     test.run("pull helper -o out").exits(3);
@@ -84,9 +90,9 @@ fn a_wrong_signature_is_found() {
     let digits = digest.trim().trim_start_matches("sha256:");
     let name = key.trim_start_matches("ed25519:");
     let path = format!("home/.agentry/store/objects/{}/{digits}/signatures/{name}", &digits[..2]);
-    let text = test.read(&path);
-    let flipped = if text.starts_with('0') { "1" } else { "0" };
-    for wrong in [format!("{flipped}{}", &text[1..]), text[..80].to_owned(), String::new()] {
+    let right = test.read(&path);
+    let flipped = if right.starts_with('0') { "1" } else { "0" };
+    for wrong in [format!("{flipped}{}", &right[1..]), right[..80].to_owned(), String::new()] {
         test.write(&path, wrong);
         let ran = test.run("verify helper").exits(1);
         assert!(ran.stderr.contains("has a wrong signature"), "{ran}");

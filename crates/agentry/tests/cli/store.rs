@@ -35,14 +35,53 @@ fn digest(test: &Test, agent: &str) -> String {
 #[test]
 fn an_agent_is_pushed_listed_found_and_pulled() {
     let test = Test::new().file("helper.agent", VERSIONED);
-    insta::assert_snapshot!(test.run("push helper.agent"), @"");
-    insta::assert_snapshot!(test.run("push helper.agent"), @"");
-    insta::assert_snapshot!(test.run("list"), @"");
-    insta::assert_snapshot!(test.run("search ANSWERS help"), @"");
-    insta::assert_snapshot!(test.run("search answers nothing"), @"");
-    insta::assert_snapshot!(test.run("pull helper -o out"), @"");
+    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
+    $ agentry push helper.agent
+    --- stdout
+    sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637
+    --- stderr
+    helper@1.0.0 is in the store now
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
+    $ agentry push helper.agent
+    --- stdout
+    sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637
+    --- stderr
+    helper@1.0.0 was in the store already
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("list"), @r#"
+    $ agentry list
+    --- stdout
+    helper  1.0.0  sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("search ANSWERS help"), @r#"
+    $ agentry search ANSWERS help
+    --- stdout
+    helper  1.0.0  Answers questions
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("search answers nothing"), @r#"
+    $ agentry search answers nothing
+    --- stderr
+    no agent of the store fits
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("pull helper -o out"), @r#"
+    $ agentry pull helper -o out
+    --- stdout
+    wrote out/helper.agent
+    --- exit 0
+    "#);
     assert_eq!(test.read("out/helper.agent"), VERSIONED);
-    insta::assert_snapshot!(test.run("pull helper@1.0.0 -o copy.agent"), @"");
+    insta::assert_snapshot!(test.run("pull helper@1.0.0 -o copy.agent"), @r#"
+    $ agentry pull helper@1.0.0 -o copy.agent
+    --- stdout
+    wrote copy.agent
+    --- exit 0
+    "#);
     assert_eq!(test.read("copy.agent"), VERSIONED);
     let listed = test.run("list --format json").exits(0).json();
     let row = serde_json::json!([
@@ -54,9 +93,20 @@ fn an_agent_is_pushed_listed_found_and_pulled() {
 #[test]
 fn a_home_without_a_store_is_empty() {
     let test = Test::new();
-    insta::assert_snapshot!(test.run("list"), @"");
+    insta::assert_snapshot!(test.run("list"), @r#"
+    $ agentry list
+    --- stderr
+    the store is empty
+    --- exit 0
+    "#);
     assert_eq!(test.run("list --format json").exits(0).json(), serde_json::json!([]));
-    insta::assert_snapshot!(test.run("pull helper -o out"), @"");
+    insta::assert_snapshot!(test.run("pull helper -o out"), @r#"
+    $ agentry pull helper -o out
+    --- stderr
+    error: there is no store at `[DIR]/home/.agentry/store` yet
+      = help: `agentry push AGENT` makes one
+    --- exit 2
+    "#);
     test.run("gc").exits(0);
     assert!(!test.has("home"), "nothing was made");
 }
@@ -101,9 +151,22 @@ fn a_version_never_changes() {
     let test = Test::new().file("helper.agent", VERSIONED);
     test.run("push helper.agent").exits(0);
     test.write("helper.agent", VERSIONED.replace("questions.", "nothing."));
-    insta::assert_snapshot!(test.run("push helper.agent"), @"");
+    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
+    $ agentry push helper.agent
+    --- stderr
+    error: `helper@1.0.0` is `sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637` already, and stays so
+      = help: give the agent a new version, in its definition or with `--version`
+    --- exit 1
+    "#);
     test.write("helper.agent", format!("# The same in other words.\n{VERSIONED}"));
-    insta::assert_snapshot!(test.run("push helper.agent"), @"");
+    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
+    $ agentry push helper.agent
+    --- stdout
+    sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637
+    --- stderr
+    helper@1.0.0 was in the store already
+    --- exit 0
+    "#);
     test.run("pull helper -o out").exits(0);
     assert_eq!(test.read("out/helper.agent"), VERSIONED);
 }
@@ -116,8 +179,19 @@ fn versions_may_be_given_where_a_format_has_none() {
         .file("helper.agent", VERSIONED);
     let pushed = test.run("push writer --version 1.0.0 --format json").exits(0).json();
     assert_eq!(pushed["version"], "1.0.0");
-    insta::assert_snapshot!(test.run("push writer --version 1.1.0"), @"");
-    insta::assert_snapshot!(test.run("push helper.agent --version 2.0.0"), @"");
+    insta::assert_snapshot!(test.run("push writer --version 1.1.0"), @r#"
+    $ agentry push writer --version 1.1.0
+    --- stderr
+    error: the same content is in the store as `writer@1.0.0`
+      = help: use that name, or change the agent first
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.run("push helper.agent --version 2.0.0"), @r#"
+    $ agentry push helper.agent --version 2.0.0
+    --- stderr
+    error: `helper.agent` is version `1.0.0`, not `2.0.0`
+    --- exit 1
+    "#);
     test.run("push writer --version ../1").exits(1);
     test.write("writer/system-prompt.md", "You write well.\n");
     test.run("push writer --version 1.0.0").exits(1);
@@ -138,7 +212,19 @@ fn every_file_that_takes_part_comes_along_and_no_other() {
         "skills/review/scripts/run.sh",
     ]);
     assert_eq!(pushed["files"], files);
-    insta::assert_snapshot!(test.run("pull writer -o out"), @"");
+    insta::assert_snapshot!(test.run("pull writer -o out"), @r#"
+    $ agentry pull writer -o out
+    --- stdout
+    wrote out/agents/writer/agent.toml
+    wrote out/agents/writer/system-prompt.md
+    wrote out/docs/terms.md
+    wrote out/rules/style.md
+    wrote out/skills/review/SKILL.md
+    wrote out/skills/review/assets/icon.bin
+    wrote out/skills/review/scripts/run.sh
+    wrote out/agentry.toml
+    --- exit 0
+    "#);
     assert_eq!(pushed["digest"].as_str(), Some(digest(&test, "out").as_str()));
     let icon = fs::read(test.path("out/skills/review/assets/icon.bin")).expect("a file");
     assert_eq!(icon, b"\xff\x00\xfe");
@@ -151,7 +237,13 @@ fn files_that_are_only_carried_along_never_change_either() {
     let test = writer();
     test.run("push agents/writer").exits(0);
     test.write("skills/review/scripts/run.sh", "exit 1\n");
-    insta::assert_snapshot!(test.run("push agents/writer"), @"");
+    insta::assert_snapshot!(test.run("push agents/writer"), @r#"
+    $ agentry push agents/writer
+    --- stderr
+    error: `writer@0.0.0` is in the store with another `skills/review/scripts/run.sh`
+      = help: give the agent a new version, in its definition or with `--version`
+    --- exit 1
+    "#);
     test.run("sign agents/writer").exits(2);
 }
 
@@ -183,12 +275,24 @@ fn pull_replaces_only_by_force_and_never_mixes() {
         .file("mine/keeper/instructions.md", "mine\n")
         .file("mixed/keeper/skills/other/SKILL.md", SKILL.replace("review", "other"));
     test.run("push keeper").exits(0);
-    insta::assert_snapshot!(test.run("pull keeper -o mine"), @"");
+    insta::assert_snapshot!(test.run("pull keeper -o mine"), @r#"
+    $ agentry pull keeper -o mine
+    --- stderr
+    error: `mine/keeper/instructions.md` is there already
+      = help: choose another path, or pass `--force`
+    --- exit 2
+    "#);
     assert_eq!(test.read("mine/keeper/instructions.md"), "mine\n");
     assert!(!test.has("mine/keeper/skills"));
     test.run("pull keeper -o mine --force").exits(0);
     assert_eq!(test.read("mine/keeper/instructions.md"), "# Keeper\n\nYou keep things.\n");
-    insta::assert_snapshot!(test.run("pull keeper -o mixed"), @"");
+    insta::assert_snapshot!(test.run("pull keeper -o mixed"), @r#"
+    $ agentry pull keeper -o mixed
+    --- stderr
+    error: `mixed/keeper/instructions.md` would be another agent: files that lie there would become a part of it
+      = help: pull it into an empty directory
+    --- exit 1
+    "#);
     assert!(!test.has("mixed/keeper/instructions.md"));
     assert!(!test.has("mixed/keeper/skills/review"));
     assert!(test.has("mixed/keeper/skills/other/SKILL.md"));
@@ -219,8 +323,20 @@ fn secrets_and_errors_stay_here() {
         .file("keeper/skills/review/run.sh", format!("export KEY={key}\n"))
         .file("keeper/skills/review/.env", "KEY=1\n")
         .file("broken.agent", BROKEN);
-    insta::assert_snapshot!(test.run("push soul.agent"), @"");
-    insta::assert_snapshot!(test.run("push keeper"), @"");
+    insta::assert_snapshot!(test.run("push soul.agent"), @r#"
+    $ agentry push soul.agent
+    --- stderr
+    error: `soul.agent` holds secrets: `soul.agent:5:14` (a secret)
+      = help: put them into the environment and name the variable, as `${env:NAME}`
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(test.run("push keeper"), @r#"
+    $ agentry push keeper
+    --- stderr
+    error: `keeper` holds secrets: `keeper/skills/review/.env` (an environment file), `keeper/skills/review/run.sh:1:12` (an Anthropic key)
+      = help: put them into the environment and name the variable, as `${env:NAME}`
+    --- exit 1
+    "#);
     test.run("push broken.agent").exits(1);
     test.run("push nothing.agent").exits(2);
     assert!(!test.has("home"), "nothing was written");
@@ -243,7 +359,12 @@ fn nothing_of_people_and_runs_is_pushed() {
     let pushed = test.run("push agents/x --format json").exits(0).json();
     let files = serde_json::json!(["x/agent.json", "x/persona.md", "x/principles.md"]);
     assert_eq!(pushed["files"], files);
-    insta::assert_snapshot!(test.run("push writer"), @"");
+    insta::assert_snapshot!(test.run("push writer"), @r#"
+    $ agentry push writer
+    --- stderr
+    error: `writer` cannot be pushed: `[DIR]/writer/logs/l.md` lies among users, runs, caches or logs, which stay here
+    --- exit 1
+    "#);
 }
 
 #[cfg(unix)]
@@ -254,7 +375,12 @@ fn names_that_other_systems_cannot_keep_apart_are_refused() {
         .file("keeper/skills/review/SKILL.md", SKILL)
         .file("keeper/skills/review/a.md", "a\n")
         .file("keeper/skills/review/A.md", "A\n");
-    insta::assert_snapshot!(test.run("push keeper"), @"");
+    insta::assert_snapshot!(test.run("push keeper"), @r#"
+    $ agentry push keeper
+    --- stderr
+    error: `keeper` cannot be pushed: the paths `keeper/skills/review/A.md` and `keeper/skills/review/a.md` are the same without case
+    --- exit 1
+    "#);
     fs::remove_file(test.path("keeper/skills/review/A.md")).expect("a file");
     test.write("keeper/skills/review/aux.md", "");
     test.run("push keeper").exits(1);
@@ -270,18 +396,46 @@ fn gc_removes_what_nobody_needs_and_names_stay_taken() {
         "home/.agentry/store/index/names/ghost/1.0.0",
         format!("sha256:{}\n", "0".repeat(64)),
     );
-    insta::assert_snapshot!(test.run("gc --dry-run"), @"");
+    insta::assert_snapshot!(test.run("gc --dry-run"), @r#"
+    $ agentry gc --dry-run
+    --- stdout
+    would remove temporary/push-1 (left behind)
+    would remove index/names/ghost/1.0.0 (leads nowhere)
+    --- exit 0
+    "#);
     assert!(test.has("home/.agentry/store/temporary/push-1"));
-    insta::assert_snapshot!(test.run("gc"), @"");
+    insta::assert_snapshot!(test.run("gc"), @r#"
+    $ agentry gc
+    --- stdout
+    removed temporary/push-1 (left behind)
+    removed index/names/ghost/1.0.0 (leads nowhere)
+    --- exit 0
+    "#);
     assert!(!test.has("home/.agentry/store/temporary/push-1"));
-    insta::assert_snapshot!(test.run("gc"), @"");
+    insta::assert_snapshot!(test.run("gc"), @r#"
+    $ agentry gc
+    --- stderr
+    there is nothing to remove
+    --- exit 0
+    "#);
     test.run("gc --dry-run --drop helper@1.0.0").exits(0);
     test.run("pull helper@1.0.0 -o there").exits(0);
-    insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @"");
+    insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @r#"
+    $ agentry gc --drop helper@1.0.0
+    --- stdout
+    removed sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637 (unreferenced)
+    --- exit 0
+    "#);
     test.run("pull helper@1.0.0 -o gone").exits(2);
     assert_eq!(test.run("list --format json").json().as_array().map(Vec::len), Some(1));
     test.write("helper.agent", VERSIONED.replace("questions.", "nothing."));
-    insta::assert_snapshot!(test.run("push helper.agent"), @"");
+    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
+    $ agentry push helper.agent
+    --- stderr
+    error: `helper@1.0.0` is `sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637` already, and stays so
+      = help: give the agent a new version, in its definition or with `--version`
+    --- exit 1
+    "#);
     test.write("helper.agent", VERSIONED);
     test.run("push helper.agent").exits(0);
     test.run("pull helper@1.0.0 -o back").exits(0);
