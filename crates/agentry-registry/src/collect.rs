@@ -102,23 +102,44 @@ impl Store {
         Ok(out)
     }
 
-    /// The digests whose names are given up by this call.
+    /// The digests whose names are given up by this call. What others need keeps its name: they may
+    /// call it by that.
     fn given_up_now(&self, collection: &Collection) -> Result<BTreeSet<String>, StoreError> {
-        let mut digests = BTreeSet::new();
-        for reference in &collection.drop {
-            let digest = self.resolve(reference)?;
-            if !collection.dry_run
-                && let Ok(Manifest { name, version, .. }) = self.manifest(&digest)
-            {
-                self.put_record(&self.drop_record(&name, &version), &digest)?;
-                let path = self.name_record(&name, &version);
-                step();
-                // Killed before this, the next collection mends it.
-                let _ = fs::remove_file(path);
+        let resolved = collection.drop.iter().map(|reference| self.resolve(reference));
+        let digests = resolved.collect::<Result<BTreeSet<_>, _>>()?;
+        if let Some(locked) = digests.iter().find(|digest| collection.locked.contains(*digest)) {
+            let (name, by) = (self.name_of(locked), "agentry.lock".to_owned());
+            return Err(StoreError::Needed { name, by });
+        }
+        for other in self.digests()?.into_iter().filter(|other| !digests.contains(other)) {
+            // Whose manifest cannot be read needs to be pushed again in any case.
+            let Ok(manifest) = self.manifest(&other) else { continue };
+            if let Some(base) = manifest.bases.iter().find(|base| digests.contains(*base)) {
+                let (name, by) = (self.name_of(base), self.name_of(&other));
+                return Err(StoreError::Needed { name, by });
             }
-            digests.insert(digest);
+        }
+        if !collection.dry_run {
+            digests.iter().try_for_each(|digest| self.give_up(digest))?;
         }
         Ok(digests)
+    }
+
+    /// Gives the name of an object up, for good.
+    fn give_up(&self, digest: &str) -> Result<(), StoreError> {
+        // What cannot be read has no name to give up.
+        let Ok(Manifest { name, version, .. }) = self.manifest(digest) else { return Ok(()) };
+        self.put_record(&self.drop_record(&name, &version), digest)?;
+        step();
+        // Killed before this, the next collection mends it.
+        let _ = fs::remove_file(self.name_record(&name, &version));
+        Ok(())
+    }
+
+    /// What a person calls an object.
+    fn name_of(&self, digest: &str) -> String {
+        let manifest = self.manifest(digest);
+        manifest.map_or(digest.to_owned(), |it| format!("{}@{}", it.name, it.version))
     }
 
     /// Decides about every object.

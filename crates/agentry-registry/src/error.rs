@@ -68,6 +68,14 @@ pub enum StoreError {
         /// The file that differs.
         path: String,
     },
+    /// A name that is given up while others need it.
+    #[error("`{name}` is needed by `{by}`")]
+    Needed {
+        /// What was to be given up.
+        name: String,
+        /// Who needs it.
+        by: String,
+    },
     /// The same content under another name.
     #[error("the same content is in the store as `{name}@{version}`")]
     OtherName {
@@ -98,6 +106,7 @@ impl StoreError {
             Self::Taken { .. } | Self::OtherFile { .. } => {
                 Some("give the agent a new version, in its definition or with `--version`")
             }
+            Self::Needed { .. } => Some("drop them together, or update the lock first"),
             Self::OtherName { .. } => Some("use that name, or change the agent first"),
             Self::Untrusted(_) => Some(
                 "`agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml",

@@ -307,4 +307,31 @@ mod tests {
         both.sort();
         assert_eq!(store.fetch(&short, &Trust::default()), Err(FetchError::Ambiguous(both)));
     }
+
+    #[test]
+    fn what_others_inherit_from_keeps_its_name() {
+        use crate::collect::{Collection, Reason};
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let agent = |name: &str, bases: &[&String]| {
+            let text = format!("name: {name}\ndescription: Helps\nsoul: You help.\n");
+            let mut it = gathered(&[("x.agent", &text)], "", "x.agent", Format::Manifest);
+            it.manifest.bases = bases.iter().map(|&base| base.clone()).collect();
+            store.push(&it).unwrap();
+            it.manifest.digest
+        };
+        let parent = agent("parent", &[]);
+        let child = agent("child", &[&parent]);
+        let drop = |names: &[&str]| {
+            let drop = names.iter().map(|name| name.parse().unwrap()).collect();
+            store.collect(&Collection { drop, ..Collection::default() })
+        };
+        let said = drop(&["parent@0.0.0"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent@0.0.0` is needed by `child@0.0.0`");
+        assert_eq!(store.list().unwrap().len(), 2);
+        let mut gone = vec![(child, Reason::Unreferenced), (parent, Reason::Unreferenced)];
+        gone.sort_by(|left, right| left.0.cmp(&right.0));
+        assert_eq!(drop(&["parent@0.0.0", "child@0.0.0"]).unwrap().removed, gone);
+        assert_eq!(store.digests().unwrap(), [""; 0]);
+    }
 }

@@ -106,6 +106,7 @@ pub(super) fn failed(error: StoreError) -> Failure {
         StoreError::Damaged { .. }
         | StoreError::Taken { .. }
         | StoreError::OtherFile { .. }
+        | StoreError::Needed { .. }
         | StoreError::OtherName { .. } => failure.finding(),
         StoreError::Untrusted(_) => failure.refused(),
         StoreError::Io { .. }

@@ -444,16 +444,26 @@ fn gc_removes_what_nobody_needs_and_names_stay_taken() {
 #[test]
 fn gc_keeps_what_the_lock_needs() {
     let test = Test::new().file("helper.agent", VERSIONED);
-    let digest = test.run("push helper.agent").exits(0).stdout;
-    test.write("agentry.lock", format!("digest = \"{}\"\n", digest.trim()));
-    let said = test.run("gc --drop helper@1.0.0 --format json").exits(0).json();
-    assert_eq!(said["kept"], serde_json::json!([{"what": digest.trim(), "reason": "locked"}]));
+    let digest = test.run("push helper.agent").exits(0).stdout.trim().to_owned();
+    test.write("agentry.lock", format!("digest = \"{digest}\"\n"));
+    insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @r#"
+    $ agentry gc --drop helper@1.0.0
+    --- stderr
+    error: `helper@1.0.0` is needed by `agentry.lock`
+      = help: drop them together, or update the lock first
+    --- exit 1
+    "#);
+    test.run("pull helper -o by-name").exits(0);
+    // As if somebody was killed who gave the name up before it was locked.
+    test.write("home/.agentry/store/dropped/helper/1.0.0", format!("{digest}\n"));
+    let said = test.run("gc --format json").exits(0).json();
+    assert_eq!(said["kept"], serde_json::json!([{"what": digest, "reason": "locked"}]));
     assert_eq!(said["removed"], Value::Array(Vec::new()));
-    test.run(&format!("pull {} -o by-digest", digest.trim())).exits(0);
-    test.run("pull helper -o by-name").exits(2);
+    test.run("pull helper -o none").exits(2);
+    test.run(&format!("pull {digest} -o by-digest")).exits(0);
     fs::remove_file(test.path("agentry.lock")).expect("a file");
     let said = test.run("gc --format json").exits(0).json();
-    assert_eq!(said["removed"][0]["what"], digest.trim());
+    assert_eq!(said["removed"], serde_json::json!([{"what": digest, "reason": "unreferenced"}]));
 }
 
 #[test]
