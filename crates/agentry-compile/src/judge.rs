@@ -10,22 +10,26 @@ use agentry_policy::{
 };
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
-    Diagnostic, Field, Findings, Kind, Record, Sources, Span, Spanned, Table, limits, toml,
+    Diagnostic, Field, Findings, Kind, Node, Record, Sources, Span, Spanned, Table, limits, toml,
 };
 
 use crate::pipeline::Compiled;
 use crate::rules::UNREADABLE;
 use crate::show::{asks_before_writing, resolved};
+use crate::signing::SIGNING;
 use crate::world::{ReadError, World};
 
-/// The user's own file, as far as it is about what agents may do.
-static USER: Table = Table::new(
+/// The user's own file, as far as it is known here.
+pub(crate) static USER: Table = Table::new(
     "the user's `config.toml`",
-    &[Field::optional(
-        "policy",
-        Kind::Block(&own::PERMISSIONS),
-        "What every agent may do at most, section by section.",
-    )],
+    &[
+        Field::optional(
+            "policy",
+            Kind::Block(&own::PERMISSIONS),
+            "What every agent may do at most, section by section.",
+        ),
+        Field::optional("signing", Kind::Block(&SIGNING), "Which agents of the store are used."),
+    ],
 );
 
 /// A world that follows links.
@@ -161,6 +165,18 @@ fn user_policy(
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<Permissions> {
+    let node = user_file(world, sources, findings)?;
+    let record = Record::new(&USER, &node, Coerce::Strict);
+    let policy = record.record("policy", &own::PERMISSIONS)?;
+    Some(own::read_sections(policy, findings))
+}
+
+/// The user's own file, validated; nothing if there is none or it cannot be read, which is reported.
+pub(crate) fn user_file(
+    world: &dyn World,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<Node> {
     let path = world.user_config()?;
     let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     let bytes = match world.read(dir, &path, limits::FILE_BYTES) {
@@ -176,7 +192,5 @@ fn user_policy(
     let source = sources.add(&path, &String::from_utf8_lossy(&bytes));
     let node = toml::parse(&source, findings);
     validate(&USER, &node, Coerce::Strict, findings);
-    let record = Record::new(&USER, &node, Coerce::Strict);
-    let policy = record.record("policy", &own::PERMISSIONS)?;
-    Some(own::read_sections(policy, findings))
+    Some(node)
 }

@@ -31,6 +31,7 @@ mod rules;
 mod schema;
 mod show;
 mod shown;
+mod signing;
 mod stored;
 mod suppress;
 mod world;
@@ -51,6 +52,7 @@ pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
 pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};
+pub use signing::{Signing, signing};
 pub use stored::{FetchError, StoreRef, Stored};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};
 

@@ -1,5 +1,9 @@
 //! What can be typed.
 
+mod store;
+
+pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
@@ -31,6 +35,22 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Ask what an agent may do: which rule decides, what a change allows
     Policy(Policy),
+    /// Put an agent into the store and print its digest
+    Push(Push),
+    /// Write an agent of the store to files
+    Pull(Pull),
+    /// List the agents of the store whose name or description has all the words
+    Search(Search),
+    /// List the agents of the store
+    List(List),
+    /// Remove from the store what nobody needs
+    Gc(Gc),
+    /// Make a key to sign with
+    Keygen(Keygen),
+    /// Sign an agent of the store
+    Sign(Sign),
+    /// Verify an agent of the store and its signatures
+    Verify(Verify),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

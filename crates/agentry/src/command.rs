@@ -3,13 +3,22 @@
 pub(crate) mod check;
 mod check_report;
 pub(crate) mod convert;
+pub(crate) mod gc;
 pub(crate) mod hash;
+pub(crate) mod keygen;
+pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod pull;
+pub(crate) mod push;
 pub(crate) mod rules;
 pub(crate) mod schema;
+pub(crate) mod search;
 pub(crate) mod shell;
 pub(crate) mod show;
+pub(crate) mod sign;
+mod store;
+pub(crate) mod verify;
 
 use std::io::{self, Write as _};
 

@@ -8,9 +8,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
-use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
+use agentry_compile::{
+    Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World, signing,
+};
+use agentry_registry::{Store, StoreError, Trust};
 use ignore::WalkState;
 
+use crate::home::agentry_home;
 use crate::output::said;
 use crate::real;
 use crate::workspaces::Workspaces;
@@ -157,6 +161,18 @@ impl World for Disk {
         let base = given.filter(|path| path.is_absolute());
         let base = base.or_else(|| Some(std::env::home_dir()?.join(".config")))?;
         base.join("agentry/config.toml").into_os_string().into_string().ok()
+    }
+
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        let home = agentry_home().ok_or(FetchError::NoStore)?;
+        let unusable = || FetchError::Damaged("your configuration has errors".to_owned());
+        let trust = signing(self).map_err(|_| unusable())?;
+        let trust = Trust::new(&trust).map_err(|error| FetchError::Damaged(error.to_string()))?;
+        match Store::open(&home) {
+            Ok(store) => store.fetch(reference, &trust),
+            Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
+            Err(error) => Err(FetchError::Damaged(error.to_string())),
+        }
     }
 }
 

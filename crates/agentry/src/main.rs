@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod disk;
+mod home;
 mod output;
 mod progress;
 mod real;
@@ -23,6 +24,14 @@ fn main() -> ExitCode {
         Command::Hash(args) => Ok(command::hash::run(&args)),
         Command::Convert(args) => command::convert::run(&args),
         Command::Policy(args) => command::policy::run(&args),
+        Command::Push(args) => command::push::run(&args),
+        Command::Pull(args) => command::pull::run(&args),
+        Command::Search(args) => command::search::run(&args),
+        Command::List(args) => command::list::run(&args),
+        Command::Gc(args) => command::gc::run(&args),
+        Command::Keygen(args) => command::keygen::run(&args),
+        Command::Sign(args) => command::sign::run(&args),
+        Command::Verify(args) => command::verify::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Findings,
     /// Bad usage or unreadable input.
     Usage,
+    /// What was asked for is not trusted.
+    Refused,
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Findings => 1,
             Exit::Usage => 2,
+            Exit::Refused => 3,
         })
     }
 }
@@ -54,6 +57,11 @@ impl Failure {
     /// The failure is what was found in an agent, not how the program was called.
     pub(crate) fn finding(self) -> Self {
         Self { exit: Exit::Findings, ..self }
+    }
+
+    /// The failure is a refusal: what was asked for is there, and must not be used.
+    pub(crate) fn refused(self) -> Self {
+        Self { exit: Exit::Refused, ..self }
     }
 
     pub(crate) fn hint_opt(self, hint: Option<String>) -> Self {

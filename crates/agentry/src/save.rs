@@ -36,18 +36,18 @@ pub(crate) enum Replace {
 
 /// Files that are written together, or not at all.
 #[derive(Debug)]
-pub(crate) struct Saving<'a> {
+pub(crate) struct Saving<'a, T> {
     /// The directory that they lie in, and that no link leads out of; empty where a path is whole.
     pub(crate) dir: &'a str,
-    /// Their paths below it, and their texts.
-    pub(crate) files: &'a [(String, String)],
+    /// Their paths below it, and their texts or bytes.
+    pub(crate) files: &'a [(String, T)],
     /// Files below it that are taken away.
     pub(crate) stale: &'a [String],
     /// What becomes of files that are there already.
     pub(crate) mode: Replace,
 }
 
-impl Saving<'_> {
+impl<T: AsRef<[u8]>> Saving<'_, T> {
     /// Writes every file and takes the stale ones away. Where that fails, all is as it was.
     pub(crate) fn save(&self) -> Result<(), Failure> {
         let paths = self.files.iter().map(|(path, _)| path);
@@ -98,7 +98,7 @@ impl Saving<'_> {
         let mut ready = Vec::new();
         for (path, text) in self.files {
             let full = self.full(path);
-            let staged = change.parents(&full).and_then(|()| staged(&full, text.as_bytes()));
+            let staged = change.parents(&full).and_then(|()| staged(&full, text.as_ref()));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
         }
         for (file, full) in ready {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     fn save(folder: &Path, files: &[&str], stale: &[&str], mode: Replace) -> Result<(), Failure> {
-        let files: Vec<_> = files.iter().map(|path| ((*path).to_owned(), "new".into())).collect();
+        let files: Vec<_> = files.iter().map(|path| ((*path).to_owned(), "new")).collect();
         let stale: Vec<_> = stale.iter().map(|path| (*path).to_owned()).collect();
         let dir = folder.to_str().unwrap();
         Saving { dir, files: &files, stale: &stale, mode }.save()

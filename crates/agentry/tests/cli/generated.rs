@@ -11,7 +11,7 @@ fn generated_cli() {
     let help = test.run("--help").exits(0).stdout;
     let mut page = format!(
         "# Commands\n\nWhat `agentry COMMAND --help` prints. Exit codes: 0 done, 1 findings, \
-         2 bad usage or input that cannot be read.\n\n{}",
+         2 bad usage or input that cannot be read, 3 refused because it is not trusted.\n\n{}",
         block(&help)
     );
     for command in commands(&help) {

@@ -17,6 +17,14 @@ fn help() {
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
       policy       Ask what an agent may do: which rule decides, what a change allows
+      push         Put an agent into the store and print its digest
+      pull         Write an agent of the store to files
+      search       List the agents of the store whose name or description has all the words
+      list         List the agents of the store
+      gc           Remove from the store what nobody needs
+      keygen       Make a key to sign with
+      sign         Sign an agent of the store
+      verify       Verify an agent of the store and its signatures
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

@@ -24,4 +24,7 @@ mod schema;
 mod search;
 mod shell;
 mod show;
+mod sign;
+mod store;
+mod store_crash;
 mod test;

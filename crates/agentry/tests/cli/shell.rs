@@ -41,16 +41,24 @@ fn manual_pages() {
     agentry-check.1
     agentry-completions.1
     agentry-convert.1
+    agentry-gc.1
     agentry-hash.1
+    agentry-keygen.1
+    agentry-list.1
     agentry-man.1
     agentry-new.1
     agentry-policy-diff.1
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1
+    agentry-pull.1
+    agentry-push.1
     agentry-rules.1
     agentry-schema.1
+    agentry-search.1
     agentry-show.1
+    agentry-sign.1
+    agentry-verify.1
     agentry.1
     "#);
     let page = test.read("share/man/agentry-check.1");

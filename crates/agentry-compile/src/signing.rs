@@ -1,0 +1,81 @@
+//! Whose signatures the user wants under agents of the store. Only the user's own file says so; no
+//! file of a workspace can.
+
+use agentry_text::table::Coerce;
+use agentry_text::{Diagnostic, Field, Findings, Kind, Record, Sources, Table};
+
+use crate::judge::{USER, user_file};
+use crate::world::World;
+
+pub(crate) static SIGNING: Table = Table::new(
+    "`[signing]`",
+    &[
+        Field::optional("required", Kind::Bool, "Whether agents without a signature are refused."),
+        Field::optional(
+            "trusted",
+            Kind::List(&Kind::Str),
+            "The public keys whose signatures count, as `agentry keygen` prints them.",
+        ),
+    ],
+);
+
+/// Which signatures the user asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signing {
+    /// Whether agents of the store must be signed by a trusted key.
+    pub required: bool,
+    /// The trusted keys, as they are written.
+    pub trusted: Vec<String>,
+}
+
+/// What the user's own file says of signatures. What is wrong with the file is given back instead: a
+/// demand that cannot be read must not be passed over.
+pub fn signing(world: &dyn World) -> Result<Signing, (Vec<Diagnostic>, Sources)> {
+    let (mut sources, mut findings) = (Sources::default(), Findings::default());
+    let node = user_file(world, &mut sources, &mut findings);
+    let record = node.as_ref().map(|node| Record::new(&USER, node, Coerce::Strict));
+    let signing = record.and_then(|record| record.record("signing", &SIGNING));
+    if findings.has_errors() {
+        return Err((findings.into_sorted(), sources));
+    }
+    let Some(signing) = signing else { return Ok(Signing::default()) };
+    Ok(Signing {
+        required: signing.bool("required").is_some_and(|required| required.value),
+        trusted: signing
+            .strings("trusted")
+            .unwrap_or_default()
+            .into_iter()
+            .map(|key| key.value)
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryWorld;
+
+    #[test]
+    fn only_what_can_be_read_counts() {
+        let demand = |required, trusted: &[&str]| {
+            let trusted = trusted.iter().map(|&key| key.to_owned()).collect();
+            Some(Signing { required, trusted })
+        };
+        let cases = [
+            ("", demand(false, &[])),
+            ("[policy]\nbash = { intent = \"deny\" }\n", demand(false, &[])),
+            ("[signing]\nrequired = true\n", demand(true, &[])),
+            ("[signing]\ntrusted = [\"ed25519:00\"]\n", demand(false, &["ed25519:00"])),
+            ("[signing]\nrequired = \"yes\"\n", None),
+            ("[signing]\ntrusted = \"ed25519:00\"\n", None),
+            ("[signing\nrequired = true\n", None),
+        ];
+        for (text, expected) in cases {
+            let mut world = MemoryWorld::default();
+            let path = world.user_config().unwrap_or_default();
+            world.write(&path, text);
+            assert_eq!(signing(&world).ok(), expected, "{text}");
+        }
+        assert_eq!(signing(&MemoryWorld::default()).ok(), demand(false, &[]));
+    }
+}

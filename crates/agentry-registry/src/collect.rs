@@ -1,0 +1,211 @@
+//! Taking away what nobody needs: what a killed process left behind, records that lead nowhere, and
+//! objects that no name, no lock and no other object refers to.
+//!
+//! A name goes only when it is given up by name. It then never gets another meaning.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::durable::{rename, step};
+use crate::error::StoreError;
+use crate::manifest::Manifest;
+use crate::reference::{Reference, file_name};
+use crate::store::{Store, names};
+
+/// What to take away.
+#[derive(Debug, Clone, Default)]
+pub struct Collection {
+    /// Names that are given up.
+    pub drop: Vec<Reference>,
+    /// The digests that locks refer to.
+    pub locked: BTreeSet<String>,
+    /// Whether everything stays, and is only listed.
+    pub dry_run: bool,
+}
+
+/// What was taken away, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Digests of objects, or paths of other files, and why they go.
+    pub removed: Vec<(String, Reason)>,
+    /// Objects without a name that stay.
+    pub kept: Vec<(String, Kept)>,
+    /// Objects that cannot be read. They stay unless they are dropped by their digest.
+    pub damaged: Vec<String>,
+}
+
+/// Why something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Somebody was interrupted.
+    Leftover,
+    /// It does not fit the objects.
+    Record,
+    /// No name, no lock and no other object refers to it.
+    Unreferenced,
+}
+
+/// Why an object without a name stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// A lock refers to it.
+    Locked,
+    /// Another object inherits from it.
+    Base,
+}
+
+impl Reason {
+    /// The reason in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Leftover => "left behind",
+            Self::Record => "leads nowhere",
+            Self::Unreferenced => "unreferenced",
+        }
+    }
+}
+
+impl Kept {
+    /// The reason in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Locked => "locked",
+            Self::Base => "a base",
+        }
+    }
+}
+
+impl Store {
+    /// Takes away what nobody needs.
+    pub fn collect(&self, collection: &Collection) -> Result<Collected, StoreError> {
+        let _lock = self.lock()?;
+        let mut out = Collected::default();
+        let dropped = self.given_up_now(collection)?;
+        self.sort_out(collection, &dropped, &mut out)?;
+        for name in names(&self.temporary())? {
+            out.removed.push((format!("temporary/{name}"), Reason::Leftover));
+        }
+        for path in self.stale_records()? {
+            out.removed.push((self.shown(&path), Reason::Record));
+        }
+        if collection.dry_run {
+            return Ok(out);
+        }
+        for (digest, _) in out.removed.iter().filter(|(_, why)| *why == Reason::Unreferenced) {
+            self.remove_object(digest)?;
+        }
+        self.mend_index()?;
+        for name in names(&self.temporary())? {
+            remove(&self.temporary().join(name))?;
+        }
+        Ok(out)
+    }
+
+    /// The digests whose names are given up by this call. What others need keeps its name: they may
+    /// call it by that.
+    fn given_up_now(&self, collection: &Collection) -> Result<BTreeSet<String>, StoreError> {
+        let resolved = collection.drop.iter().map(|reference| self.resolve(reference));
+        let digests = resolved.collect::<Result<BTreeSet<_>, _>>()?;
+        if let Some(locked) = digests.iter().find(|digest| collection.locked.contains(*digest)) {
+            let (name, by) = (self.name_of(locked), "agentry.lock".to_owned());
+            return Err(StoreError::Needed { name, by });
+        }
+        for other in self.digests()?.into_iter().filter(|other| !digests.contains(other)) {
+            // Whose manifest cannot be read needs to be pushed again in any case.
+            let Ok(manifest) = self.manifest(&other) else { continue };
+            if let Some(base) = manifest.bases.iter().find(|base| digests.contains(*base)) {
+                let (name, by) = (self.name_of(base), self.name_of(&other));
+                return Err(StoreError::Needed { name, by });
+            }
+        }
+        if !collection.dry_run {
+            digests.iter().try_for_each(|digest| self.give_up(digest))?;
+        }
+        Ok(digests)
+    }
+
+    /// Gives the name of an object up, for good.
+    fn give_up(&self, digest: &str) -> Result<(), StoreError> {
+        // What cannot be read has no name to give up.
+        let Ok(Manifest { name, version, .. }) = self.manifest(digest) else { return Ok(()) };
+        self.put_record(&self.drop_record(&name, &version), digest)?;
+        step();
+        // Killed before this, the next collection mends it.
+        let _ = fs::remove_file(self.name_record(&name, &version));
+        Ok(())
+    }
+
+    /// What a person calls an object.
+    fn name_of(&self, digest: &str) -> String {
+        let manifest = self.manifest(digest);
+        manifest.map_or(digest.to_owned(), |it| format!("{}@{}", it.name, it.version))
+    }
+
+    /// Decides about every object.
+    fn sort_out(
+        &self,
+        collection: &Collection,
+        dropped: &BTreeSet<String>,
+        out: &mut Collected,
+    ) -> Result<(), StoreError> {
+        let (mut live, mut nameless) = (Vec::new(), Vec::new());
+        for digest in self.digests()? {
+            match self.manifest(&digest) {
+                Ok(manifest) if dropped.contains(&digest) => nameless.push(manifest),
+                Ok(manifest) => {
+                    let is_named = self.given_up(&manifest.name, &manifest.version)?.is_none();
+                    if is_named { live.push(manifest) } else { nameless.push(manifest) }
+                }
+                Err(_) if dropped.contains(&digest) => {
+                    out.removed.push((digest, Reason::Unreferenced));
+                }
+                Err(_) => out.damaged.push(digest),
+            }
+        }
+        // What is locked stays, with all that it needs.
+        let is_locked = |manifest: &Manifest| collection.locked.contains(&manifest.digest);
+        let (locked, mut rest): (Vec<_>, Vec<_>) = nameless.into_iter().partition(is_locked);
+        out.kept.extend(locked.iter().map(|manifest| (manifest.digest.clone(), Kept::Locked)));
+        live.extend(locked);
+        while let Some(manifest) = live.pop() {
+            let is_base = |other: &Manifest| manifest.bases.contains(&other.digest);
+            let (bases, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_base);
+            out.kept.extend(bases.iter().map(|base| (base.digest.clone(), Kept::Base)));
+            live.extend(bases);
+            rest = others;
+        }
+        // What a damaged object needs is not known: all that may be a base stays.
+        let is_needed =
+            |manifest: &Manifest| !out.damaged.is_empty() && !dropped.contains(&manifest.digest);
+        let (kept, gone): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_needed);
+        out.kept.extend(kept.into_iter().map(|manifest| (manifest.digest, Kept::Base)));
+        let gone = gone.into_iter().map(|manifest| (manifest.digest, Reason::Unreferenced));
+        out.removed.extend(gone);
+        Ok(())
+    }
+
+    /// Takes an object out of its place in one step, then to pieces.
+    fn remove_object(&self, digest: &str) -> Result<(), StoreError> {
+        let place = self.object(digest)?;
+        let stage = tempfile::Builder::new().prefix("gone-").tempdir_in(self.temporary());
+        let stage = stage.map_err(StoreError::writing(&self.temporary()))?;
+        rename(&place, &stage.path().join("object")).map_err(StoreError::io("removed", &place))
+    }
+
+    pub(crate) fn drop_record(&self, name: &str, version: &str) -> std::path::PathBuf {
+        self.dropped().join(file_name(name)).join(file_name(version))
+    }
+
+    /// A path as seen from the store.
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.root()).unwrap_or(path).display().to_string()
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    step();
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|at| at.is_dir());
+    let removed = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_err(StoreError::io("removed", path))
+}

@@ -1,0 +1,342 @@
+//! What is pushed of an agent: every file that took part in reading it, what its skills carry along,
+//! and nothing else. The result is compiled once more by itself, so that what arrives elsewhere is
+//! known to be the same agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_compile::text::credentials;
+use agentry_compile::policy::tables::secrets::is_secret;
+use agentry_compile::text::{Span, limits};
+use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read};
+
+use crate::digest;
+use crate::error::StoreError;
+use crate::manifest::{File, Manifest};
+use crate::path::{below, join, plain, split};
+use crate::record::{Asked, Recorder};
+use crate::reference::{fits_name, fits_version};
+use crate::world::ObjectWorld;
+
+/// The version of an agent whose format has none.
+const NO_VERSION: &str = "0.0.0";
+/// The most bytes of all files together.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Directories of a home that are about people and runs.
+const PRIVATE: &[&str] = &["users", "runs", "cache", "logs"];
+/// Directories that no skill carries along.
+const NEVER: &[&str] = &[".git", "node_modules"];
+/// The file of a workspace's own settings.
+const CONFIG: &str = "agentry.toml";
+
+/// An agent ready to be pushed.
+#[derive(Debug)]
+pub struct Gathered {
+    /// What it is; when it is pushed, it is not known yet.
+    pub manifest: Manifest,
+    /// Its files, in the order of the manifest.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The paths of files whose meaning is in the digest.
+    pub(crate) covered: Vec<String>,
+}
+
+/// Why an agent cannot be pushed.
+#[derive(Debug)]
+pub enum GatherError {
+    /// It has errors.
+    Unusable(Box<Compiled>),
+    /// It holds secrets.
+    Secrets(Vec<Secret>),
+    /// Something about it has no place in a store.
+    Refused(StoreError),
+}
+
+/// Where a secret is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Secret {
+    /// `path:line:column`, or the path of a file that is one.
+    pub place: String,
+    /// What it is.
+    pub kind: &'static str,
+}
+
+impl From<StoreError> for GatherError {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// Gathers the files of an agent. `version` is for agents that declare none.
+pub fn gather(
+    world: &dyn World,
+    found: &Found,
+    version: Option<&str>,
+) -> Result<Gathered, GatherError> {
+    let recorder = Recorder::new(world);
+    let compiled = read(&recorder, found);
+    if compiled.has_errors() {
+        return Err(GatherError::Unusable(Box::new(compiled)));
+    }
+    let hashed = hash(&recorder, &compiled);
+    let (name, version) = called(&compiled, version)?;
+    let Asked { files, bases } = recorder.asked();
+    let mut gathering = Gathering::new(world, &compiled);
+    gathering.take(files)?;
+    gathering.skills()?;
+    gathering.private()?;
+    gathering.secrets(&compiled)?;
+    let (main, placed) = gathering.placed(&hashed)?;
+    let read = placed.iter().filter(|(_, taken)| taken.was_read);
+    let covered = read.map(|(path, _)| path.clone()).collect();
+    let files: Vec<_> =
+        placed.into_iter().map(|(path, taken)| (path, taken.bytes.clone())).collect();
+    let file = |(path, bytes): &(String, Vec<u8>)| File {
+        path: path.clone(),
+        size: bytes.len() as u64,
+        sha256: digest::of(bytes),
+    };
+    let description = &compiled.agent.identity.description;
+    let manifest = Manifest {
+        digest: hashed.full,
+        short: hashed.short,
+        name,
+        version,
+        description: description.as_ref().map_or(String::new(), |text| text.value.clone()),
+        format: found.format,
+        main,
+        created: String::new(),
+        bases: bases.into_iter().collect(),
+        files: files.iter().map(file).collect(),
+    };
+    match manifest.problem() {
+        Some(why) => {
+            Err(StoreError::Unfit(format!("`{}` cannot be pushed: {why}", found.path)).into())
+        }
+        None => Ok(Gathered { manifest, files, covered }),
+    }
+}
+
+/// Name and version of an agent in the store.
+fn called(compiled: &Compiled, given: Option<&str>) -> Result<(String, String), StoreError> {
+    let identity = &compiled.agent.identity;
+    let Some(name) = identity.name.as_ref().map(|name| name.value.clone()) else {
+        return Err(StoreError::Unfit(format!("`{}` has no name", compiled.found.path)));
+    };
+    fits_name(&name)?;
+    let declared = identity.version.as_ref().map(|version| version.value.as_str());
+    if let (Some(declared), Some(given)) = (declared, given.filter(|given| declared != Some(given)))
+    {
+        return Err(StoreError::Unfit(format!(
+            "`{}` is version `{declared}`, not `{given}`",
+            compiled.found.path
+        )));
+    }
+    let version = declared.or(given).unwrap_or(NO_VERSION);
+    fits_version(version)?;
+    Ok((name, version.to_owned()))
+}
+
+/// Files on their way into an object, by their plain absolute paths.
+struct Gathering<'w> {
+    world: &'w dyn World,
+    found: &'w Found,
+    /// The agent's directory and the root of its workspace, plain and absolute.
+    dir: String,
+    root: String,
+    files: BTreeMap<String, Taken>,
+}
+
+/// Files by their paths in the object.
+type Placed<'g> = Vec<(String, &'g Taken)>;
+
+struct Taken {
+    bytes: Vec<u8>,
+    /// Whether a reader read it, so that the digest depends on it.
+    was_read: bool,
+}
+
+impl<'w> Gathering<'w> {
+    fn new(world: &'w dyn World, compiled: &'w Compiled) -> Self {
+        let full = |path: &str| plain(&world.absolute(path));
+        let (dir, root) = (full(&compiled.found.dir), full(&compiled.workspace));
+        Self { world, found: &compiled.found, dir, root, files: BTreeMap::new() }
+    }
+
+    fn refuse(&self, why: &str) -> StoreError {
+        StoreError::Unfit(format!("`{}` cannot be pushed: {why}", self.found.path))
+    }
+
+    /// Whether a file lies in the agent's directory or its workspace.
+    fn is_inside(&self, path: &str) -> bool {
+        below(&self.dir, path).or(below(&self.root, path)).is_some()
+    }
+
+    /// Takes what readers asked for.
+    fn take(&mut self, asked: BTreeMap<String, Option<Vec<u8>>>) -> Result<(), StoreError> {
+        let own = self.world.user_config().map(|path| plain(&self.world.absolute(&path)));
+        for (path, bytes) in asked {
+            let full = plain(&self.world.absolute(&path));
+            if own.as_ref() == Some(&full) {
+                continue;
+            }
+            match bytes {
+                Some(bytes) if self.is_inside(&full) => {
+                    self.files.insert(full, Taken { bytes, was_read: true });
+                }
+                Some(_) => {
+                    let why = format!("`{path}` lies outside its workspace `{}`", self.root);
+                    return Err(self.refuse(&why));
+                }
+                None if self.is_inside(&full) => self.carry(&full)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file along that no reader read.
+    fn carry(&mut self, full: &str) -> Result<(), StoreError> {
+        if self.files.contains_key(full) {
+            return Ok(());
+        }
+        let root = if below(&self.root, full).is_some() { &self.root } else { &self.dir };
+        let bytes = self.world.read(root, full, limits::FILE_BYTES);
+        let bytes = bytes.map_err(|error| self.refuse(&format!("`{full}`: {error}")))?;
+        self.files.insert(full.to_owned(), Taken { bytes, was_read: false });
+        let total: usize = self.files.values().map(|taken| taken.bytes.len()).sum();
+        if self.files.len() > limits::FILES || total > MOST_BYTES {
+            return Err(self.refuse(&format!(
+                "it has more than {} files or {MOST_BYTES} bytes",
+                limits::FILES
+            )));
+        }
+        Ok(())
+    }
+
+    /// Takes along what lies beside each `SKILL.md`.
+    fn skills(&mut self) -> Result<(), StoreError> {
+        let is_skill = |path: &&String| path.ends_with("/SKILL.md");
+        let dirs: Vec<String> =
+            self.files.keys().filter(is_skill).map(|path| split(path).0.to_owned()).collect();
+        let mut open: Vec<(String, usize)> = dirs.into_iter().map(|dir| (dir, 0)).collect();
+        while let Some((dir, depth)) = open.pop() {
+            let root = if below(&self.root, &dir).is_some() { &self.root } else { &self.dir };
+            let entries = self.world.list(root, &dir);
+            for entry in entries.map_err(|error| self.refuse(&format!("`{dir}`: {error}")))? {
+                let full = format!("{dir}/{}", entry.name);
+                match entry.kind {
+                    EntryKind::Directory if NEVER.contains(&entry.name.as_str()) => {}
+                    EntryKind::Directory if depth < limits::DEPTH => open.push((full, depth + 1)),
+                    EntryKind::File => self.carry(&full)?,
+                    EntryKind::Directory
+                    | EntryKind::Loop
+                    | EntryKind::Other
+                    | EntryKind::Missing => {
+                        return Err(
+                            self.refuse(&format!("`{full}` is no file that can be taken along"))
+                        );
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses files of people and runs, which no agent may carry along.
+    fn private(&self) -> Result<(), StoreError> {
+        let is_private = |path: &&String| {
+            let rest = below(&self.dir, path).or(below(&self.root, path)).unwrap_or_default();
+            let first = rest.split_once('/').map(|(first, _)| first.to_lowercase());
+            first.is_some_and(|first| PRIVATE.contains(&first.as_str()))
+        };
+        match self.files.keys().find(is_private) {
+            Some(path) => {
+                let why =
+                    format!("`{path}` lies among users, runs, caches or logs, which stay here");
+                Err(self.refuse(&why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses secrets, wherever they stand.
+    fn secrets(&self, compiled: &Compiled) -> Result<(), GatherError> {
+        let mut found = Vec::new();
+        let hidden: Vec<_> = compiled.sources.hidden().collect();
+        let is_whole = |span: &Span| {
+            let within = |other: &Span| {
+                other.file == span.file
+                    && other != span
+                    && span.start <= other.start
+                    && other.end <= span.end
+            };
+            hidden.iter().any(within)
+        };
+        // A value that has a token in it is named by the token.
+        for span in hidden.iter().copied().filter(|span| !is_whole(span)) {
+            let at = compiled.sources.start(span);
+            let place = format!("{}:{}:{}", compiled.sources.path(span), at.line, at.column);
+            found.push(Secret { place, kind: "a secret" });
+        }
+        let read: BTreeSet<String> = compiled
+            .sources
+            .iter()
+            .map(|source| plain(&self.world.absolute(&source.path)))
+            .collect();
+        for (path, taken) in &self.files {
+            let shown = below(&self.root, path).unwrap_or(path);
+            if let Some(kind) = is_secret(&format!("/{shown}"), None) {
+                found.push(Secret { place: shown.to_owned(), kind });
+            }
+            if read.contains(path) {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&taken.bytes);
+            for (kind, range) in credentials::find(&text) {
+                let at = agentry_compile::text::source::position(&text, range.start);
+                let place = format!("{shown}:{}:{}", at.line, at.column);
+                found.push(Secret { place, kind });
+            }
+        }
+        found.sort();
+        found.dedup();
+        if found.is_empty() { Ok(()) } else { Err(GatherError::Secrets(found)) }
+    }
+
+    /// The main file and all files by the paths that they have in the object: the shortest ones under
+    /// which the agent stays the same.
+    fn placed(&self, hashed: &Digest) -> Result<(String, Placed<'_>), StoreError> {
+        let named = self.dir.rsplit('/').next().unwrap_or_default();
+        let is_file = [".agent", ".agent.md"].iter().any(|end| self.found.main.ends_with(end));
+        let layouts = [
+            (self.dir.as_str(), if is_file { "" } else { named }),
+            (self.dir.as_str(), ""),
+            (self.root.as_str(), ""),
+        ];
+        for with_config in [false, true] {
+            for (from, prefix) in layouts {
+                let Some((main, files)) = self.layout(from, prefix, with_config) else { continue };
+                let fetch = |reference: &_| self.world.fetch(reference);
+                let bytes =
+                    files.iter().map(|(path, taken)| (path.clone(), taken.bytes.as_slice()));
+                let world = ObjectWorld::new(bytes, &fetch);
+                if world.digest(&main, self.found.format) == hashed.full {
+                    return Ok((main, files));
+                }
+            }
+        }
+        Err(self.refuse("taken out of its workspace it would be another agent"))
+    }
+
+    /// The main file and all files as seen from the directory `from`, put into `prefix`; nothing if
+    /// one lies elsewhere.
+    fn layout(&self, from: &str, prefix: &str, with_config: bool) -> Option<(String, Placed<'_>)> {
+        let place = |path: &str| Some(join(prefix, below(from, path)?));
+        let config = format!("{}/{CONFIG}", self.root.trim_end_matches('/'));
+        let wanted = self.files.iter().filter(|(path, _)| with_config || **path != config);
+        let mut files: Placed<'_> =
+            wanted.map(|(path, taken)| Some((place(path)?, taken))).collect::<Option<_>>()?;
+        files.sort_by(|left, right| left.0.cmp(&right.0));
+        let dir = self.dir.trim_end_matches('/');
+        Some((place(&format!("{dir}/{}", self.found.main))?, files))
+    }
+}

@@ -1,0 +1,337 @@
+//! Reading objects. Nothing is believed: every file is digested, and the agent that they make is
+//! compiled again and must have the digest that it is called by.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use agentry_compile::model::Format;
+use agentry_compile::text::limits;
+use agentry_compile::{FetchError, StoreRef, Stored};
+
+use crate::digest;
+use crate::error::StoreError;
+use crate::manifest::{File, Manifest};
+use crate::reference::Reference;
+use crate::sign::Trust;
+use crate::store::Store;
+use crate::world::ObjectWorld;
+
+/// The most bytes of a manifest.
+const MANIFEST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// An object that was read and verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// What it is.
+    pub manifest: Manifest,
+    /// Its files, in the order of the manifest.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+impl Object {
+    /// The digest of the agent if its files lay at other paths.
+    pub fn digest_at(
+        &self,
+        store: &Store,
+        place: impl Fn(&str) -> Option<String>,
+    ) -> Option<String> {
+        let reading = Reading { store, known: Mutex::default() };
+        let files = self.files.iter().map(|(path, bytes)| Some((place(path)?, bytes.as_slice())));
+        let files: Vec<_> = files.collect::<Option<_>>()?;
+        let fetch = |reference: &StoreRef| reading.base(reference, 0);
+        let main = place(&self.manifest.main)?;
+        Some(ObjectWorld::new(files, &fetch).digest(&main, self.manifest.format))
+    }
+}
+
+impl Store {
+    /// Reads an object by its full digest and verifies it.
+    pub fn read(&self, digest: &str) -> Result<Object, StoreError> {
+        Reading { store: self, known: Mutex::default() }.object(digest, 0)
+    }
+
+    /// The object that a reference means, if the user trusts it.
+    pub fn read_trusted(&self, reference: &Reference, trust: &Trust) -> Result<Object, StoreError> {
+        let object = self.read(&self.resolve(reference)?)?;
+        self.accept(&object.manifest, trust)?;
+        Ok(object)
+    }
+
+    /// What the pipeline asks for, if the user trusts it.
+    pub fn fetch(&self, reference: &StoreRef, trust: &Trust) -> Result<Stored, FetchError> {
+        let reference = Reference::Exact(reference.clone());
+        self.read_trusted(&reference, trust).map(stored).map_err(fetch_error)
+    }
+
+    /// The manifest of an object, without a look at its files.
+    pub fn manifest(&self, digest: &str) -> Result<Manifest, StoreError> {
+        let path = self.object(digest)?.join("manifest.json");
+        if !self.object(digest)?.is_dir() {
+            return Err(StoreError::Missing(digest.to_owned()));
+        }
+        let bytes = match plain_file(&path, MANIFEST_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return Err(StoreError::damaged(digest, format!("its manifest: {error}")));
+            }
+        };
+        let manifest = Manifest::parse(&bytes).map_err(|why| StoreError::damaged(digest, why))?;
+        if manifest.digest != digest {
+            let why = format!("its manifest is that of `{}`", manifest.digest);
+            return Err(StoreError::damaged(digest, why));
+        }
+        Ok(manifest)
+    }
+}
+
+/// One reading of an object and of all that it inherits from, each verified once.
+struct Reading<'s> {
+    store: &'s Store,
+    known: Mutex<BTreeMap<String, Stored>>,
+}
+
+impl Reading<'_> {
+    fn object(&self, digest: &str, depth: usize) -> Result<Object, StoreError> {
+        let manifest = self.store.manifest(digest)?;
+        let dir = self.store.object(digest)?.join("files");
+        let mut files = Vec::with_capacity(manifest.files.len());
+        for file in &manifest.files {
+            files.push((file.path.clone(), contents(&dir, file, digest)?));
+        }
+        let object = Object { manifest, files };
+        let fetch = |reference: &StoreRef| self.base(reference, depth);
+        let bytes = object.files.iter().map(|(path, bytes)| (path.clone(), bytes.as_slice()));
+        let world = ObjectWorld::new(bytes, &fetch);
+        let found = world.digest(&object.manifest.main, object.manifest.format);
+        if found != digest {
+            let why = format!("its files make the agent `{found}`");
+            return Err(StoreError::damaged(digest, why));
+        }
+        Ok(object)
+    }
+
+    /// A base of an object.
+    fn base(&self, reference: &StoreRef, depth: usize) -> Result<Stored, FetchError> {
+        if depth > limits::BASES {
+            return Err(FetchError::Damaged(format!("more than {} bases", limits::BASES)));
+        }
+        let digest = self.store.resolve(&Reference::Exact(reference.clone()));
+        let digest = digest.map_err(fetch_error)?;
+        let known = |reading: &Self| {
+            let known = reading.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.get(&digest).cloned()
+        };
+        if let Some(stored) = known(self) {
+            return Ok(stored);
+        }
+        let stored = self.object(&digest, depth + 1).map(stored).map_err(fetch_error)?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(digest, stored.clone());
+        Ok(stored)
+    }
+}
+
+/// The bytes of one file of an object.
+fn contents(dir: &Path, file: &File, digest: &str) -> Result<Vec<u8>, StoreError> {
+    let damaged =
+        |why: &str| StoreError::damaged(digest, format!("its file `{}` {why}", file.path));
+    let bytes = match plain_file(&dir.join(&file.path), file.size) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(damaged("is missing")),
+        Err(error) => return Err(damaged(&format!("cannot be read: {error}"))),
+    };
+    if bytes.len() as u64 != file.size {
+        return Err(damaged("has another size"));
+    }
+    if digest::of(&bytes) != file.sha256 {
+        return Err(damaged("was changed"));
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a file that is no link, device or pipe, and has at most `limit` bytes.
+fn plain_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    if metadata.len() > limit {
+        return Err(io::Error::other("it is larger than it should be"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The object as the pipeline gets it: as seen from the agent's directory, unless the name of that
+/// directory or files around it matter.
+fn stored(object: Object) -> Stored {
+    let Object { manifest, mut files } = object;
+    let Manifest { main, format, digest, .. } = &manifest;
+    let prefix = format!("{}/", manifest.dir());
+    let is_flat = *format != Format::AgentDir
+        && !manifest.dir().is_empty()
+        && files.iter().all(|(path, _)| path.starts_with(&prefix));
+    let place = |path: &str| path.get(prefix.len()..).unwrap_or(path).to_owned();
+    let (format, digest) = (*format, digest.clone());
+    let main = if is_flat { place(main) } else { main.clone() };
+    if is_flat {
+        files.iter_mut().for_each(|(path, _)| *path = place(path));
+    }
+    Stored { files, main, format, digest }
+}
+
+/// What the pipeline is told.
+fn fetch_error(error: StoreError) -> FetchError {
+    match error {
+        StoreError::NoStore(_) => FetchError::NoStore,
+        StoreError::Missing(_) => FetchError::Missing,
+        StoreError::Ambiguous { digests, .. } => FetchError::Ambiguous(digests),
+        other => FetchError::Damaged(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::{Found, MemoryWorld};
+
+    use super::*;
+    use crate::gather::{Gathered, gather};
+    use crate::keys::KeyRing;
+    use crate::push::Pushed;
+
+    const TOML: &str = "name = \"writer\"\ndescription = \"Writes texts\"\n";
+
+    /// The agent `dir/main` of these files.
+    fn gathered(files: &[(&str, &str)], dir: &str, main: &str, format: Format) -> Gathered {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), *text));
+        let world = MemoryWorld::new(files);
+        let (dir, main) = (dir.to_owned(), main.to_owned());
+        gather(&world, &Found { path: dir.clone(), dir, main, format }, None).unwrap()
+    }
+
+    fn writer(rules: &str) -> Gathered {
+        let files = [
+            ("agents/writer/agent.toml", format!("{TOML}{rules}")),
+            ("agents/writer/system-prompt.md", "You write.\n".to_owned()),
+            ("rules/style.md", "Be brief.\n".to_owned()),
+        ];
+        let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        gathered(&files, "agents/writer", "agent.toml", Format::AgentToml)
+    }
+
+    fn paths(stored: &Stored) -> Vec<&str> {
+        stored.files.iter().map(|(path, _)| path.as_str()).collect()
+    }
+
+    #[test]
+    fn the_pipeline_gets_an_agent_as_it_can_be_read() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let keeper = gathered(
+            &[("a/keeper/instructions.md", "# Keeper\n\nYou keep things.\n")],
+            "a/keeper",
+            "instructions.md",
+            Format::AgentDir,
+        );
+        let cases: [(Gathered, &str, &[&str]); 3] = [
+            (writer(""), "agent.toml", &["agent.toml", "system-prompt.md"]),
+            (keeper, "keeper/instructions.md", &["keeper/instructions.md"]),
+            (
+                Gathered {
+                    manifest: Manifest {
+                        version: "2.0.0".to_owned(),
+                        ..writer("rules = [\"style\"]\n").manifest
+                    },
+                    ..writer("rules = [\"style\"]\n")
+                },
+                "agents/writer/agent.toml",
+                &["agents/writer/agent.toml", "agents/writer/system-prompt.md", "rules/style.md"],
+            ),
+        ];
+        for (gathered, main, expected) in cases {
+            assert_eq!(store.push(&gathered).unwrap(), Pushed::New);
+            assert_eq!(store.push(&gathered).unwrap(), Pushed::Already);
+            let Manifest { digest, name, version, .. } = gathered.manifest;
+            let references = [StoreRef::Full(digest.clone()), StoreRef::Named { name, version }];
+            for reference in references {
+                let stored = store.fetch(&reference, &Trust::default()).unwrap();
+                assert_eq!((stored.main.as_str(), paths(&stored)), (main, expected.to_vec()));
+                assert_eq!(stored.digest, digest);
+            }
+        }
+    }
+
+    #[test]
+    fn the_pipeline_is_told_why_not() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let writer = writer("");
+        store.push(&writer).unwrap();
+        let digest = writer.manifest.digest;
+        let full = StoreRef::Full(digest.clone());
+        let missing = StoreRef::Full(digest::of(b"nothing"));
+        assert_eq!(store.fetch(&missing, &Trust::default()), Err(FetchError::Missing));
+        let key = KeyRing::new(home.path()).generate("mine").unwrap();
+        let trust = Trust { required: true, keys: vec![key] };
+        let refused = store.fetch(&full, &trust);
+        assert!(matches!(&refused, Err(FetchError::Damaged(why)) if why.contains("not signed")));
+        store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();
+        assert!(store.fetch(&full, &trust).is_ok());
+        let file = store.object(&digest).unwrap().join("files/writer/agent.toml");
+        fs::write(file, TOML.replace("texts", "tests")).unwrap();
+        let damaged = store.fetch(&full, &trust);
+        assert!(matches!(&damaged, Err(FetchError::Damaged(why)) if why.contains(&digest)));
+    }
+
+    #[test]
+    fn a_short_digest_of_two_agents_is_no_name() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let agent = |text: &str| {
+            let text = format!("name: helper\ndescription: Helps\nsoul: {text}\n");
+            gathered(&[("helper.agent", &text)], "", "helper.agent", Format::Manifest)
+        };
+        let (mut one, mut two) = (agent("One."), agent("Two."));
+        two.manifest.version = "2.0.0".to_owned();
+        // Only 48 bits: two of them may agree.
+        (one.manifest.short, two.manifest.short) = (Some("ag1:00".into()), Some("ag1:00".into()));
+        let short = StoreRef::Short("ag1:00".to_owned());
+        store.push(&one).unwrap();
+        assert_eq!(store.fetch(&short, &Trust::default()).unwrap().digest, one.manifest.digest);
+        store.push(&two).unwrap();
+        let mut both = vec![one.manifest.digest, two.manifest.digest];
+        both.sort();
+        assert_eq!(store.fetch(&short, &Trust::default()), Err(FetchError::Ambiguous(both)));
+    }
+
+    #[test]
+    fn what_others_inherit_from_keeps_its_name() {
+        use crate::collect::{Collection, Reason};
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::create(home.path()).unwrap();
+        let agent = |name: &str, bases: &[&String]| {
+            let text = format!("name: {name}\ndescription: Helps\nsoul: You help.\n");
+            let mut it = gathered(&[("x.agent", &text)], "", "x.agent", Format::Manifest);
+            it.manifest.bases = bases.iter().map(|&base| base.clone()).collect();
+            store.push(&it).unwrap();
+            it.manifest.digest
+        };
+        let parent = agent("parent", &[]);
+        let child = agent("child", &[&parent]);
+        let drop = |names: &[&str]| {
+            let drop = names.iter().map(|name| name.parse().unwrap()).collect();
+            store.collect(&Collection { drop, ..Collection::default() })
+        };
+        let said = drop(&["parent@0.0.0"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent@0.0.0` is needed by `child@0.0.0`");
+        assert_eq!(store.list().unwrap().len(), 2);
+        let mut gone = vec![(child, Reason::Unreferenced), (parent, Reason::Unreferenced)];
+        gone.sort_by(|left, right| left.0.cmp(&right.0));
+        assert_eq!(drop(&["parent@0.0.0", "child@0.0.0"]).unwrap().removed, gone);
+        assert_eq!(store.digests().unwrap(), [""; 0]);
+    }
+}

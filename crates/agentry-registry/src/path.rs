@@ -1,0 +1,151 @@
+//! Paths inside an object. They come from a file that anybody may have written, and go to a disk that
+//! may ignore case: only what is one plain file below the target on every system is a path here.
+
+use std::collections::BTreeMap;
+
+/// The longest path, in bytes.
+const LONGEST: usize = 1000;
+/// Names that Windows takes for devices, whatever their ending.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// What is wrong with a list of paths: each alone, and all together.
+pub(crate) fn problem<'p>(paths: impl IntoIterator<Item = &'p str>) -> Option<String> {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    let mut folders: BTreeMap<String, &str> = BTreeMap::new();
+    for path in paths {
+        if let Some(why) = alone(path) {
+            return Some(format!("the path `{}` {why}", path.escape_debug()));
+        }
+        let key = path.to_lowercase();
+        for (at, _) in key.match_indices('/') {
+            folders.entry(key.get(..at).unwrap_or_default().to_owned()).or_insert(path);
+        }
+        if let Some(other) = seen.insert(key, path) {
+            return Some(format!("the paths `{other}` and `{path}` are the same without case"));
+        }
+    }
+    let both = seen.iter().find_map(|(key, path)| Some((path, folders.get(key)?)));
+    both.map(|(file, below)| format!("`{file}` is a file and a directory, for `{below}`"))
+}
+
+fn alone(path: &str) -> Option<&'static str> {
+    if path.is_empty() || path.len() > LONGEST {
+        return Some("is empty or too long");
+    }
+    if path.chars().any(|c| c.is_control() || "\\:*?\"<>|".contains(c)) {
+        return Some("has a character that not every system has in names");
+    }
+    path.split('/').find_map(part)
+}
+
+fn part(part: &str) -> Option<&'static str> {
+    let lower = part.to_lowercase();
+    let stem = lower.split('.').next().unwrap_or_default();
+    let numbered =
+        |start| stem.strip_prefix(start).is_some_and(|rest: &str| rest.chars().count() == 1);
+    if matches!(part, "" | "." | "..") {
+        Some("is not plain")
+    } else if part.len() > 255 {
+        Some("has a part that is too long")
+    } else if part.ends_with(['.', ' ']) {
+        Some("has a part that ends with a dot or a space")
+    } else if DEVICES.contains(&stem) || numbered("com") || numbered("lpt") {
+        Some("is a device on some systems")
+    } else if lower == ".git" {
+        Some("leads into a repository")
+    } else {
+        None
+    }
+}
+
+/// An absolute path without `.`, `..` and doubled slashes, as text.
+pub(crate) fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            other => parts.push(other),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// What of a plain absolute `path` lies below `dir`.
+pub(crate) fn below<'p>(dir: &str, path: &'p str) -> Option<&'p str> {
+    path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/').filter(|rest| !rest.is_empty())
+}
+
+/// The directory and the name of a relative path.
+pub(crate) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// `dir/path`, or `path` alone.
+pub(crate) fn join(dir: &str, path: &str) -> String {
+    if dir.is_empty() { path.to_owned() } else { format!("{dir}/{path}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_below_the_target() {
+        let good: [&[&str]; 3] = [
+            &["agent.toml"],
+            &["a/b/c.md", "a/b/d.md", "a/.hidden"],
+            &["scripts/auxiliary.sh", "自/x"],
+        ];
+        for paths in good {
+            assert_eq!(problem(paths.iter().copied()), None, "{paths:?}");
+        }
+        let long = "n".repeat(256);
+        let bad: [&[&str]; 24] = [
+            &[""],
+            &["/etc/passwd"],
+            &["../x"],
+            &["a/../../x"],
+            &["a/./x"],
+            &["a//x"],
+            &["a/"],
+            &["."],
+            &["a\\..\\x"],
+            &["C:x"],
+            &["a\0b"],
+            &["a\nb"],
+            &["nul"],
+            &["a/NUL.txt"],
+            &["Com1.md"],
+            &["x."],
+            &["x /y"],
+            &[".git/hooks/pre-commit"],
+            &["a/.GIT/config"],
+            &[&long],
+            &["a.md", "A.md"],
+            &["a", "a/b"],
+            &["a/b", "A"],
+            &["x", "x"],
+        ];
+        for paths in bad {
+            assert!(problem(paths.iter().copied()).is_some(), "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn plain_paths() {
+        let cases = [("/a/./b//c", "/a/b/c"), ("/a/../../b", "/b"), ("/", "/"), ("/a/", "/a")];
+        for (path, expected) in cases {
+            assert_eq!(plain(path), expected, "{path}");
+        }
+        let cases = [
+            ("/a", "/a/b/c", Some("b/c")),
+            ("/", "/a", Some("a")),
+            ("/a", "/ab", None),
+            ("/a", "/a", None),
+        ];
+        for (dir, path, expected) in cases {
+            assert_eq!(below(dir, path), expected, "{dir} {path}");
+        }
+    }
+}

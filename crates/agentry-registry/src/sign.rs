@@ -1,0 +1,82 @@
+//! Signatures, and whether the user trusts what they are under.
+//!
+//! Signed is a message of its own kind over the agent's digest and the digest of all that was pushed,
+//! so that no signature made for something else can ever stand under an agent.
+
+use agentry_compile::Signing;
+use agentry_compile::model::digest::hex;
+
+use crate::digest;
+use crate::durable::replace;
+use crate::error::StoreError;
+use crate::keys::{PublicKey, SecretKey};
+use crate::manifest::Manifest;
+use crate::store::{Store, names};
+
+/// Which signatures the user asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// Whether there must be a signature of a trusted key.
+    pub required: bool,
+    /// The trusted keys.
+    pub keys: Vec<PublicKey>,
+}
+
+impl Trust {
+    /// What the user's configuration asks for.
+    pub fn new(signing: &Signing) -> Result<Self, StoreError> {
+        let keys = signing.trusted.iter().map(|key| key.parse());
+        Ok(Self { required: signing.required, keys: keys.collect::<Result<_, _>>()? })
+    }
+}
+
+/// What is signed.
+fn message(manifest: &Manifest) -> Vec<u8> {
+    format!("agentry signature 1\n{}\n{}\n", manifest.digest, manifest.content()).into_bytes()
+}
+
+impl Store {
+    /// Signs an object, which is verified before.
+    pub fn sign(&self, digest: &str, key: &SecretKey) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
+        let manifest = self.read(digest)?.manifest;
+        let path = self.object(digest)?.join("signatures").join(key.public().digits());
+        let text = format!("{}\n", hex(&key.sign(&message(&manifest))));
+        replace(&path, text.as_bytes(), &self.temporary()).map_err(StoreError::writing(&path))
+    }
+
+    /// The keys that signed an object. A signature that is wrong is an error.
+    pub fn signers(&self, manifest: &Manifest) -> Result<Vec<PublicKey>, StoreError> {
+        let dir = self.object(&manifest.digest)?.join("signatures");
+        let mut signers = Vec::new();
+        for name in names(&dir)? {
+            let path = dir.join(&name);
+            let wrong = || {
+                let message = format!("`{}` has a wrong signature: `{name}`", manifest.digest);
+                StoreError::Untrusted(message)
+            };
+            let key: PublicKey = format!("ed25519:{name}").parse().map_err(|_| wrong())?;
+            let text = std::fs::read_to_string(&path).map_err(StoreError::reading(&path))?;
+            let signature = text.strip_suffix('\n').and_then(digest::bytes::<64>);
+            if !signature.is_some_and(|signature| key.verifies(&message(manifest), &signature)) {
+                return Err(wrong());
+            }
+            signers.push(key);
+        }
+        Ok(signers)
+    }
+
+    /// Refuses an object that the user does not trust.
+    pub(crate) fn accept(&self, manifest: &Manifest, trust: &Trust) -> Result<(), StoreError> {
+        if !trust.required {
+            return Ok(());
+        }
+        let signers = self.signers(manifest)?;
+        if signers.iter().any(|key| trust.keys.contains(key)) {
+            return Ok(());
+        }
+        let Manifest { name, version, digest, .. } = manifest;
+        let why = if signers.is_empty() { "it is not signed" } else { "no trusted key signed it" };
+        Err(StoreError::Untrusted(format!("`{name}@{version}` (`{digest}`) is refused: {why}")))
+    }
+}

@@ -1,0 +1,210 @@
+//! The store on disk.
+//!
+//! ```text
+//! <home>/store/
+//!   format                      the version of this layout: `1`
+//!   lock                        held by whoever writes
+//!   objects/<2 digits>/<digest>/
+//!     manifest.json             what the object is, with the digest of every file
+//!     files/…                   the files, as they were
+//!     signatures/<public key>   one signature each
+//!   index/names/<name>/<version>, index/short/<ag1>/<digest>
+//!   dropped/<name>/<version>    names that were given up: they never get another meaning
+//!   temporary/                  what is not finished, or no longer wanted
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::digest::digits;
+use crate::durable::{make_dirs, rename, replace, sync_dir};
+use crate::error::StoreError;
+
+/// The version of the layout that is written here.
+const FORMAT: u64 = 1;
+
+/// The store of one home.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// Whoever holds it is the only one that writes. The system takes it away from a process that ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Store {
+    /// The store in a home that has one. An older layout is brought up to date first.
+    pub fn open(home: &Path) -> Result<Self, StoreError> {
+        let store = Self { root: home.join("store") };
+        match store.format()? {
+            Some(FORMAT) => Ok(store),
+            // Somebody began to make a store, or there is none.
+            None if !store.objects().is_dir() => {
+                Err(StoreError::NoStore(store.root.display().to_string()))
+            }
+            Some(_) | None => store.migrated(),
+        }
+    }
+
+    /// The store in a home, made if there is none.
+    pub fn create(home: &Path) -> Result<Self, StoreError> {
+        let store = Self { root: home.join("store") };
+        if store.format()? == Some(FORMAT) {
+            return Ok(store);
+        }
+        make_dirs(&store.root).map_err(StoreError::writing(&store.root))?;
+        store.migrated()
+    }
+
+    /// The directory of the store.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.root.join("objects")
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
+    pub(crate) fn dropped(&self) -> PathBuf {
+        self.root.join("dropped")
+    }
+
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.root.join("temporary")
+    }
+
+    /// Where the object with this full digest lies, whether it exists or not.
+    pub(crate) fn object(&self, digest: &str) -> Result<PathBuf, StoreError> {
+        let Some(digits) = digits(digest) else {
+            return Err(StoreError::damaged(digest, "this is no digest"));
+        };
+        Ok(self.objects().join(digits.get(..2).unwrap_or_default()).join(digits))
+    }
+
+    /// Waits until nobody else writes.
+    pub(crate) fn lock(&self) -> Result<Lock, StoreError> {
+        let path = self.root.join("lock");
+        let open = || {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            file.lock()?;
+            Ok(Lock { _file: file })
+        };
+        open().map_err(StoreError::io("locked", &path))
+    }
+
+    /// The version of the layout; nothing where none is written.
+    fn format(&self) -> Result<Option<u64>, StoreError> {
+        let path = self.root.join("format");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::reading(&path)(error)),
+        };
+        let number = text.strip_suffix('\n').and_then(|line| line.parse().ok());
+        let Some(found) = number else {
+            let shown = path.display().to_string();
+            return Err(StoreError::damaged(&shown, "it should hold the number of a format"));
+        };
+        if found > FORMAT {
+            let path = self.root.display().to_string();
+            return Err(StoreError::Newer { path, found, known: FORMAT });
+        }
+        Ok(Some(found))
+    }
+
+    /// Brings an older layout, or none, up to date. Killed on the way, it is done again.
+    fn migrated(self) -> Result<Self, StoreError> {
+        let _lock = self.lock()?;
+        // Somebody else may have done it meanwhile.
+        if self.format()? == Some(FORMAT) {
+            return Ok(self);
+        }
+        for dir in [self.objects(), self.index(), self.dropped(), self.temporary()] {
+            make_dirs(&dir).map_err(StoreError::writing(&dir))?;
+        }
+        self.sort_flat_objects()?;
+        self.mend_index()?;
+        let path = self.root.join("format");
+        replace(&path, format!("{FORMAT}\n").as_bytes(), &self.temporary())
+            .map_err(StoreError::writing(&path))?;
+        Ok(self)
+    }
+
+    /// Layout 0 had all objects in one directory, and no number.
+    fn sort_flat_objects(&self) -> Result<(), StoreError> {
+        for name in names(&self.objects())? {
+            let digest = format!("{}{name}", crate::digest::PREFIX);
+            if digits(&digest).is_none() {
+                continue;
+            }
+            let (from, to) = (self.objects().join(&name), self.object(&digest)?);
+            let moved = to.parent().map_or(Ok(()), make_dirs).and_then(|()| rename(&from, &to));
+            moved.map_err(StoreError::writing(&to))?;
+        }
+        sync_dir(&self.objects()).map_err(StoreError::writing(&self.objects()))
+    }
+
+    /// The full digest of every object, sorted, readable or not.
+    pub fn digests(&self) -> Result<Vec<String>, StoreError> {
+        let mut found = Vec::new();
+        for shard in names(&self.objects())? {
+            let dir = self.objects().join(&shard);
+            if shard.len() != 2 || !dir.is_dir() {
+                continue;
+            }
+            let digests = names(&dir)?.into_iter();
+            let digests = digests.map(|name| format!("{}{name}", crate::digest::PREFIX));
+            found.extend(digests.filter(|digest| digits(digest).is_some()));
+        }
+        Ok(found)
+    }
+}
+
+/// The names in a directory, sorted; none if it does not exist. A name that is not text is nobody's.
+pub(crate) fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::reading(dir)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(StoreError::reading(dir))?;
+        names.extend(entry.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_of_the_store() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(matches!(Store::open(home.path()), Err(StoreError::NoStore(_))));
+        Store::create(home.path()).unwrap();
+        let file = home.path().join("store/format");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
+        Store::open(home.path()).unwrap();
+        let cases =
+            [("2\n", "format 2"), ("999\n", "format 999"), ("x\n", "damaged"), ("", "damaged")];
+        for (text, expected) in cases {
+            fs::write(&file, text).unwrap();
+            for found in [Store::open(home.path()), Store::create(home.path())] {
+                let said = found.unwrap_err().to_string();
+                assert!(said.contains(expected), "{text:?}: {said}");
+            }
+            assert_eq!(fs::read_to_string(&file).unwrap(), text, "nothing was changed");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What can be typed about the store and its keys.
+
+use clap::Args as ClapArgs;
+
+use agentry_compile::model::Format;
+
+use super::{ResultFormat, format};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Push {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// The version, for an agent that declares none
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) version: Option<String>,
+    /// Read it as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Pull {
+    /// The agent: `name`, `name@version`, `sha256:…` or `ag1:…`
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    /// The directory to write to, or the file for an agent that is one file
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: String,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct List {
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Search {
+    /// Words that all must occur in the name or the description
+    #[arg(required = true)]
+    pub(crate) words: Vec<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gc {
+    /// List what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Give up a name for good: `name@version`, or a digest
+    #[arg(long, value_name = "REF")]
+    pub(crate) drop: Vec<String>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Keygen {
+    /// What you call the key
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sign {
+    /// The agent in the store: its files, `name`, `name@version`, `sha256:…` or `ag1:…`
+    #[arg(value_name = "AGENT")]
+    pub(crate) reference: String,
+    /// The key to sign with
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) key: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Verify {
+    /// The agent in the store: its files, `name`, `name@version`, `sha256:…` or `ag1:…`
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    /// The key that must have signed it: `ed25519:…`, or the name of one of yours
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}

@@ -1,0 +1,79 @@
+//! `agentry gc`: what nobody needs goes from the store.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use agentry_compile::World as _;
+use agentry_registry::{Collected, Collection};
+use serde_json::{Value, json};
+
+use crate::args::{Gc, ResultFormat};
+use crate::command::store::{failed, open_if_any};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
+
+/// The file of a workspace that says which agents it needs.
+const LOCK: &str = "agentry.lock";
+
+pub(crate) fn run(args: &Gc) -> Outcome {
+    let drop = args.drop.iter().map(|text| text.parse().map_err(failed));
+    let drop = drop.collect::<Result<Vec<_>, Failure>>()?;
+    let locked = locked(&Disk::default())?;
+    let collected = match open_if_any()? {
+        Some(store) => {
+            let collection = Collection { drop, locked, dry_run: args.dry_run };
+            store.collect(&collection).map_err(failed)?
+        }
+        None => Collected::default(),
+    };
+    report(args, &collected);
+    Ok(if collected.damaged.is_empty() { Exit::Done } else { Exit::Findings })
+}
+
+/// The digests that the lock of this workspace has, whatever they are for.
+fn locked(disk: &Disk) -> Result<BTreeSet<String>, Failure> {
+    let path = Path::new(&disk.workspace("")).join(LOCK);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        // What it needs is not known, so nothing may go.
+        Err(error) => {
+            let said = crate::output::said(&error);
+            return Err(Failure::new(format!("`{}` cannot be read: {said}", path.display())));
+        }
+    };
+    let digests = text.match_indices("sha256:").filter_map(|(at, _)| text.get(at..at + 71));
+    Ok(digests.map(str::to_owned).collect())
+}
+
+fn report(args: &Gc, collected: &Collected) {
+    let Collected { removed, kept, damaged } = collected;
+    match args.format {
+        ResultFormat::Json => {
+            let removed =
+                removed.iter().map(|(what, why)| json!({"what": what, "reason": why.as_str()}));
+            let kept = kept.iter().map(|(what, why)| json!({"what": what, "reason": why.as_str()}));
+            print_json(&json!({
+                "removed": removed.collect::<Vec<Value>>(),
+                "kept": kept.collect::<Vec<Value>>(),
+                "damaged": damaged,
+            }));
+        }
+        ResultFormat::Human => {
+            let verb = if args.dry_run { "would remove" } else { "removed" };
+            for (what, why) in removed {
+                print(&format!("{verb} {what} ({})\n", why.as_str()));
+            }
+            for (what, why) in kept {
+                print(&format!("kept {what} ({})\n", why.as_str()));
+            }
+            if removed.is_empty() && kept.is_empty() {
+                remark("there is nothing to remove");
+            }
+            for digest in damaged {
+                remark(&format!("error: `{digest}` is damaged; `--drop {digest}` removes it"));
+            }
+        }
+    }
+}

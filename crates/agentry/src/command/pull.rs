@@ -1,0 +1,149 @@
+//! `agentry pull`: an agent of the store as files again. It is the same agent, or it is not written.
+
+use std::path::Path;
+
+use agentry_compile::text::report::visible;
+use agentry_compile::{Found, digest, read};
+use agentry_registry::{Object, Store};
+use serde_json::json;
+
+use crate::args::{Pull, ResultFormat};
+use crate::command::store::{failed, open, trust};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, print, print_json};
+use crate::save::{Replace, Saving};
+
+/// The file that makes a directory the root of a workspace.
+const CONFIG: &str = "agentry.toml";
+/// What it says when `pull` writes it.
+const ROOT_MARK: &str = "# The files of the agent are named from here.\n";
+
+pub(crate) fn run(args: &Pull) -> Outcome {
+    let disk = Disk::default();
+    let trust = trust(&disk)?;
+    let reference = args.reference.parse().map_err(failed)?;
+    let store = open()?;
+    let object = store.read_trusted(&reference, &trust).map_err(failed)?;
+    let placed = placed(args, &store, &object)?;
+    let mode = if args.force { Replace::Force } else { Replace::Refuse };
+    Saving { dir: &placed.dir, files: &placed.files, stale: &[], mode }.save()?;
+    if let Err(failure) = is_the_same(&disk, &placed, &object) {
+        if !args.force {
+            take_back(&placed)?;
+        }
+        return Err(failure);
+    }
+    report(args, &placed, &object);
+    Ok(Exit::Done)
+}
+
+/// Files on their way to a disk.
+struct Placed {
+    /// The directory that nothing leaves; empty where the one path is whole.
+    dir: String,
+    files: Vec<(String, Vec<u8>)>,
+    /// The main file, as one of `files`.
+    main: String,
+}
+
+/// Where the files go: one file to the very path, a directory into it, and what needs files around it
+/// as it was in its workspace.
+fn placed(args: &Pull, store: &Store, object: &Object) -> Result<Placed, Failure> {
+    let manifest = &object.manifest;
+    let output = args.output.trim_end_matches('/');
+    let output = if output.is_empty() { "/" } else { output };
+    let name = std::path::absolute(output).ok();
+    let name = name.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let name = name.unwrap_or_default();
+    let stays = |place: &dyn Fn(&str) -> Option<String>| {
+        object.digest_at(store, place).as_ref() == Some(&manifest.digest)
+    };
+    if is_file(args, object) {
+        if !stays(&|_| Some(name.to_owned())) {
+            let message =
+                format!("`{}` would be another agent by the name `{name}`", manifest.name);
+            return Err(Failure::new(message).hint("pull it into a directory").finding());
+        }
+        let files = object.files.iter().map(|(_, bytes)| (output.to_owned(), bytes.clone()));
+        let main = output.to_owned();
+        return Ok(Placed { dir: String::new(), files: files.collect(), main });
+    }
+    let inner =
+        |path: &str| path.strip_prefix(manifest.dir())?.strip_prefix('/').map(str::to_owned);
+    let flat = !name.is_empty() && stays(&|path| Some(format!("{name}/{}", inner(path)?)));
+    let place =
+        |path: &String| if flat { inner(path) } else { None }.unwrap_or_else(|| path.clone());
+    let files = object.files.iter().map(|(path, bytes)| (place(path), bytes.clone()));
+    let mut files: Vec<_> = files.collect();
+    let rooted = !manifest.dir().is_empty() && !flat;
+    if rooted && object.files.iter().any(|(path, _)| inner(path).is_none()) {
+        files.extend(root_mark(output, &files));
+    }
+    Ok(Placed { dir: output.to_owned(), files, main: place(&manifest.main) })
+}
+
+/// What makes a directory the root of a workspace, unless it is one: an agent that names files of its
+/// workspace finds them again.
+fn root_mark(dir: &str, files: &[(String, Vec<u8>)]) -> Option<(String, Vec<u8>)> {
+    let is_there = |mark: &str| Path::new(dir).join(mark).exists();
+    let comes = files.iter().any(|(path, _)| path == CONFIG);
+    let needed = !comes && !is_there(CONFIG) && !is_there(".git");
+    needed.then(|| (CONFIG.to_owned(), ROOT_MARK.as_bytes().to_owned()))
+}
+
+/// Whether the path names the one file that the agent is.
+fn is_file(args: &Pull, object: &Object) -> bool {
+    let main = &object.manifest.main;
+    let ending = [".agent.md", ".agent"].into_iter().find(|end| main.ends_with(end));
+    let fits = ending.is_some_and(|ending| args.output.ends_with(ending));
+    fits && object.files.len() == 1 && !Path::new(&args.output).is_dir()
+}
+
+/// Makes sure that the files are what was pulled: others that lay there may have become a part of it.
+fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Failure> {
+    let path = full(placed, &placed.main);
+    let (dir, main) = path.rsplit_once('/').unwrap_or(("", &path));
+    let dir = if dir.is_empty() && path.starts_with('/') { "/" } else { dir };
+    let found = Found {
+        path: path.clone(),
+        dir: dir.to_owned(),
+        main: main.to_owned(),
+        format: object.manifest.format,
+    };
+    if digest(disk, &read(disk, &found)) == object.manifest.digest {
+        return Ok(());
+    }
+    let message =
+        format!("`{path}` would be another agent: files that lie there would become a part of it");
+    Err(Failure::new(message).hint("pull it into an empty directory").finding())
+}
+
+/// Removes what was written where nothing was before.
+fn take_back(placed: &Placed) -> Result<(), Failure> {
+    let stale: Vec<_> = placed.files.iter().map(|(path, _)| path.clone()).collect();
+    let none: [(String, Vec<u8>); 0] = [];
+    Saving { dir: &placed.dir, files: &none, stale: &stale, mode: Replace::Force }.save()
+}
+
+fn full(placed: &Placed, path: &str) -> String {
+    if placed.dir.is_empty() { path.to_owned() } else { format!("{}/{path}", placed.dir) }
+}
+
+fn report(args: &Pull, placed: &Placed, object: &Object) {
+    let files: Vec<_> = placed.files.iter().map(|(path, _)| full(placed, path)).collect();
+    match args.format {
+        ResultFormat::Human => {
+            files.iter().for_each(|file| print(&format!("wrote {}\n", visible(file))));
+        }
+        ResultFormat::Json => {
+            let manifest = &object.manifest;
+            print_json(&json!({
+                "name": manifest.name,
+                "version": manifest.version,
+                "digest": manifest.digest,
+                "main": full(placed, &placed.main),
+                "files": files,
+            }));
+        }
+    }
+}

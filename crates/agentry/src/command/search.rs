@@ -1,0 +1,59 @@
+//! `agentry search`: the agents of the store that fit some words.
+
+use agentry_compile::text::report::visible;
+use agentry_registry::{Manifest, StoreError};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Search};
+use crate::command::store::{failed, open_if_any};
+use crate::output::{Exit, Outcome, columns, complain, print, print_json, remark};
+
+pub(crate) fn run(args: &Search) -> Outcome {
+    let (found, exit) = found(&args.words)?;
+    match args.format {
+        ResultFormat::Json => {
+            let row = |Manifest { name, version, digest, description, .. }: &Manifest| {
+                json!({
+                    "name": name,
+                    "version": version,
+                    "digest": digest,
+                    "description": description,
+                })
+            };
+            print_json(&Value::Array(found.iter().map(row).collect()));
+        }
+        ResultFormat::Human if found.is_empty() => remark("no agent of the store fits"),
+        ResultFormat::Human => {
+            let row = |Manifest { name, version, description, .. }: &Manifest| {
+                let first = description.lines().next().unwrap_or_default();
+                vec![visible(name).into_owned(), version.clone(), visible(first).into_owned()]
+            };
+            print(&columns(&found.iter().map(row).collect::<Vec<_>>()));
+        }
+    }
+    Ok(exit)
+}
+
+/// The agents that have all the words. One that is damaged is reported and does not hide the others.
+fn found(words: &[String]) -> Result<(Vec<Manifest>, Exit), crate::output::Failure> {
+    let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let (mut found, mut exit) = (Vec::new(), Exit::Done);
+    let Some(store) = open_if_any()? else { return Ok((found, exit)) };
+    for listed in store.list().map_err(failed)? {
+        match store.manifest(&listed.digest) {
+            Ok(manifest) => {
+                let text = format!("{}\n{}", manifest.name, manifest.description).to_lowercase();
+                if words.iter().all(|word| text.contains(word)) {
+                    found.push(manifest);
+                }
+            }
+            Err(error @ StoreError::Damaged { .. }) => {
+                let failure = failed(error);
+                complain(&failure);
+                exit = exit.max(failure.exit);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok((found, exit))
+}

@@ -1,0 +1,119 @@
+//! What the commands of the store share: opening it, naming agents in it, saying what went wrong.
+
+use std::path::{Path, PathBuf};
+
+use agentry_compile::signing;
+use agentry_registry::{GatherError, Gathered, Object, Store, StoreError, Trust, gather};
+
+use crate::command::{find_one, reported, show_errors};
+use crate::disk::Disk;
+use crate::home::agentry_home;
+use crate::output::Failure;
+
+/// Agentry's own directory.
+pub(super) fn home() -> Result<PathBuf, Failure> {
+    agentry_home().ok_or_else(|| {
+        Failure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+    })
+}
+
+/// The store, which must exist.
+pub(super) fn open() -> Result<Store, Failure> {
+    Store::open(&home()?).map_err(failed)
+}
+
+/// The store, or nothing if there is none yet.
+pub(super) fn open_if_any() -> Result<Option<Store>, Failure> {
+    match Store::open(&home()?) {
+        Ok(store) => Ok(Some(store)),
+        Err(StoreError::NoStore(_)) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// What the user's configuration asks of signatures.
+pub(super) fn trust(disk: &Disk) -> Result<Trust, Failure> {
+    let signing = signing(disk).map_err(|(findings, sources)| {
+        reported(&findings, &sources, "your own configuration has errors")
+    })?;
+    Trust::new(&signing).map_err(|error| {
+        Failure::new(format!("`[signing]` of your configuration: {error}"))
+            .hint("`agentry keygen` prints a key as it must be written")
+    })
+}
+
+/// The files of an agent on disk, ready for the store.
+pub(super) fn gathered(
+    disk: &Disk,
+    path: &str,
+    format: Option<agentry_compile::model::Format>,
+    version: Option<&str>,
+) -> Result<Gathered, Failure> {
+    let found = find_one(disk, path, format)?;
+    gather(disk, &found, version).map_err(|error| match error {
+        GatherError::Refused(error) => failed(error).finding(),
+        GatherError::Unusable(compiled) => {
+            show_errors(&compiled);
+            Failure::new(format!("`{}` has errors", found.path))
+                .hint("`agentry check` shows all findings")
+                .finding()
+        }
+        GatherError::Secrets(secrets) => {
+            let list: Vec<_> = secrets
+                .iter()
+                .map(|secret| format!("`{}` ({})", secret.place, secret.kind))
+                .collect();
+            Failure::new(format!("`{}` holds secrets: {}", found.path, list.join(", ")))
+                .hint("put them into the environment and name the variable, as `${env:NAME}`")
+                .finding()
+        }
+    })
+}
+
+/// The object that a person means: by the files that it was pushed from, or by a reference.
+pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, Failure> {
+    if !Path::new(text).exists() {
+        let reference = text.parse().map_err(failed)?;
+        let digest = store.resolve(&reference).map_err(failed)?;
+        return store.read(&digest).map_err(failed);
+    }
+    let gathered = gathered(disk, text, None, None)?;
+    let object = match store.read(&gathered.manifest.digest) {
+        Err(StoreError::Missing(_)) => {
+            return Err(Failure::new(format!("`{text}` is not in the store"))
+                .hint("`agentry push` puts it there")
+                .finding());
+        }
+        other => other.map_err(failed)?,
+    };
+    let differs = |(path, bytes): &&(String, Vec<u8>)| {
+        !object.files.iter().any(|(other, stored)| other == path && stored == bytes)
+    };
+    match gathered.files.iter().find(differs) {
+        Some((path, _)) => {
+            let message = format!("`{path}` is another file than the one in the store");
+            Err(Failure::new(message).hint("push it as a new version").finding())
+        }
+        None => Ok(object),
+    }
+}
+
+/// What the store said, and how the program ends for it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+pub(super) fn failed(error: StoreError) -> Failure {
+    let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
+    match error {
+        StoreError::Damaged { .. }
+        | StoreError::Taken { .. }
+        | StoreError::OtherFile { .. }
+        | StoreError::Needed { .. }
+        | StoreError::OtherName { .. } => failure.finding(),
+        StoreError::Untrusted(_) => failure.refused(),
+        StoreError::Io { .. }
+        | StoreError::Newer { .. }
+        | StoreError::NoStore(_)
+        | StoreError::Missing(_)
+        | StoreError::Ambiguous { .. }
+        | StoreError::Unfit(_) => failure,
+    }
+}

@@ -1,0 +1,72 @@
+//! `agentry verify`: whether an agent of the store is what was pushed, and who signed it.
+
+use agentry_registry::{KeyRing, Manifest, PublicKey, Trust};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Verify};
+use crate::command::store::{failed, home, object, open, trust};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
+
+pub(crate) fn run(args: &Verify) -> Outcome {
+    let disk = Disk::default();
+    let trust = trust(&disk)?;
+    let wanted = args.key.as_deref().map(key).transpose()?;
+    let store = open()?;
+    let manifest = object(&disk, &store, &args.reference)?.manifest;
+    let signers = store.signers(&manifest).map_err(|error| failed(error).finding())?;
+    report(args, &manifest, &signers, &trust);
+    match missing(&signers, wanted.as_ref(), &trust) {
+        None => Ok(Exit::Done),
+        Some(why) => {
+            let Manifest { name, version, .. } = &manifest;
+            let failure = Failure::new(format!("`{name}@{version}` {why}"));
+            Err(failure.hint("`agentry sign` signs it").finding())
+        }
+    }
+}
+
+/// A key by its text, or by the name that the user gave it.
+fn key(text: &str) -> Result<PublicKey, Failure> {
+    if text.starts_with("ed25519:") {
+        return text.parse().map_err(failed);
+    }
+    let secret = KeyRing::new(&home()?).secret(text).map_err(failed)?;
+    Ok(secret.public())
+}
+
+/// What the signatures lack.
+fn missing(signers: &[PublicKey], wanted: Option<&PublicKey>, trust: &Trust) -> Option<String> {
+    let has = |key: &PublicKey| signers.contains(key);
+    match wanted {
+        Some(key) if !has(key) => Some(format!("is not signed by `{key}`")),
+        None if signers.is_empty() => Some("is not signed".to_owned()),
+        None if (trust.required || !trust.keys.is_empty()) && !trust.keys.iter().any(has) => {
+            Some("is not signed by a key that you trust".to_owned())
+        }
+        Some(_) | None => None,
+    }
+}
+
+fn report(args: &Verify, manifest: &Manifest, signers: &[PublicKey], trust: &Trust) {
+    let Manifest { name, version, digest, .. } = manifest;
+    match args.format {
+        ResultFormat::Json => {
+            let row = |key: &PublicKey| json!({"key": key.to_string(), "trusted": trust.keys.contains(key)});
+            print_json(&json!({
+                "name": name,
+                "version": version,
+                "digest": digest,
+                "signers": signers.iter().map(row).collect::<Vec<Value>>(),
+            }));
+        }
+        ResultFormat::Human => {
+            print(&format!("{digest}\n"));
+            remark(&format!("{name}@{version} is what was pushed"));
+            for key in signers {
+                let known = if trust.keys.contains(key) { "trusted" } else { "not in `trusted`" };
+                remark(&format!("signed by {key} ({known})"));
+            }
+        }
+    }
+}
