@@ -1,6 +1,6 @@
 //! What an agent may do, ready to decide: its own layers and the user's default policy.
 
-use agentry_formats::own;
+use agentry_formats::{mcp, own};
 use agentry_model::{Agent, Transport};
 use agentry_policy::compare::{self, Change, Diff};
 use agentry_policy::path::Resolver;
@@ -10,22 +10,40 @@ use agentry_policy::{
 };
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
-    Diagnostic, Field, Findings, Kind, Record, Sources, Span, Spanned, Table, limits, toml,
+    Diagnostic, Field, Findings, Kind, Node, Record, Sources, Span, Spanned, Table, limits, toml,
 };
 
 use crate::pipeline::Compiled;
+use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
 use crate::show::{asks_before_writing, resolved};
 use crate::world::{ReadError, World};
 
-/// The user's own file, as far as it is about what agents may do.
-static USER: Table = Table::new(
+/// The user's own file, as far as it is known here.
+pub(crate) static USER: Table = Table::new(
     "the user's `config.toml`",
-    &[Field::optional(
-        "policy",
-        Kind::Block(&own::PERMISSIONS),
-        "What every agent may do at most, section by section.",
-    )],
+    &[
+        Field::optional(
+            "policy",
+            Kind::Block(&own::PERMISSIONS),
+            "What every agent may do at most, section by section.",
+        ),
+        Field::optional(
+            "models",
+            Kind::List(&Kind::Block(&MODEL)),
+            "Models that the catalogue does not have, or has otherwise.",
+        ),
+        Field::optional(
+            "providers",
+            Kind::Map(&Kind::Block(&PROVIDER)),
+            "Where providers of models are reached, and which variables hold their keys.",
+        ),
+        Field::optional(
+            "mcp_servers",
+            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            "MCP servers for agents that only name them.",
+        ),
+    ],
 );
 
 /// A world that follows links.
@@ -161,6 +179,18 @@ fn user_policy(
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<Permissions> {
+    let node = user_file(world, sources, findings)?;
+    let record = Record::new(&USER, &node, Coerce::Strict);
+    let policy = record.record("policy", &own::PERMISSIONS)?;
+    Some(own::read_sections(policy, findings))
+}
+
+/// The user's own file, validated; nothing if there is none or it cannot be read, which is reported.
+pub(crate) fn user_file(
+    world: &dyn World,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<Node> {
     let path = world.user_config()?;
     let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
     let bytes = match world.read(dir, &path, limits::FILE_BYTES) {
@@ -176,7 +206,5 @@ fn user_policy(
     let source = sources.add(&path, &String::from_utf8_lossy(&bytes));
     let node = toml::parse(&source, findings);
     validate(&USER, &node, Coerce::Strict, findings);
-    let record = Record::new(&USER, &node, Coerce::Strict);
-    let policy = record.record("policy", &own::PERMISSIONS)?;
-    Some(own::read_sections(policy, findings))
+    Some(node)
 }

@@ -26,6 +26,7 @@ mod pipeline;
 mod prompt;
 mod registry;
 mod relocate;
+mod resolve;
 mod rules;
 mod schema;
 mod show;
@@ -46,6 +47,10 @@ pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
+pub use resolve::{
+    Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
+    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, resolve,
+};
 pub use schema::schema;
 pub use show::{Row, convertible, declared, resolved, rows};
 pub use world::{Entry, EntryKind, ReadError, Walked, World};

@@ -58,6 +58,7 @@ pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
     agentry_check::run(&subject, &mut findings);
     unset_variables(world, &compiled.agent, &mut findings);
     failed_tests(world, &compiled, &mut findings);
+    crate::resolve::check(world, &compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
     let diagnostics = suppress(&compiled.sources, diagnostics);
     let diagnostics = config.weigh(shown::capped(diagnostics));
@@ -149,7 +150,7 @@ fn dir_name(dir: &str) -> String {
 }
 
 /// `path` as seen from `root`; empty when it does not lie below it.
-fn relative(world: &dyn World, root: &str, path: &str) -> String {
+pub(crate) fn relative(world: &dyn World, root: &str, path: &str) -> String {
     let (root, path) = (world.absolute(root), world.absolute(path));
     let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
     below.trim_matches('/').to_owned()

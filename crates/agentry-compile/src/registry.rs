@@ -13,6 +13,7 @@ pub fn registry() -> &'static [&'static Rule] {
         let mut rules: Vec<&'static Rule> = Vec::new();
         rules.extend(crate::rules::RULES);
         rules.extend(crate::config::RULES);
+        rules.extend(crate::resolve::rules::RULES);
         rules.extend(hygiene::RULES);
         rules.extend(tree_rules::RULES);
         rules.extend(yaml::RULES);

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::resolve::Endpoint;
+
 /// Everything that the pipeline asks of the outside.
 pub trait World: Sync {
     /// The bytes of the file `path`, at most `limit` of them. A link that leaves `root` is refused.
@@ -46,6 +48,17 @@ pub trait World: Sync {
 
     /// The user's own configuration file, whether it exists or not.
     fn user_config(&self) -> Option<String>;
+
+    /// The models that a server on this machine lists at `url`. Nothing if none answers within two
+    /// seconds.
+    fn local_models(&self, _url: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The models that a hosted provider lists, or why it does not answer.
+    fn hosted_models(&self, _endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        Err("nobody can be asked from here".to_owned())
+    }
 }
 
 /// Something met on a walk.

@@ -1,0 +1,151 @@
+//! From a declared agent to one that can run here: which model it runs on, what its tools and skills
+//! come down to, and which files take part, each with the reason.
+//!
+//! ```text
+//! Agent ─▶ candidates (agent + catalogue) ─▶ reach (keys, servers) ─▶ models
+//!       ─▶ skills (packs, built-in tools, MCP servers) ─▶ skills, tools
+//!       ─▶ files (definition, context, rules, packs, scripts) ─▶ digests
+//! ```
+
+mod candidates;
+mod catalogue;
+mod files;
+mod keys;
+mod packs;
+mod provider;
+mod reach;
+pub(crate) mod rules;
+mod settings;
+mod skills;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use agentry_model::Format;
+use agentry_text::{Diagnostic, Findings, Severity, Sources};
+
+use crate::pipeline::Compiled;
+use crate::show::resolved;
+use crate::world::World;
+use rules::UNRESOLVED_SKILL;
+use skills::Search;
+
+pub use candidates::{Candidate, Outcome, Wish};
+pub use catalogue::{Catalogue, Model, Price};
+pub(crate) use catalogue::MODEL;
+pub use files::PlannedFile;
+pub use provider::{Api, Endpoint, Provider};
+pub use reach::Ask;
+pub use settings::Settings;
+pub(crate) use settings::PROVIDER;
+pub use skills::{PlannedSkill, SkillFound};
+pub use tools::{PlannedTool, ToolKind};
+
+/// What an agent comes down to, here and now.
+#[derive(Debug)]
+pub struct Plan {
+    /// The models that it may run on, in order, each with what becomes of it.
+    pub models: Vec<Candidate>,
+    /// The tools that it names.
+    pub tools: Vec<PlannedTool>,
+    /// The skills that it asks for.
+    pub skills: Vec<PlannedSkill>,
+    /// The files that take part, sorted by path.
+    pub files: Vec<PlannedFile>,
+    /// What is wrong with files that were looked at on the way.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that the findings are about.
+    pub sources: Sources,
+    /// What a lock pins, see [`candidates`].
+    pinned: Vec<Candidate>,
+}
+
+impl Plan {
+    /// The model that the agent runs on.
+    pub fn chosen(&self) -> Option<&Candidate> {
+        self.models.iter().find(|candidate| candidate.outcome == Outcome::Chosen)
+    }
+
+    /// The models that a lock pins, in order: see [`candidates`].
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.pinned
+    }
+
+    /// The skills that nothing provides and without which the agent does not work.
+    pub fn missing_skills(&self) -> impl Iterator<Item = &PlannedSkill> {
+        let missing = |skill: &&PlannedSkill| {
+            !skill.optional && matches!(skill.found, SkillFound::Missing(_))
+        };
+        self.skills.iter().filter(missing)
+    }
+
+    /// Whether the agent can run.
+    pub fn is_usable(&self) -> bool {
+        let error = |found: &Diagnostic| found.severity == Severity::Error;
+        self.chosen().is_some()
+            && self.missing_skills().next().is_none()
+            && !self.diagnostics.iter().any(error)
+    }
+}
+
+/// Resolves an agent. Who is asked which models there are is up to `ask`; the rest depends on the
+/// agent's files, the user's `settings` and which variables are set.
+pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask: Ask) -> Plan {
+    let agent = resolved(compiled);
+    let mut models = candidates::candidates(&agent, compiled.found.format, settings);
+    reach::choose(world, settings, ask, &mut models);
+    let mut search = Search::new(world, compiled, &agent, &settings.servers);
+    let skills = search.all();
+    let packs: Vec<_> = search.packs.iter().flat_map(|pack| packs::files(world, pack)).collect();
+    let Search { mut sources, mut findings, .. } = search;
+    let mut large = Findings::default();
+    files::too_large(world, compiled, &mut large);
+    for finding in large.into_sorted() {
+        let source = sources.add(compiled.sources.path(finding.span), "");
+        findings.push(Diagnostic { span: agentry_text::Span::start_of(source.id), ..finding });
+    }
+    Plan {
+        models,
+        tools: tools::tools(&agent, &settings.servers),
+        skills,
+        files: files::files(world, compiled, &packs),
+        diagnostics: crate::shown::ready(&mut sources, findings),
+        sources,
+        pinned: candidates(compiled),
+    }
+}
+
+/// The models that an agent may run on, in order, as far as its definition and the built-in catalogue
+/// decide: nobody is asked, and the answer is the same on every machine.
+pub fn candidates(compiled: &Compiled) -> Vec<Candidate> {
+    let agent = resolved(compiled);
+    let all = candidates::candidates(&agent, compiled.found.format, Settings::built_in());
+    all.into_iter().filter(|candidate| candidate.outcome == Outcome::Usable).collect()
+}
+
+/// Reports what an agent names and nobody has: skills without which it does not work, and files that
+/// are too large for a prompt.
+pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+    files::too_large(world, compiled, findings);
+    // The reader of this format looks for skills itself.
+    let asks = compiled.agent.skills.iter().flatten().any(|skill| !skill.optional);
+    if !asks || compiled.found.format == Format::AgentToml {
+        return;
+    }
+    let missing = |servers: &[agentry_model::McpServer]| {
+        let skills = Search::new(world, compiled, &compiled.agent, servers).all();
+        skills.into_iter().filter(|skill| !skill.optional).filter_map(|skill| match skill.found {
+            SkillFound::Missing(why) => Some((skill.name, skill.span, why)),
+            _ => None,
+        })
+    };
+    if missing(&[]).next().is_none() {
+        return;
+    }
+    let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
+    for (name, span, why) in missing(&servers) {
+        findings
+            .add(&UNRESOLVED_SKILL, span, format!("nothing provides the skill `{name}`: {why}"))
+            .hint("add it, or mark the skill `optional: true`");
+    }
+}
