@@ -13,6 +13,7 @@ use crate::discover::Found;
 use crate::files::{AgentFiles, join, split};
 use crate::judge::tested;
 use crate::masked;
+use crate::resolve::files::too_large;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
 use crate::shown;
 use crate::suppress::suppress;
@@ -89,6 +90,7 @@ fn read_raw(world: &dyn World, found: &Found) -> (Compiled, Findings) {
     shown::hidden_text(&agent, &sources, &mut findings);
     let compiled =
         Compiled { found: found.clone(), workspace, dir, agent, sources, diagnostics: Vec::new() };
+    too_large(world, &compiled, &mut findings);
     (compiled, findings)
 }
 

@@ -125,8 +125,7 @@ pub(crate) fn named_files(
 ) -> impl Iterator<Item = (&'static str, Span, String)> {
     let instructions = &compiled.agent.instructions;
     let context = instructions.context.iter().flatten();
-    let context =
-        context.map(|path| ("context", path.span, climbed(&compiled.found.dir, path)));
+    let context = context.map(|path| ("context", path.span, climbed(&compiled.found.dir, path)));
     let rules = instructions.rule_files.iter().flatten().map(|name| {
         let path = join(&compiled.workspace, &format!("rules/{}.md", name.value));
         ("rule file", name.span, path)

@@ -6,6 +6,8 @@ pub(crate) mod convert;
 pub(crate) mod hash;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod resolve;
+mod resolve_report;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod shell;

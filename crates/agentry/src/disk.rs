@@ -7,9 +7,10 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use agentry_compile::{Entry, EntryKind, ReadError, Walked, World};
+use agentry_compile::{Endpoint, Entry, EntryKind, ReadError, Walked, World};
 use ignore::WalkState;
 
+use crate::ask;
 use crate::output::said;
 use crate::real;
 use crate::workspaces::Workspaces;
@@ -156,6 +157,14 @@ impl World for Disk {
         let base = given.filter(|path| path.is_absolute());
         let base = base.or_else(|| Some(std::env::home_dir()?.join(".config")))?;
         base.join("agentry/config.toml").into_os_string().into_string().ok()
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        ask::local(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        ask::hosted(endpoint)
     }
 }
 

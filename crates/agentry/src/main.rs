@@ -1,6 +1,7 @@
 //! The program: arguments, the real world, printing, exit codes. The only room that prints or exits.
 
 mod args;
+mod ask;
 mod command;
 mod disk;
 mod output;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Hash(args) => Ok(command::hash::run(&args)),
         Command::Convert(args) => command::convert::run(&args),
         Command::Policy(args) => command::policy::run(&args),
+        Command::Resolve(args) => command::resolve::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

@@ -67,7 +67,10 @@ mod tests {
             ("low ollama l:8b context=8192 tools=yes", Ok(1)),
             ("best openai gpt-x", Err("`best openai gpt-x` is no choice")),
             ("mid openai", Err("`mid openai` is no choice")),
-            ("low o l context=many tools=yes", Err("`low o l context=many tools=yes` is no choice")),
+            (
+                "low o l context=many tools=yes",
+                Err("`low o l context=many tools=yes` is no choice"),
+            ),
             ("low o l context=1", Err("`low o l context=1` is no choice")),
         ];
         for (text, expected) in cases {
@@ -81,7 +84,9 @@ mod tests {
         let choices = parse(super::super::SELECTION).expect("a selection");
         assert!((50..300).contains(&choices.len()), "{}", choices.len());
         for (at, choice) in choices.iter().enumerate() {
-            let same = |other: &Choice| (&other.provider, &other.model) == (&choice.provider, &choice.model);
+            let same = |other: &Choice| {
+                (&other.provider, &other.model) == (&choice.provider, &choice.model)
+            };
             assert!(!choices[..at].iter().any(same), "{choice:?}");
         }
     }

@@ -134,9 +134,7 @@ fn model(record: Record<'_>) -> Option<Model> {
         id: record.str("id")?.value,
         tier: record.word("tier").map(|tier| tier.value),
         context: record.int("context").and_then(|size| u64::try_from(size.value).ok()),
-        price: price("input")
-            .zip(price("output"))
-            .map(|(input, output)| Price { input, output }),
+        price: price("input").zip(price("output")).map(|(input, output)| Price { input, output }),
         tools: record.bool("tools").map(|tools| tools.value),
     })
 }
@@ -167,7 +165,10 @@ mod tests {
             let same = |other: &&Model| other.provider == model.provider && other.id == model.id;
             assert_eq!(models.iter().filter(same).count(), 1, "{at} {model:?}");
             assert!(Provider::built_in(&model.provider).is_some(), "{model:?}");
-            assert!(model.tier.is_some() && model.context.is_some_and(|size| size > 0), "{model:?}");
+            assert!(
+                model.tier.is_some() && model.context.is_some_and(|size| size > 0),
+                "{model:?}"
+            );
             assert!(model.price.is_some() && model.tools.is_some(), "{model:?}");
         }
         for tier in Capability::ALL {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentry_model::digest;
-use agentry_text::{Findings, Span, Spanned, limits};
+use agentry_text::{Findings, Spanned, limits};
 
 use super::packs::PackFile;
 use super::rules::CONTEXT_TOO_LARGE;
@@ -22,7 +22,11 @@ pub struct PlannedFile {
 }
 
 /// Every file that takes part in `compiled`, sorted by path.
-pub(super) fn files(world: &dyn World, compiled: &Compiled, packs: &[PackFile]) -> Vec<PlannedFile> {
+pub(super) fn files(
+    world: &dyn World,
+    compiled: &Compiled,
+    packs: &[PackFile],
+) -> Vec<PlannedFile> {
     let mut found = BTreeMap::new();
     let workspace = &compiled.workspace;
     let mut add = |root: &str, path: &str, shown: Option<&str>| {
@@ -63,13 +67,12 @@ fn scripts(world: &dyn World, compiled: &Compiled) -> Vec<String> {
 }
 
 /// Reports context and rule files that are too large to be put into a prompt.
-pub(super) fn too_large(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+pub(crate) fn too_large(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
     for (name, span, path) in named_files(compiled) {
         let read = world.read(&compiled.workspace, &path, limit as u64);
         let Err(ReadError::TooLarge(size)) = read else { continue };
         let message = format!("the {name} `{path}` has {size} bytes; at most {limit} are read");
-        let span: Span = span;
         findings
             .add(&CONTEXT_TOO_LARGE, span, message)
             .hint("name a shorter file, or let the agent read this one when it needs it");

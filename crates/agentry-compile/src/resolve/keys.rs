@@ -64,11 +64,31 @@ mod tests {
         use AuthStrategy::{Auto, Explicit, None as Never};
         let cases: &[(_, &[(&str, &str)], &str, Key)] = &[
             (None, &[], "google", named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
-            (Some(Auto), &[("gemini", "env.MINE")], "google", named(&["MINE", "GEMINI_API_KEY", "GOOGLE_API_KEY"])),
-            (Some(Auto), &[("google", "env.GOOGLE_API_KEY")], "google", named(&["GOOGLE_API_KEY", "GEMINI_API_KEY"])),
-            (Some(Auto), &[("openai", "env.MINE")], "google", named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
+            (
+                Some(Auto),
+                &[("gemini", "env.MINE")],
+                "google",
+                named(&["MINE", "GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+            ),
+            (
+                Some(Auto),
+                &[("google", "env.GOOGLE_API_KEY")],
+                "google",
+                named(&["GOOGLE_API_KEY", "GEMINI_API_KEY"]),
+            ),
+            (
+                Some(Auto),
+                &[("openai", "env.MINE")],
+                "google",
+                named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+            ),
             (Some(Explicit), &[("google", "env.MINE")], "google", named(&["MINE"])),
-            (Some(Explicit), &[("openai", "env.MINE")], "google", Key::Refused(explicit.to_owned())),
+            (
+                Some(Explicit),
+                &[("openai", "env.MINE")],
+                "google",
+                Key::Refused(explicit.to_owned()),
+            ),
             (Some(Explicit), &[("google", "sk-live")], "google", Key::Refused(explicit.to_owned())),
             (Some(Never), &[("google", "env.MINE")], "google", Key::Refused(none.to_owned())),
             (Some(Never), &[], "ollama", Key::Needless),

@@ -9,7 +9,7 @@
 
 mod candidates;
 mod catalogue;
-mod files;
+pub(crate) mod files;
 mod keys;
 mod packs;
 mod provider;
@@ -21,8 +21,8 @@ mod skills;
 mod tests;
 mod tools;
 
-use agentry_model::Format;
-use agentry_text::{Diagnostic, Findings, Severity, Sources};
+use agentry_model::{Format, McpServer};
+use agentry_text::{Diagnostic, Findings, Sources};
 
 use crate::pipeline::Compiled;
 use crate::show::resolved;
@@ -31,13 +31,13 @@ use rules::UNRESOLVED_SKILL;
 use skills::Search;
 
 pub use candidates::{Candidate, Outcome, Wish};
-pub use catalogue::{Catalogue, Model, Price};
 pub(crate) use catalogue::MODEL;
+pub use catalogue::{Catalogue, Model, Price};
 pub use files::PlannedFile;
 pub use provider::{Api, Endpoint, Provider};
 pub use reach::Ask;
-pub use settings::Settings;
 pub(crate) use settings::PROVIDER;
+pub use settings::Settings;
 pub use skills::{PlannedSkill, SkillFound};
 pub use tools::{PlannedTool, ToolKind};
 
@@ -71,20 +71,14 @@ impl Plan {
         &self.pinned
     }
 
-    /// The skills that nothing provides and without which the agent does not work.
-    pub fn missing_skills(&self) -> impl Iterator<Item = &PlannedSkill> {
-        let missing = |skill: &&PlannedSkill| {
-            !skill.optional && matches!(skill.found, SkillFound::Missing(_))
-        };
-        self.skills.iter().filter(missing)
+    /// What of the agent's own files stops it: skills that nothing provides and that are not optional.
+    pub fn problems(&self) -> Vec<Diagnostic> {
+        self.skills.iter().filter_map(PlannedSkill::problem).collect()
     }
 
     /// Whether the agent can run.
     pub fn is_usable(&self) -> bool {
-        let error = |found: &Diagnostic| found.severity == Severity::Error;
-        self.chosen().is_some()
-            && self.missing_skills().next().is_none()
-            && !self.diagnostics.iter().any(error)
+        self.chosen().is_some() && self.problems().is_empty()
     }
 }
 
@@ -97,13 +91,7 @@ pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask:
     let mut search = Search::new(world, compiled, &agent, &settings.servers);
     let skills = search.all();
     let packs: Vec<_> = search.packs.iter().flat_map(|pack| packs::files(world, pack)).collect();
-    let Search { mut sources, mut findings, .. } = search;
-    let mut large = Findings::default();
-    files::too_large(world, compiled, &mut large);
-    for finding in large.into_sorted() {
-        let source = sources.add(compiled.sources.path(finding.span), "");
-        findings.push(Diagnostic { span: agentry_text::Span::start_of(source.id), ..finding });
-    }
+    let Search { mut sources, findings, .. } = search;
     Plan {
         models,
         tools: tools::tools(&agent, &settings.servers),
@@ -123,29 +111,23 @@ pub fn candidates(compiled: &Compiled) -> Vec<Candidate> {
     all.into_iter().filter(|candidate| candidate.outcome == Outcome::Usable).collect()
 }
 
-/// Reports what an agent names and nobody has: skills without which it does not work, and files that
-/// are too large for a prompt.
+/// Reports skills without which an agent does not work, and which nothing provides.
 pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
-    files::too_large(world, compiled, findings);
     // The reader of this format looks for skills itself.
     let asks = compiled.agent.skills.iter().flatten().any(|skill| !skill.optional);
     if !asks || compiled.found.format == Format::AgentToml {
         return;
     }
-    let missing = |servers: &[agentry_model::McpServer]| {
+    let problems = |servers: &[McpServer]| {
         let skills = Search::new(world, compiled, &compiled.agent, servers).all();
-        skills.into_iter().filter(|skill| !skill.optional).filter_map(|skill| match skill.found {
-            SkillFound::Missing(why) => Some((skill.name, skill.span, why)),
-            _ => None,
-        })
+        skills.iter().filter_map(PlannedSkill::problem).collect::<Vec<_>>()
     };
-    if missing(&[]).next().is_none() {
+    if problems(&[]).is_empty() {
         return;
     }
+    // Who is at this machine may have a server for it.
     let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
-    for (name, span, why) in missing(&servers) {
-        findings
-            .add(&UNRESOLVED_SKILL, span, format!("nothing provides the skill `{name}`: {why}"))
-            .hint("add it, or mark the skill `optional: true`");
+    for problem in problems(&servers) {
+        findings.push(problem).severity = UNRESOLVED_SKILL.severity;
     }
 }

@@ -73,7 +73,8 @@ pub(super) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
         return None;
     }
     let paths = [format!("{name}/SKILL.md"), format!("{name}.md")];
-    let path = paths.into_iter().find(|path| world.kind(&join(&place.dir, path)) == EntryKind::File)?;
+    let path =
+        paths.into_iter().find(|path| world.kind(&join(&place.dir, path)) == EntryKind::File)?;
     let full = join(&place.dir, &path);
     let shown = match place.shown {
         Some(root) => full.replacen(&place.root, root, 1),

@@ -80,13 +80,7 @@ const PROVIDERS: &[Row] = &[
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     ),
     row("ollama", &["local"], Api::Ollama, "http://127.0.0.1:11434", &[]),
-    row(
-        "openrouter",
-        &[],
-        Api::OpenAi,
-        "https://openrouter.ai/api/v1",
-        &["OPENROUTER_API_KEY"],
-    ),
+    row("openrouter", &[], Api::OpenAi, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
     row("groq", &[], Api::OpenAi, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
     row("mistral", &["mistralai"], Api::OpenAi, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
     row("deepseek", &[], Api::OpenAi, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
@@ -146,7 +140,8 @@ impl Provider {
         if self.base_url.is_empty() {
             return Some(format!("`[providers.{}]` has no `base_url`", self.name));
         }
-        let Some((scheme, _)) = self.base_url.split_once("://").filter(|_| host(&self.base_url).is_some())
+        let Some((scheme, _)) =
+            self.base_url.split_once("://").filter(|_| host(&self.base_url).is_some())
         else {
             return Some(format!("`{}` is no web address", self.base_url));
         };
@@ -168,7 +163,7 @@ impl Provider {
 }
 
 /// The name that a provider has here: `claude` is `anthropic`, `local` is `ollama`.
-pub fn canonical(name: &str) -> String {
+pub(super) fn canonical(name: &str) -> String {
     let name = name.trim().to_lowercase();
     let row = PROVIDERS.iter().find(|row| row.aliases.contains(&name.as_str()));
     row.map_or(name, |row| row.name.to_owned())
@@ -223,7 +218,11 @@ mod tests {
             ("", false, Some("`[providers.lab]` has no `base_url`")),
             ("ftp://x", false, Some("`ftp://x` is no web address")),
             ("https://lab.example/v1", false, None),
-            ("http://lab.example", false, Some("its key would go to `http://lab.example` unencrypted")),
+            (
+                "http://lab.example",
+                false,
+                Some("its key would go to `http://lab.example` unencrypted"),
+            ),
             ("http://localhost:8000/v1", true, None),
             ("http://0x7f.1:8000", true, None),
             ("http://[::1]:8000", true, None),

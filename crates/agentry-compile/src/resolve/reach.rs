@@ -65,7 +65,7 @@ impl Reach<'_> {
         match answer {
             Err(why) => Some(why.clone()),
             Ok(models) if models.iter().any(|listed| is_same(listed, candidate, provider)) => None,
-            Ok(_) => Some(not_there(candidate, provider)),
+            Ok(_) => Some(not_there(provider)),
         }
     }
 }
@@ -91,12 +91,11 @@ fn unset(keys: &[String]) -> String {
     }
 }
 
-fn not_there(candidate: &Candidate, provider: &Provider) -> String {
-    match provider.api {
-        Api::Ollama => format!("the server does not have it; `ollama pull {}`", candidate.model),
-        Api::OpenAi | Api::Anthropic | Api::Google => {
-            format!("`{}` does not list it for this key", provider.name)
-        }
+fn not_there(provider: &Provider) -> String {
+    if provider.is_local() {
+        format!("the server at `{}` does not have it", provider.base_url)
+    } else {
+        format!("`{}` does not list it", provider.name)
     }
 }
 
@@ -110,7 +109,8 @@ fn is_same(listed: &str, candidate: &Candidate, provider: &Provider) -> bool {
     match provider.api {
         Api::Ollama => matches!(rest, "" | ":latest"),
         Api::OpenAi | Api::Anthropic | Api::Google => {
-            let dated = |rest: &str| rest.len() >= 4 && rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+            let digits = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '-');
+            let dated = |rest: &str| rest.len() >= 4 && digits(rest);
             rest.is_empty() || rest.strip_prefix('-').is_some_and(dated)
         }
     }

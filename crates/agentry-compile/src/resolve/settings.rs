@@ -126,7 +126,10 @@ mod tests {
         )
         .unwrap();
         let lab = settings.provider("lab").unwrap();
-        assert_eq!((&*lab.base_url, &*lab.keys), ("https://lab.example/v1", &["LAB_KEY".to_owned()][..]));
+        assert_eq!(
+            (&*lab.base_url, &*lab.keys),
+            ("https://lab.example/v1", &["LAB_KEY".to_owned()][..])
+        );
         let proxy = settings.provider("anthropic").unwrap();
         assert_eq!((&*proxy.base_url, proxy.api), ("https://proxy.example", Api::Anthropic));
         assert_eq!(proxy.keys, ["ANTHROPIC_API_KEY"]);

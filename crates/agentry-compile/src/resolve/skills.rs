@@ -5,9 +5,10 @@
 //! What lies nearest wins: the agent's and the workspace's packs, then tools, then the home's packs.
 
 use agentry_model::{Agent, McpServer, SkillRef};
-use agentry_text::{Findings, Sources, Span};
+use agentry_text::{Diagnostic, Findings, Severity, Sources, Span, Spanned};
 
 use super::packs::{self, Pack};
+use super::rules::UNRESOLVED_SKILL;
 use crate::pipeline::Compiled;
 use crate::world::World;
 
@@ -69,6 +70,21 @@ pub enum SkillFound {
     Missing(String),
 }
 
+impl PlannedSkill {
+    /// The error that the agent does not work without it.
+    pub(super) fn problem(&self) -> Option<Diagnostic> {
+        let SkillFound::Missing(why) = &self.found else { return None };
+        if self.optional {
+            return None;
+        }
+        let message = format!("nothing provides the skill `{}`: {why}", self.name);
+        let mut found = Diagnostic::new(&UNRESOLVED_SKILL, self.span, message);
+        found.severity = Severity::Error;
+        found.hint("add what is missing, or mark the skill `optional: true`");
+        Some(found)
+    }
+}
+
 /// What is looked through for skills.
 pub(super) struct Search<'a> {
     pub(super) world: &'a dyn World,
@@ -98,7 +114,7 @@ impl<'a> Search<'a> {
     /// The skills of the agent, each with what it comes down to.
     pub(super) fn all(&mut self) -> Vec<PlannedSkill> {
         let agent = self.agent;
-        let skill = |skill: &agentry_text::Spanned<SkillRef>| PlannedSkill {
+        let skill = |skill: &Spanned<SkillRef>| PlannedSkill {
             name: skill.name.clone(),
             optional: skill.optional,
             span: skill.span,
@@ -118,7 +134,7 @@ impl<'a> Search<'a> {
         }
         SkillFound::Missing(match known {
             Some((_, _, words)) => {
-                format!("no tool does it; an MCP server would: {}", words.join(", "))
+                format!("no built-in tool does it; an MCP server would ({})", words.join(", "))
             }
             None => format!("there is no `skills/{name}/SKILL.md`, and no tool of this name"),
         })

@@ -75,12 +75,7 @@ pub(super) fn tools(agent: &Agent, servers: &[McpServer]) -> Vec<PlannedTool> {
 }
 
 fn tool(name: &str, kind: ToolKind, detail: Option<String>) -> PlannedTool {
-    PlannedTool {
-        name: name.to_owned(),
-        kind,
-        detail: detail.unwrap_or_default(),
-        missing: None,
-    }
+    PlannedTool { name: name.to_owned(), kind, detail: detail.unwrap_or_default(), missing: None }
 }
 
 fn native_tool(name: &str) -> PlannedTool {

@@ -18,6 +18,7 @@ mod hostile;
 mod new;
 mod policy;
 mod readme;
+mod resolve;
 mod rules;
 mod schema;
 mod search;
