@@ -94,7 +94,11 @@ mod tests {
         ];
         for (text, expected) in cases {
             let found = names(&serde_json::from_str(text).unwrap());
-            assert_eq!(found, expected.map(|names| names.into_iter().map(str::to_owned).collect()), "{text}");
+            assert_eq!(
+                found,
+                expected.map(|names| names.into_iter().map(str::to_owned).collect()),
+                "{text}"
+            );
         }
     }
 }

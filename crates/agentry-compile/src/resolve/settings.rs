@@ -142,7 +142,7 @@ mod tests {
     fn what_cannot_be_read_is_said() {
         let cases = [
             ("", None),
-            ("[[models]]\nid = \"x\"\n", Some("there is no `provider`")),
+            ("[[models]]\nid = \"x\"\n", Some("the model has no `provider`")),
             ("[[models]]\nprovider = \"a\"\nid = \"x\"\ntier = \"best\"\n", Some("")),
             ("[providers.x]\napi = \"telepathy\"\n", Some("")),
             ("[providers\n", Some("")),

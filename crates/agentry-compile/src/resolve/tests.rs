@@ -38,9 +38,10 @@ impl Here {
     }
 }
 
-/// What became of each candidate, up to the first that is only usable: `id: outcome`.
+/// What became of each candidate, up to the one that was chosen: `id: reason`.
 fn outcomes(plan: &Plan) -> Vec<String> {
-    let models = plan.models.iter().take_while(|candidate| candidate.outcome != Outcome::Usable);
+    let chosen = plan.models.iter().position(|it| it.outcome == Outcome::Chosen);
+    let models = plan.models.iter().take(chosen.map_or(usize::MAX, |at| at + 1));
     let line = |candidate: &Candidate| match &candidate.outcome {
         Outcome::Skipped(why) => format!("{}: {why}", candidate.id),
         Outcome::Chosen | Outcome::Usable => candidate.id.clone(),

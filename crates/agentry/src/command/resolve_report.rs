@@ -2,7 +2,8 @@
 
 use agentry_compile::text::report::visible;
 use agentry_compile::{
-    Candidate, Compiled, Outcome, Plan, PlannedSkill, PlannedTool, Price, Settings, SkillFound, Wish,
+    Candidate, Compiled, Outcome, Plan, PlannedSkill, PlannedTool, Price, Settings, SkillFound,
+    Wish,
 };
 use serde_json::{Value, json};
 
@@ -13,7 +14,9 @@ pub(crate) fn human(compiled: &Compiled, plan: &Plan, settings: &Settings) -> St
     let found = &compiled.found;
     let mut out = format!("{} ({})\n\n", visible(&found.path), found.format);
     match plan.chosen() {
-        Some(model) => out.push_str(&format!("model  {}\n       {}\n", visible(&model.id), facts(model))),
+        Some(model) => {
+            out.push_str(&format!("model  {}\n       {}\n", visible(&model.id), facts(model)))
+        }
         None => out.push_str("model  none can be used\n"),
     }
     let catalogue = &settings.catalogue;

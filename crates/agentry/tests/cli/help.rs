@@ -17,6 +17,7 @@ fn help() {
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
       policy       Ask what an agent may do: which rule decides, what a change allows
+      resolve      Find out which model, tools and skills an agent comes down to, and why
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

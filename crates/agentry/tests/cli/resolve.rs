@@ -34,22 +34,130 @@ fn researcher() -> Test {
 #[test]
 fn the_plan_with_its_reasons() {
     let test = researcher().env("ANTHROPIC_API_KEY", "k");
-    insta::assert_snapshot!(test.run("resolve researcher.agent"), @"");
+    insta::assert_snapshot!(test.run("resolve researcher.agent"), @r#"
+    $ agentry resolve researcher.agent
+    --- stdout
+    researcher.agent (manifest)
+
+    model  anthropic/claude-sonnet-4-6
+           reasoning-high, 1000000 tokens, $3 in and $15 out for a million, key in ANTHROPIC_API_KEY
+
+    candidates, by catalogue 1 of 2026-11-15
+      preferred   openai/o3                                               skipped  `OPENAI_API_KEY` is not set
+      preferred   anthropic/claude-sonnet-4-6 (claude/claude-sonnet-4-6)  chosen
+      preferred   ollama/llama3:70b (local/llama3:70b)                    skipped  it cannot call tools, and the agent has some
+      fallback    anthropic (2 models)                                    usable
+      fallback    openai (7 models)                                       skipped  `OPENAI_API_KEY` is not set
+      fallback    google/gemini-2.5-pro                                   skipped  neither `GEMINI_API_KEY` nor `GOOGLE_API_KEY` is set
+      fallback    xai (3 models)                                          skipped  `XAI_API_KEY` is not set
+      fallback    mistral (3 models)                                      skipped  `MISTRAL_API_KEY` is not set
+      fallback    deepseek/deepseek-v4-pro                                skipped  `DEEPSEEK_API_KEY` is not set
+      fallback    zai (2 models)                                          skipped  `ZAI_API_KEY` is not set
+      fallback    moonshot/kimi-k2.6                                      skipped  `MOONSHOT_API_KEY` is not set
+      fallback    together (2 models)                                     skipped  `TOGETHER_API_KEY` is not set
+      capability  anthropic (8 models)                                    usable
+      capability  openai (3 models)                                       skipped  `OPENAI_API_KEY` is not set
+      capability  google (2 models)                                       skipped  neither `GEMINI_API_KEY` nor `GOOGLE_API_KEY` is set
+      capability  xai/grok-4.7                                            skipped  `XAI_API_KEY` is not set
+      capability  moonshot/kimi-k3                                        skipped  `MOONSHOT_API_KEY` is not set
+      capability  together/moonshotai/Kimi-K3                             skipped  `TOGETHER_API_KEY` is not set
+
+    skills
+      git         native    bash
+      review      pack      skills/review/SKILL.md
+      web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+
+    tools
+      bash  native
+      docs  mcp     docs-server --stdio
+
+    files
+      sha256:ef446dd10f22  researcher.agent
+      sha256:20da28f8d632  skills/review/SKILL.md
+    --- exit 0
+    "#);
 }
 
 #[test]
 fn without_any_key_nothing_can_be_used() {
-    insta::assert_snapshot!(researcher().run("resolve researcher.agent"), @"");
+    insta::assert_snapshot!(researcher().run("resolve researcher.agent"), @r#"
+    $ agentry resolve researcher.agent
+    --- stdout
+    researcher.agent (manifest)
+
+    model  none can be used
+
+    candidates, by catalogue 1 of 2026-11-15
+      preferred   openai/o3                                               skipped  `OPENAI_API_KEY` is not set
+      preferred   anthropic/claude-sonnet-4-6 (claude/claude-sonnet-4-6)  skipped  `ANTHROPIC_API_KEY` is not set
+      preferred   ollama/llama3:70b (local/llama3:70b)                    skipped  it cannot call tools, and the agent has some
+      fallback    anthropic (2 models)                                    skipped  `ANTHROPIC_API_KEY` is not set
+      fallback    openai (7 models)                                       skipped  `OPENAI_API_KEY` is not set
+      fallback    google/gemini-2.5-pro                                   skipped  neither `GEMINI_API_KEY` nor `GOOGLE_API_KEY` is set
+      fallback    xai (3 models)                                          skipped  `XAI_API_KEY` is not set
+      fallback    mistral (3 models)                                      skipped  `MISTRAL_API_KEY` is not set
+      fallback    deepseek/deepseek-v4-pro                                skipped  `DEEPSEEK_API_KEY` is not set
+      fallback    zai (2 models)                                          skipped  `ZAI_API_KEY` is not set
+      fallback    moonshot/kimi-k2.6                                      skipped  `MOONSHOT_API_KEY` is not set
+      fallback    together (2 models)                                     skipped  `TOGETHER_API_KEY` is not set
+      capability  anthropic (8 models)                                    skipped  `ANTHROPIC_API_KEY` is not set
+      capability  openai (3 models)                                       skipped  `OPENAI_API_KEY` is not set
+      capability  google (2 models)                                       skipped  neither `GEMINI_API_KEY` nor `GOOGLE_API_KEY` is set
+      capability  xai/grok-4.7                                            skipped  `XAI_API_KEY` is not set
+      capability  moonshot/kimi-k3                                        skipped  `MOONSHOT_API_KEY` is not set
+      capability  together/moonshotai/Kimi-K3                             skipped  `TOGETHER_API_KEY` is not set
+
+    skills
+      git         native    bash
+      review      pack      skills/review/SKILL.md
+      web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+
+    tools
+      bash  native
+      docs  mcp     docs-server --stdio
+
+    files
+      sha256:ef446dd10f22  researcher.agent
+      sha256:20da28f8d632  skills/review/SKILL.md
+    --- stderr
+    error: no model can be used for `researcher.agent`
+      = help: set one of `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`
+    --- exit 1
+    "#);
 }
 
 #[test]
 fn a_skill_that_nothing_provides() {
     let text = "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\n";
-    let test = Test::new().file("a.agent", text).file("home/.config/agentry/config.toml", NO_SERVER);
+    let test =
+        Test::new().file("a.agent", text).file("home/.config/agentry/config.toml", NO_SERVER);
     let test = test.env("OPENAI_API_KEY", "k");
     let ran = test.run("resolve a.agent").exits(1);
-    insta::assert_snapshot!(ran.stderr, @"");
-    insta::assert_snapshot!(test.run("check a.agent"), @"");
+    insta::assert_snapshot!(ran.stderr, @r#"
+    error[AG0040]: nothing provides the skill `web-search`: no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+     --> a.agent:3:10
+      |
+    3 | skills: [web-search]
+      |          ^^^^^^^^^^
+      |
+      = help: add what is missing, or mark the skill `optional: true`
+
+    error: `a.agent` lacks skills that it needs
+    "#);
+    insta::assert_snapshot!(test.run("check a.agent"), @r#"
+    $ agentry check a.agent
+    --- stdout
+    warning[AG0040]: nothing provides the skill `web-search`: no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
+     --> a.agent:3:10
+      |
+    3 | skills: [web-search]
+      |          ^^^^^^^^^^
+      |
+      = help: add what is missing, or mark the skill `optional: true`
+
+    checked 1 agent: 1 warning
+    --- exit 0
+    "#);
 }
 
 #[test]
@@ -120,13 +228,25 @@ fn a_local_server_is_asked() {
 #[test]
 fn hosted_providers_are_asked_live_with_their_key() {
     let cases = [
-        ("openai", "200 OK", r#"{"data": [{"id": "o3"}]}"#, "authorization: bearer k-live", "chosen"),
-        ("openai", "200 OK", r#"{"data": [{"id": "x"}]}"#, "get /models ", "`openai` does not list it"),
+        (
+            "openai",
+            "200 OK",
+            r#"{"data": [{"id": "o3"}]}"#,
+            "authorization: bearer k-live",
+            "chosen",
+        ),
+        ("openai", "200 OK", r#"{"data": [{"id": "x"}]}"#, "get /models ", "does not have it"),
         ("openai", "401 No", "{}", "get /models ", "the key in `MINE` was refused"),
         ("openai", "302 Found", "{}", "get /models ", "it answered with the status 302"),
         ("openai", "200 OK", "hello", "get /models ", "its answer is no list of models"),
         ("anthropic", "200 OK", r#"{"data": [{"id": "o3"}]}"#, "x-api-key: k-live", "chosen"),
-        ("google", "200 OK", r#"{"models": [{"name": "models/o3"}]}"#, "x-goog-api-key: k-live", "chosen"),
+        (
+            "google",
+            "200 OK",
+            r#"{"models": [{"name": "models/o3"}]}"#,
+            "x-goog-api-key: k-live",
+            "chosen",
+        ),
     ];
     for (provider, status, body, sent, outcome) in cases {
         let (address, asked) = server(status, body);
@@ -141,7 +261,7 @@ fn hosted_providers_are_asked_live_with_their_key() {
         assert!(!ran.stdout.contains("k-live") && !ran.stderr.contains("k-live"), "{ran}");
         let first = &ran.json()["models"][0];
         let said = first["reason"].as_str().or(first["outcome"].as_str());
-        assert_eq!(said, Some(outcome), "{provider} {status}");
+        assert!(said.is_some_and(|said| said.ends_with(outcome)), "{provider} {status}: {said:?}");
         let request = asked.recv().expect("a request");
         assert!(request.contains(sent), "{provider} {status}: {request}");
     }
@@ -151,5 +271,18 @@ fn hosted_providers_are_asked_live_with_their_key() {
 fn a_configuration_that_cannot_be_read() {
     let test = researcher();
     test.write("home/.config/agentry/config.toml", "[[models]]\nid = \"x\"\n");
-    insta::assert_snapshot!(test.run("resolve researcher.agent"), @"");
+    insta::assert_snapshot!(test.run("resolve researcher.agent"), @r#"
+    $ agentry resolve researcher.agent
+    --- stderr
+    error[AG0102]: the model has no `provider`
+     --> [DIR]/home/.config/agentry/config.toml:2:1
+      |
+    2 | id = "x"
+      | ^^
+      |
+      = help: add `provider`: whose model it is
+
+    error: your configuration has errors
+    --- exit 2
+    "#);
 }

@@ -48,6 +48,7 @@ fn manual_pages() {
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1
+    agentry-resolve.1
     agentry-rules.1
     agentry-schema.1
     agentry-show.1

@@ -92,7 +92,7 @@ fn packs_keep_to_the_standard() {
         ),
         (
             "---\nname: review\n---\nRead it twice.\n",
-            "missing `skills/review/SKILL.md` cannot be used: there is no `description`",
+            "missing `skills/review/SKILL.md` cannot be used: the skill has no `description`",
         ),
     ];
     for (text, expected) in cases {
