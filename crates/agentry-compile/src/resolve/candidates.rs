@@ -153,7 +153,7 @@ impl Walk<'_> {
             },
         };
         let known = self.settings.catalogue.find(&provider, &model).cloned();
-        let model = known.unwrap_or_else(|| Model {
+        let model = known.unwrap_or(Model {
             provider,
             id: model,
             tier: None,

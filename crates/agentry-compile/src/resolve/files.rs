@@ -37,12 +37,13 @@ pub(super) fn files(
                 below => below,
             },
         };
-        if let Ok(bytes) = world.read(root, path, limits::FILE_BYTES) {
+        let read = |root: &str| world.read(root, path, limits::FILE_BYTES);
+        if let Ok(bytes) = read(root).or_else(|_| read(workspace)) {
             found.insert(name, digest::bytes(&bytes));
         }
     };
     for source in compiled.sources.iter() {
-        add(workspace, &source.path, None);
+        add(&compiled.found.dir, &source.path, None);
     }
     for (_, _, path) in named_files(compiled) {
         add(workspace, &path, None);

@@ -53,6 +53,10 @@ mod tests {
     use agentry_text::{FileId, Span, Spanned};
 
     use super::*;
+    use AuthStrategy::{Auto, Explicit, None as Never};
+
+    /// Strategy, listed providers with their sources, the provider, and where its key is.
+    type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, Key);
 
     #[test]
     fn keys_come_from_where_the_agent_says() {
@@ -61,8 +65,7 @@ mod tests {
         let explicit = "`auth.strategy` is `explicit`, and `auth.providers` names no variable for \
                         `google`";
         let none = "it needs a key, and `auth.strategy` is `none`";
-        use AuthStrategy::{Auto, Explicit, None as Never};
-        let cases: &[(_, &[(&str, &str)], &str, Key)] = &[
+        let cases: &[Case<'_>] = &[
             (None, &[], "google", named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
             (
                 Some(Auto),

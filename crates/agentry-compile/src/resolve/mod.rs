@@ -90,7 +90,9 @@ pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask:
     reach::choose(world, settings, ask, &mut models);
     let mut search = Search::new(world, compiled, &agent, &settings.servers);
     let skills = search.all();
-    let packs: Vec<_> = search.packs.iter().flat_map(|pack| packs::files(world, pack)).collect();
+    let own: Vec<_> = packs::own(compiled, &agent).map(|(_, pack)| pack).collect();
+    let packs = own.iter().chain(&search.packs);
+    let packs: Vec<_> = packs.flat_map(|pack| packs::files(world, pack)).collect();
     let Search { mut sources, findings, .. } = search;
     Plan {
         models,
@@ -118,8 +120,9 @@ pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findi
     if !asks || compiled.found.format == Format::AgentToml {
         return;
     }
+    let agent = resolved(compiled);
     let problems = |servers: &[McpServer]| {
-        let skills = Search::new(world, compiled, &compiled.agent, servers).all();
+        let skills = Search::new(world, compiled, &agent, servers).all();
         skills.iter().filter_map(PlannedSkill::problem).collect::<Vec<_>>()
     };
     if problems(&[]).is_empty() {

@@ -2,6 +2,7 @@
 //! which files belong to them.
 
 use agentry_formats::skill::{self, Dialect};
+use agentry_model::Agent;
 use agentry_text::{Findings, Severity, Sources, limits};
 
 use crate::files::join;
@@ -22,7 +23,7 @@ pub(super) struct Place {
     dir: String,
     /// What a person calls the root, where that is something else.
     shown: Option<&'static str>,
-    /// Whether the agent's reader has looked at the packs here.
+    /// Whether the agent's reader has looked at what lies here.
     own: bool,
 }
 
@@ -45,13 +46,28 @@ pub(super) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
         shown: None,
         own,
     };
-    let mut places = vec![place(own, "skills", !compiled.agent.skill_packs.is_empty())];
+    let mut places = vec![place(own, "skills", false)];
     if world.absolute(own) != world.absolute(&compiled.workspace) {
         places.push(place(&compiled.workspace, "skills", false));
     }
     let hidden = WORKSPACE.iter().skip(1).map(|dir| place(&compiled.workspace, dir, false));
     places.extend(hidden);
     places
+}
+
+/// The packs that come with the agent, by the names that they give themselves.
+pub(super) fn own<'a>(
+    compiled: &'a Compiled,
+    agent: &'a Agent,
+) -> impl Iterator<Item = (&'a str, Pack)> {
+    agent.skill_packs.iter().map(|pack| {
+        let root = compiled.found.dir.clone();
+        let dir = join(&root, "skills");
+        let name = pack.name.as_ref().map_or("", |name| name.value.as_str());
+        let shown = join(&dir, &pack.path);
+        let place = Place { root, dir, shown: None, own: true };
+        (name, Pack { place, path: pack.path.clone(), shown })
+    })
 }
 
 /// The folders of the user.
@@ -91,14 +107,14 @@ pub(super) fn wrong(
     sources: &mut Sources,
     findings: &mut Findings,
 ) -> Option<String> {
+    if pack.place.own {
+        return None;
+    }
     let full = join(&pack.place.dir, &pack.path);
     let bytes = match world.read(&pack.place.root, &full, limits::INSTRUCTION_BYTES as u64) {
         Ok(bytes) => bytes,
         Err(error) => return Some(error.to_string()),
     };
-    if pack.place.own {
-        return None;
-    }
     let Ok(text) = String::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
     let mut own = Findings::default();
     let source = sources.add(&pack.shown, text.trim_start_matches('\u{feff}'));
@@ -121,7 +137,7 @@ pub(super) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
             None => path.to_owned(),
         },
     };
-    let Some((folder, _)) = pack.path.split_once('/') else {
+    let Some((folder, _)) = pack.path.rsplit_once('/') else {
         return vec![file(&join(dir, &pack.path))];
     };
     let mut found = Vec::new();

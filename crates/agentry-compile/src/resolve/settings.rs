@@ -86,7 +86,7 @@ impl Settings {
                 keys: Vec::new(),
             });
             if let Some(url) = record.str("base_url") {
-                provider.base_url = url.value.trim_end_matches('/').to_owned();
+                url.value.trim_end_matches('/').clone_into(&mut provider.base_url);
             }
             if let Some(keys) = record.strings("key_env") {
                 provider.keys = keys.into_iter().map(|key| key.value).collect();

@@ -124,6 +124,10 @@ impl<'a> Search<'a> {
     }
 
     fn find(&mut self, name: &str) -> SkillFound {
+        let mut own = packs::own(self.compiled, self.agent);
+        if let Some((_, pack)) = own.find(|(own, _)| *own == name) {
+            return SkillFound::Pack(pack.shown);
+        }
         if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
             return found;
         }

@@ -67,7 +67,7 @@ pub(super) fn tools(agent: &Agent, servers: &[McpServer]) -> Vec<PlannedTool> {
     let mcp = tools.mcp.iter().flatten().map(|server| mcp_tool(server, servers));
     let scripts = tools.scripts.iter().map(|script| {
         let path = script.path.as_ref().map(|path| path.value.clone());
-        tool(&script.name.as_ref().map_or("unnamed", |name| name), ToolKind::Script, path)
+        tool(script.name.as_ref().map_or("unnamed", |name| name), ToolKind::Script, path)
     });
     let functions =
         tools.functions.iter().map(|function| tool(&function.name, ToolKind::Function, None));

@@ -1,5 +1,8 @@
 //! A plan for a person, and for a program.
 
+use std::fmt::Write as _;
+
+use agentry_compile::model::Capability;
 use agentry_compile::text::report::visible;
 use agentry_compile::{
     Candidate, Compiled, Outcome, Plan, PlannedSkill, PlannedTool, Price, Settings, SkillFound,
@@ -15,7 +18,7 @@ pub(crate) fn human(compiled: &Compiled, plan: &Plan, settings: &Settings) -> St
     let mut out = format!("{} ({})\n\n", visible(&found.path), found.format);
     match plan.chosen() {
         Some(model) => {
-            out.push_str(&format!("model  {}\n       {}\n", visible(&model.id), facts(model)))
+            let _ = writeln!(out, "model  {}\n       {}", visible(&model.id), facts(model));
         }
         None => out.push_str("model  none can be used\n"),
     }
@@ -36,9 +39,9 @@ fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
     }
     let cells = |row: Vec<String>| row.iter().map(|cell| visible(cell).into_owned()).collect();
     let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
-    out.push_str(&format!("\n{title}\n"));
+    let _ = writeln!(out, "\n{title}");
     for line in columns(&rows).lines() {
-        out.push_str(&format!("  {line}\n"));
+        let _ = writeln!(out, "  {line}");
     }
 }
 
@@ -139,7 +142,7 @@ fn candidate_json(candidate: &Candidate) -> Value {
         "written": candidate.written,
         "provider": candidate.provider,
         "wish": candidate.wish.as_str(),
-        "tier": candidate.tier.map(|tier| tier.as_str()),
+        "tier": candidate.tier.map(Capability::as_str),
         "context": candidate.context,
         "price": candidate.price.map(|price| json!({"input": price.input, "output": price.output})),
         "tools": candidate.tools,

@@ -128,9 +128,9 @@ fn without_any_key_nothing_can_be_used() {
 
 #[test]
 fn a_skill_that_nothing_provides() {
-    let text = "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\n";
+    let agent = "name: a\ndescription: A\nskills: [web-search]\nmodel: {preferred: [openai/o3]}\n";
     let test =
-        Test::new().file("a.agent", text).file("home/.config/agentry/config.toml", NO_SERVER);
+        Test::new().file("a.agent", agent).file("home/.config/agentry/config.toml", NO_SERVER);
     let test = test.env("OPENAI_API_KEY", "k");
     let ran = test.run("resolve a.agent").exits(1);
     insta::assert_snapshot!(ran.stderr, @r#"
@@ -216,8 +216,8 @@ fn server(status: &str, body: &str) -> (String, Receiver<String>) {
 fn a_local_server_is_asked() {
     let (address, asked) = server("200 OK", r#"{"models": [{"name": "llama3:70b"}]}"#);
     let test = researcher();
-    let text = RESEARCHER.replace("tools:", "x-tools:").replace("skills:", "x-skills:");
-    test.write("researcher.agent", text);
+    let agent = RESEARCHER.replace("tools:", "x-tools:").replace("skills:", "x-skills:");
+    test.write("researcher.agent", agent);
     let config = format!("[providers.ollama]\nbase_url = \"{address}\"\n");
     test.write("home/.config/agentry/config.toml", config);
     let plan = test.run("resolve researcher.agent --format json").exits(0).json();

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Paths with their texts.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 const CONFIG: &str = "home/user/.config/agentry/config.toml";
 
 /// What became of the candidates of a manifest with this `model` block and these variables.
@@ -152,7 +155,7 @@ fn keys_come_from_where_the_agent_says() {
 
 #[test]
 fn other_formats_name_models_in_their_own_way() {
-    let cases: &[(&[(&str, &str)], &str, &[&str])] = &[
+    let cases: &[(Files<'_>, &str, &[&str])] = &[
         (
             &[(
                 "agents/legal_x.agent.md",

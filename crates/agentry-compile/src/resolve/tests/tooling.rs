@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Paths with their texts.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 const PACK: &str = "---\nname: review\ndescription: Reviews a text\n---\nRead it twice.\n";
 
 fn skills(files: &[(&str, &str)], skills: &str, tools: &str) -> Vec<String> {
@@ -21,7 +24,7 @@ fn skills(files: &[(&str, &str)], skills: &str, tools: &str) -> Vec<String> {
 
 #[test]
 fn skills_become_packs_tools_or_servers() {
-    let cases: &[(&[(&str, &str)], &str, &str, &[&str])] = &[
+    let cases: &[(Files<'_>, &str, &str, &[&str])] = &[
         (
             &[],
             "[code-execution, file-read, file-write, git, data-analysis, summarize]",
@@ -165,4 +168,22 @@ fn every_file_that_takes_part_has_a_digest() {
     let notes = &plan.files[2].digest;
     assert_eq!(*notes, agentry_model::digest::bytes(b"Notes.\n"));
     assert!(notes.starts_with("sha256:") && notes.len() == 71, "{notes}");
+}
+
+/// A pack of the agent is known by the name that it gives itself, wherever it lies below `skills/`.
+#[test]
+fn own_packs_are_known_by_their_names() {
+    let files = [
+        ("x/agent.json", r#"{"name": "X", "default_enabled": {"skills": ["review"]}}"#),
+        ("x/persona.md", "You help.\n"),
+        ("x/skills/texts/review/SKILL.md", PACK),
+        ("x/skills/texts/review/references/cases.md", "Cases.\n"),
+    ];
+    let plan = Here::new(&files, &[]).plan("x", Ask::Nobody);
+    let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
+    assert!(paths.contains(&"x/skills/texts/review/references/cases.md"), "{paths:?}");
+    for skill in &plan.skills {
+        let expected = SkillFound::Pack("x/skills/texts/review/SKILL.md".to_owned());
+        assert_eq!(skill.found, expected, "{}", skill.name);
+    }
 }
