@@ -1,14 +1,14 @@
 //! `agentry resolve`: which model, tools and skills an agent comes down to, and why.
 
-use agentry_compile::{Ask, Candidate, Outcome, Plan, Settings, resolve};
+use agentry_compile::{Ask, Plan, Settings, World as _, resolve};
 
 use crate::args::{Resolve, ResultFormat};
 use crate::command::resolve_report::{human, json};
 use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome as Ended, print, print_json};
+use crate::output::{Exit, Failure, Outcome, print, print_json};
 
-pub(crate) fn run(args: &Resolve) -> Ended {
+pub(crate) fn run(args: &Resolve) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
@@ -27,20 +27,18 @@ pub(crate) fn run(args: &Resolve) -> Ended {
         return Ok(Exit::Done);
     }
     Err(match plan.chosen() {
-        None => no_model(&found.path, &plan),
+        None => no_model(&disk, &found.path, &plan),
         Some(_) => Failure::new(format!("`{}` lacks skills that it needs", found.path)),
     }
     .finding())
 }
 
-fn no_model(path: &str, plan: &Plan) -> Failure {
-    let wants_key = |candidate: &&Candidate| {
-        matches!(candidate.outcome, Outcome::Skipped(_)) && !candidate.keys.is_empty()
-    };
+/// Says which variables would help.
+fn no_model(disk: &Disk, path: &str, plan: &Plan) -> Failure {
     let mut keys: Vec<&str> = Vec::new();
-    for candidate in plan.models.iter().filter(wants_key) {
-        let first = candidate.keys.first().map(String::as_str).filter(|key| !keys.contains(key));
-        keys.extend(first);
+    for candidate in &plan.models {
+        let first = candidate.keys.first().map(String::as_str);
+        keys.extend(first.filter(|key| !keys.contains(key) && !disk.has_env(key)));
     }
     let names: Vec<_> = keys.iter().take(3).map(|key| format!("`{key}`")).collect();
     let hint = (!names.is_empty()).then(|| match names.as_slice() {

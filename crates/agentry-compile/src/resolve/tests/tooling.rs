@@ -174,16 +174,14 @@ fn every_file_that_takes_part_has_a_digest() {
 #[test]
 fn own_packs_are_known_by_their_names() {
     let files = [
-        ("x/agent.json", r#"{"name": "X", "default_enabled": {"skills": ["review"]}}"#),
-        ("x/persona.md", "You help.\n"),
+        ("x/agent.toml", "name = \"x\"\ndescription = \"X\"\nskills = [\"review\"]\n"),
+        ("x/system-prompt.md", "You help.\n"),
         ("x/skills/texts/review/SKILL.md", PACK),
         ("x/skills/texts/review/references/cases.md", "Cases.\n"),
     ];
     let plan = Here::new(&files, &[]).plan("x", Ask::Nobody);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
     assert!(paths.contains(&"x/skills/texts/review/references/cases.md"), "{paths:?}");
-    for skill in &plan.skills {
-        let expected = SkillFound::Pack("x/skills/texts/review/SKILL.md".to_owned());
-        assert_eq!(skill.found, expected, "{}", skill.name);
-    }
+    let found: Vec<_> = plan.skills.iter().map(|skill| &skill.found).collect();
+    assert_eq!(found, [&SkillFound::Pack("x/skills/texts/review/SKILL.md".to_owned())]);
 }
