@@ -56,7 +56,7 @@ pub struct Plan {
     pub diagnostics: Vec<Diagnostic>,
     /// The text that the findings are about.
     pub sources: Sources,
-    /// What a lock pins, see [`candidates`].
+    /// What a lock pins, see [`candidates()`].
     pinned: Vec<Candidate>,
 }
 
@@ -66,7 +66,7 @@ impl Plan {
         self.models.iter().find(|candidate| candidate.outcome == Outcome::Chosen)
     }
 
-    /// The models that a lock pins, in order: see [`candidates`].
+    /// The models that a lock pins, in order: see [`candidates()`].
     pub fn candidates(&self) -> &[Candidate] {
         &self.pinned
     }
