@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
 
 mod bench;
+mod catalogue;
 mod ci;
 mod docs;
 mod files;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
   test [ARGUMENTS]                 the tests, as CI runs them
   tidy                             arrows between crates, sizes, left-over words, the code map
   generate [--check]               rewrites the generated files, or says that one is stale
+  catalogue PRICES.json            the catalogue of models, from a public price list
   docs [--check]                   rustdoc and the links of the pages; --check: the links only
   deny                             licences, bans and sources of the dependencies
   fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
@@ -53,6 +55,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
         ["tidy"] => tidy::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["catalogue", prices] => catalogue::run(prices),
         ["docs"] => process::run(&mut docs::rustdoc()).and_then(|()| docs::check_links()),
         ["docs", "--check"] => docs::check_links(),
         ["deny"] => match ci::deny()? {

@@ -9,6 +9,8 @@ mod words;
 
 use crate::files;
 
+pub(crate) use sizes::today;
+
 /// Runs every check and lists what they found.
 pub(crate) fn run() -> Result<(), String> {
     let files = files::all()?;

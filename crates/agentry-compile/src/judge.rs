@@ -1,6 +1,6 @@
 //! What an agent may do, ready to decide: its own layers and the user's default policy.
 
-use agentry_formats::own;
+use agentry_formats::{mcp, own};
 use agentry_model::{Agent, Transport};
 use agentry_policy::compare::{self, Change, Diff};
 use agentry_policy::path::Resolver;
@@ -14,6 +14,7 @@ use agentry_text::{
 };
 
 use crate::pipeline::Compiled;
+use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
 use crate::show::{asks_before_writing, resolved};
 use crate::signing::SIGNING;
@@ -29,6 +30,21 @@ pub(crate) static USER: Table = Table::new(
             "What every agent may do at most, section by section.",
         ),
         Field::optional("signing", Kind::Block(&SIGNING), "Which agents of the store are used."),
+        Field::optional(
+            "models",
+            Kind::List(&Kind::Block(&MODEL)),
+            "Models that the catalogue does not have, or has otherwise.",
+        ),
+        Field::optional(
+            "providers",
+            Kind::Map(&Kind::Block(&PROVIDER)),
+            "Where providers of models are reached, and which variables hold their keys.",
+        ),
+        Field::optional(
+            "mcp_servers",
+            Kind::Map(&Kind::Block(&mcp::SERVER)),
+            "MCP servers for agents that only name them.",
+        ),
     ],
 );
 

@@ -27,6 +27,7 @@ mod pipeline;
 mod prompt;
 mod registry;
 mod relocate;
+mod resolve;
 mod rules;
 mod schema;
 mod show;
@@ -50,6 +51,10 @@ pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
+pub use resolve::{
+    Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
+    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, resolve,
+};
 pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};
 pub use signing::{Signing, signing};

@@ -15,6 +15,7 @@ use crate::files::AgentFiles;
 use crate::inherit::{Base, inherit};
 use crate::judge::tested;
 use crate::masked;
+use crate::resolve::files::too_large;
 use crate::rules::{FAILED_POLICY_TEST, NAME_TAKEN, UNREADABLE, UNSET_VARIABLE};
 use crate::shown;
 use crate::suppress::suppress;
@@ -83,6 +84,7 @@ pub fn check(world: &dyn World, found: &Found, config: &Config) -> Compiled {
         compiled.sources.hide(secret);
     }
     failed_tests(world, &compiled, &mut findings);
+    crate::resolve::check(world, &compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
     let diagnostics = suppress(&compiled.sources, compiled.own_files, diagnostics);
     let diagnostics = config.weigh(shown::capped(diagnostics));
@@ -162,6 +164,7 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
         sources,
         diagnostics: Vec::new(),
     };
+    too_large(world, &compiled, &mut findings);
     (compiled, findings)
 }
 
@@ -223,7 +226,7 @@ fn dir_name(dir: &str) -> String {
 }
 
 /// `path` as seen from `root`; empty when it does not lie below it.
-fn relative(world: &dyn World, root: &str, path: &str) -> String {
+pub(crate) fn relative(world: &dyn World, root: &str, path: &str) -> String {
     let (root, path) = (world.absolute(root), world.absolute(path));
     let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
     below.trim_matches('/').to_owned()

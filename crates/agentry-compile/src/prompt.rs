@@ -106,13 +106,7 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 
 /// The context and rule files that the definition names.
 pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
-    let instructions = &compiled.whole().instructions;
-    let context = instructions.context.iter().flatten();
-    let context = context.map(|path| ("context", climbed(&compiled.found.dir, path)));
-    let rules = instructions.rule_files.iter().flatten();
-    let rules = rules
-        .map(|name| ("rule file", join(&compiled.workspace, &format!("rules/{}.md", name.value))));
-    for (name, path) in context.chain(rules) {
+    for (name, _, path) in named_files(compiled) {
         if !world.inside(&compiled.workspace, &path) {
             continue;
         }
@@ -123,6 +117,20 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         parts.push(Part { name, origin: format!("{path}:1"), text });
     }
+}
+
+/// The context and rule files that the definition names: what each is, where it is named, and its path.
+pub(crate) fn named_files(
+    compiled: &Compiled,
+) -> impl Iterator<Item = (&'static str, Span, String)> {
+    let instructions = &compiled.whole().instructions;
+    let context = instructions.context.iter().flatten();
+    let context = context.map(|path| ("context", path.span, climbed(&compiled.found.dir, path)));
+    let rules = instructions.rule_files.iter().flatten().map(|name| {
+        let path = join(&compiled.workspace, &format!("rules/{}.md", name.value));
+        ("rule file", name.span, path)
+    });
+    context.chain(rules)
 }
 
 /// `path` as seen from `dir`, with every `..` that can be taken off taken off.

@@ -14,6 +14,7 @@ pub fn registry() -> &'static [&'static Rule] {
         rules.extend(crate::rules::RULES);
         rules.extend(crate::config::RULES);
         rules.extend(crate::inherit::rules::RULES);
+        rules.extend(crate::resolve::rules::RULES);
         rules.extend(hygiene::RULES);
         rules.extend(tree_rules::RULES);
         rules.extend(yaml::RULES);

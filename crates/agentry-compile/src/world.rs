@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
 
 /// Everything that the pipeline asks of the outside.
@@ -53,6 +54,17 @@ pub trait World: Sync {
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
         let _ = reference;
         Err(FetchError::NoStore)
+    }
+
+    /// The models that a server on this machine lists at `url`. Nothing if none answers within two
+    /// seconds.
+    fn local_models(&self, _url: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The models that a hosted provider lists, or why it does not answer.
+    fn hosted_models(&self, _endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        Err("nobody can be asked from here".to_owned())
     }
 }
 

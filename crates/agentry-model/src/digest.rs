@@ -10,7 +10,12 @@ pub fn canonical_json(data: &Data) -> Vec<u8> {
 
 /// `sha256:` and the digest of the canonical JSON of `data`.
 pub fn full(data: &Data) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(canonical_json(data))))
+    bytes(&canonical_json(data))
+}
+
+/// `sha256:` and the digest of `bytes`.
+pub fn bytes(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
 /// Lower-case hexadecimal digits.

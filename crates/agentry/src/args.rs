@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Sign(Sign),
     /// Verify an agent of the store and its signatures
     Verify(Verify),
+    /// Find out which model, tools and skills an agent comes down to, and why
+    Resolve(Resolve),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors
@@ -240,6 +242,21 @@ pub(crate) struct PolicyTest {
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
     /// Read them as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Resolve {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Ask hosted providers which models they have, too, not only servers on this machine
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Read it as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
     pub(crate) format_override: Option<Format>,
     /// How to report

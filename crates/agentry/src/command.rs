@@ -11,6 +11,8 @@ pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod resolve;
+mod resolve_report;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod search;

@@ -9,11 +9,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
-    Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World, signing,
+    Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World, signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
 use ignore::WalkState;
 
+use crate::ask;
 use crate::home::agentry_home;
 use crate::output::said;
 use crate::real;
@@ -173,6 +174,14 @@ impl World for Disk {
             Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
             Err(error) => Err(FetchError::Damaged(error.to_string())),
         }
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        ask::local(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        ask::hosted(endpoint)
     }
 }
 

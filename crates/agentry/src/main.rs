@@ -1,6 +1,7 @@
 //! The program: arguments, the real world, printing, exit codes. The only room that prints or exits.
 
 mod args;
+mod ask;
 mod command;
 mod disk;
 mod home;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Keygen(args) => command::keygen::run(&args),
         Command::Sign(args) => command::sign::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Resolve(args) => command::resolve::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

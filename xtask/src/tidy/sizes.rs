@@ -123,7 +123,7 @@ fn end_of_function(code: &[(usize, &str)]) -> Option<usize> {
 }
 
 /// The day, as `2027-03-01` in UTC.
-pub(super) fn today() -> String {
+pub(crate) fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     date(since.as_secs() / 86_400)
 }

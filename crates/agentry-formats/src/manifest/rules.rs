@@ -291,7 +291,7 @@ pub static MODEL_WITHOUT_PROVIDER: Rule = Rule {
     name: "model-without-provider",
     severity: Warning,
     why: "The provider decides which key and which address are used. A bare model name may \
-          belong to several, so it is skipped.",
+          belong to several; it is skipped unless the catalogue has it from one only.",
     bad: Example::File(
         "helper.agent",
         "name: helper\ndescription: Answers questions\nmodel: {preferred: [gpt-5]}\n",

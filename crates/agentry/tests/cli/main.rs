@@ -19,6 +19,7 @@ mod inherit;
 mod new;
 mod policy;
 mod readme;
+mod resolve;
 mod rules;
 mod schema;
 mod search;

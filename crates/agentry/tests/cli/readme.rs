@@ -64,6 +64,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
         "docs/guides/share-agents.md",
+        "docs/guides/resolve-an-agent.md",
     ];
     let mut stale = Vec::new();
     for page in pages {

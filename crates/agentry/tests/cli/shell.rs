@@ -53,6 +53,7 @@ fn manual_pages() {
     agentry-policy.1
     agentry-pull.1
     agentry-push.1
+    agentry-resolve.1
     agentry-rules.1
     agentry-schema.1
     agentry-search.1

@@ -1,0 +1,109 @@
+//! Where the key of a provider comes from: what the agent says of it, and what the provider is known by.
+
+use agentry_model::{Auth, AuthStrategy};
+
+use super::provider::{Provider, canonical};
+
+/// How a provider's key is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    /// It needs none.
+    Needless,
+    /// In the first of these variables that is set.
+    In(Vec<String>),
+    /// It needs one and gets none; says why.
+    Refused(String),
+}
+
+/// How the key of `provider` is found for an agent that says `auth`.
+pub(super) fn key(provider: &Provider, auth: &Auth) -> Key {
+    if provider.keys.is_empty() {
+        return Key::Needless;
+    }
+    let strategy = auth.strategy.as_ref().map_or(AuthStrategy::Auto, |strategy| strategy.value);
+    let listed = auth.providers.iter().flatten();
+    let listed = listed.filter(|(name, _)| canonical(name) == provider.name);
+    let sources: Vec<&str> = listed.map(|(_, source)| source.value.as_str()).collect();
+    let named: Vec<String> = sources.iter().filter_map(|source| variable(source)).collect();
+    match strategy {
+        AuthStrategy::None => {
+            Key::Refused("it needs a key, and `auth.strategy` is `none`".to_owned())
+        }
+        AuthStrategy::Explicit if named.is_empty() => Key::Refused(format!(
+            "`auth.strategy` is `explicit`, and `auth.providers` names no variable for `{}`",
+            provider.name
+        )),
+        AuthStrategy::Explicit => Key::In(named),
+        AuthStrategy::Auto => {
+            let own = provider.keys.iter().filter(|key| !named.contains(key)).cloned();
+            Key::In(named.iter().cloned().chain(own).collect())
+        }
+    }
+}
+
+/// The variable that a source names.
+fn variable(source: &str) -> Option<String> {
+    let name = source.strip_prefix("env.").filter(|name| !name.is_empty())?;
+    let sign = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    name.chars().all(sign).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_text::{FileId, Span, Spanned};
+
+    use super::*;
+    use AuthStrategy::{Auto, Explicit, None as Never};
+
+    /// Strategy, listed providers with their sources, the provider, and where its key is.
+    type Case<'a> = (Option<AuthStrategy>, &'a [(&'a str, &'a str)], &'a str, Key);
+
+    #[test]
+    fn keys_come_from_where_the_agent_says() {
+        let at = |text: &str| Spanned::new(text.to_owned(), Span::start_of(FileId(0)));
+        let named = |names: &[&str]| Key::In(names.iter().map(|&name| name.to_owned()).collect());
+        let explicit = "`auth.strategy` is `explicit`, and `auth.providers` names no variable for \
+                        `google`";
+        let none = "it needs a key, and `auth.strategy` is `none`";
+        let cases: &[Case<'_>] = &[
+            (None, &[], "google", named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
+            (
+                Some(Auto),
+                &[("gemini", "env.MINE")],
+                "google",
+                named(&["MINE", "GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+            ),
+            (
+                Some(Auto),
+                &[("google", "env.GOOGLE_API_KEY")],
+                "google",
+                named(&["GOOGLE_API_KEY", "GEMINI_API_KEY"]),
+            ),
+            (
+                Some(Auto),
+                &[("openai", "env.MINE")],
+                "google",
+                named(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+            ),
+            (Some(Explicit), &[("google", "env.MINE")], "google", named(&["MINE"])),
+            (
+                Some(Explicit),
+                &[("openai", "env.MINE")],
+                "google",
+                Key::Refused(explicit.to_owned()),
+            ),
+            (Some(Explicit), &[("google", "sk-live")], "google", Key::Refused(explicit.to_owned())),
+            (Some(Never), &[("google", "env.MINE")], "google", Key::Refused(none.to_owned())),
+            (Some(Never), &[], "ollama", Key::Needless),
+            (Some(Explicit), &[], "local", Key::Needless),
+        ];
+        for (strategy, providers, name, expected) in cases {
+            let auth = Auth {
+                strategy: strategy.map(|it| Spanned::new(it, Span::start_of(FileId(0)))),
+                providers: Some(providers.iter().map(|(a, b)| ((*a).to_owned(), at(b))).collect()),
+            };
+            let provider = Provider::built_in(name).unwrap();
+            assert_eq!(key(&provider, &auth), *expected, "{strategy:?} {providers:?} {name}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! From a declared agent to one that can run here: which model it runs on, what its tools and skills
+//! come down to, and which files take part, each with the reason.
+//!
+//! ```text
+//! Agent ─▶ candidates (agent + catalogue) ─▶ reach (keys, servers) ─▶ models
+//!       ─▶ skills (packs, built-in tools, MCP servers) ─▶ skills, tools
+//!       ─▶ files (definition, context, rules, packs, scripts) ─▶ digests
+//! ```
+
+mod candidates;
+mod catalogue;
+pub(crate) mod files;
+mod keys;
+mod packs;
+mod provider;
+mod reach;
+pub(crate) mod rules;
+mod settings;
+mod skills;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use agentry_model::{Format, McpServer};
+use agentry_text::{Diagnostic, Findings, Sources};
+
+use crate::pipeline::Compiled;
+use crate::show::resolved;
+use crate::world::World;
+use rules::UNRESOLVED_SKILL;
+use skills::Search;
+
+pub use candidates::{Candidate, Outcome, Wish};
+pub(crate) use catalogue::MODEL;
+pub use catalogue::{Catalogue, Model, Price};
+pub use files::PlannedFile;
+pub use provider::{Api, Endpoint, Provider};
+pub use reach::Ask;
+pub(crate) use settings::PROVIDER;
+pub use settings::Settings;
+pub use skills::{PlannedSkill, SkillFound};
+pub use tools::{PlannedTool, ToolKind};
+
+/// What an agent comes down to, here and now.
+#[derive(Debug)]
+pub struct Plan {
+    /// The models that it may run on, in order, each with what becomes of it.
+    pub models: Vec<Candidate>,
+    /// The tools that it names.
+    pub tools: Vec<PlannedTool>,
+    /// The skills that it asks for.
+    pub skills: Vec<PlannedSkill>,
+    /// The files that take part, sorted by path.
+    pub files: Vec<PlannedFile>,
+    /// What is wrong with files that were looked at on the way.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that the findings are about.
+    pub sources: Sources,
+    /// What a lock pins, see [`candidates()`].
+    pinned: Vec<Candidate>,
+}
+
+impl Plan {
+    /// The model that the agent runs on.
+    pub fn chosen(&self) -> Option<&Candidate> {
+        self.models.iter().find(|candidate| candidate.outcome == Outcome::Chosen)
+    }
+
+    /// The models that a lock pins, in order: see [`candidates()`].
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.pinned
+    }
+
+    /// What of the agent's own files stops it: skills that nothing provides and that are not optional.
+    pub fn problems(&self) -> Vec<Diagnostic> {
+        self.skills.iter().filter_map(PlannedSkill::problem).collect()
+    }
+
+    /// Whether the agent can run.
+    pub fn is_usable(&self) -> bool {
+        self.chosen().is_some() && self.problems().is_empty()
+    }
+}
+
+/// Resolves an agent. Who is asked which models there are is up to `ask`; the rest depends on the
+/// agent's files, the user's `settings` and which variables are set.
+pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask: Ask) -> Plan {
+    let agent = resolved(compiled);
+    let mut models = candidates::candidates(&agent, compiled.found.format, settings);
+    reach::choose(world, settings, ask, &mut models);
+    let mut search = Search::new(world, compiled, &agent, &settings.servers);
+    let skills = search.all();
+    let own: Vec<_> = packs::own(compiled, &agent).map(|(_, pack)| pack).collect();
+    let packs = own.iter().chain(&search.packs);
+    let packs: Vec<_> = packs.flat_map(|pack| packs::files(world, pack)).collect();
+    let Search { mut sources, findings, .. } = search;
+    Plan {
+        models,
+        tools: tools::tools(&agent, &settings.servers),
+        skills,
+        files: files::files(world, compiled, &packs),
+        diagnostics: crate::shown::ready(&mut sources, findings),
+        sources,
+        pinned: candidates(compiled),
+    }
+}
+
+/// The models that an agent may run on, in order, as far as its definition and the built-in catalogue
+/// decide: nobody is asked, and the answer is the same on every machine.
+pub fn candidates(compiled: &Compiled) -> Vec<Candidate> {
+    let agent = resolved(compiled);
+    let all = candidates::candidates(&agent, compiled.found.format, Settings::built_in());
+    all.into_iter().filter(|candidate| candidate.outcome == Outcome::Usable).collect()
+}
+
+/// Reports skills without which an agent does not work, and which nothing provides.
+pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
+    // The reader of this format looks for skills itself.
+    let asks = compiled.whole().skills.iter().flatten().any(|skill| !skill.optional);
+    if !asks || compiled.found.format == Format::AgentToml {
+        return;
+    }
+    let agent = resolved(compiled);
+    let problems = |servers: &[McpServer]| {
+        let skills = Search::new(world, compiled, &agent, servers).all();
+        skills.iter().filter_map(PlannedSkill::problem).collect::<Vec<_>>()
+    };
+    if problems(&[]).is_empty() {
+        return;
+    }
+    // Who is at this machine may have a server for it.
+    let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
+    for problem in problems(&servers) {
+        findings.push(problem).severity = UNRESOLVED_SKILL.severity;
+    }
+}

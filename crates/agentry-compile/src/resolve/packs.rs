@@ -1,0 +1,170 @@
+//! Skills as files: where they are looked for, whether they keep to the Agent Skills standard, and
+//! which files belong to them.
+
+use agentry_formats::skill::{self, Dialect};
+use agentry_model::Agent;
+use agentry_text::{Findings, Severity, Sources, limits};
+
+use crate::files::join;
+use crate::pipeline::Compiled;
+use crate::world::{EntryKind, World};
+
+/// Where a workspace keeps skills.
+const WORKSPACE: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
+/// Where a user keeps them.
+const HOME: &[&str] = &[".agentry/skills", ".agents/skills", ".claude/skills"];
+
+/// A folder of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Links must not leave this directory.
+    root: String,
+    /// The folder.
+    dir: String,
+    /// What a person calls the root, where that is something else.
+    shown: Option<&'static str>,
+    /// Whether the agent's reader has looked at what lies here.
+    own: bool,
+}
+
+/// A skill that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pack {
+    place: Place,
+    /// The path of its file below the place: `review/SKILL.md`.
+    path: String,
+    /// What a person calls the file.
+    pub(super) shown: String,
+}
+
+/// The folders of the agent and of its workspace, the nearest first.
+pub(super) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
+    let own = &compiled.found.dir;
+    let place = |root: &str, dir: &str, own: bool| Place {
+        root: root.to_owned(),
+        dir: join(root, dir),
+        shown: None,
+        own,
+    };
+    let mut places = vec![place(own, "skills", false)];
+    if world.absolute(own) != world.absolute(&compiled.workspace) {
+        places.push(place(&compiled.workspace, "skills", false));
+    }
+    let hidden = WORKSPACE.iter().skip(1).map(|dir| place(&compiled.workspace, dir, false));
+    places.extend(hidden);
+    places
+}
+
+/// The packs that come with the agent, by the names that they give themselves.
+pub(super) fn own<'a>(
+    compiled: &'a Compiled,
+    agent: &'a Agent,
+) -> impl Iterator<Item = (&'a str, Pack)> {
+    agent.skill_packs.iter().map(|pack| {
+        let root = compiled.found.dir.clone();
+        let dir = join(&root, "skills");
+        let name = pack.name.as_ref().map_or("", |name| name.value.as_str());
+        let shown = join(&dir, &pack.path);
+        let place = Place { root, dir, shown: None, own: true };
+        (name, Pack { place, path: pack.path.clone(), shown })
+    })
+}
+
+/// The folders of the user.
+pub(super) fn home(world: &dyn World) -> Vec<Place> {
+    let Some(home) = world.home() else { return Vec::new() };
+    let place = |dir: &&str| Place {
+        root: home.clone(),
+        dir: join(&home, dir),
+        shown: Some("~"),
+        own: false,
+    };
+    HOME.iter().map(place).collect()
+}
+
+/// The skill `name` at a place: a folder with `SKILL.md`, or one file.
+pub(super) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
+    let plain = !name.trim().is_empty() && !name.contains(['/', '\\', '\0']);
+    if !plain || matches!(name, "." | "..") {
+        return None;
+    }
+    let paths = [format!("{name}/SKILL.md"), format!("{name}.md")];
+    let path =
+        paths.into_iter().find(|path| world.kind(&join(&place.dir, path)) == EntryKind::File)?;
+    let full = join(&place.dir, &path);
+    let shown = match place.shown {
+        Some(root) => full.replacen(&place.root, root, 1),
+        None => full,
+    };
+    Some(Pack { place, path, shown })
+}
+
+/// Why a pack is not used: it cannot be read, or breaks the standard. Packs of the agent itself were
+/// looked at when it was read, by the rules of its format.
+pub(super) fn wrong(
+    world: &dyn World,
+    pack: &Pack,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<String> {
+    if pack.place.own {
+        return None;
+    }
+    let full = join(&pack.place.dir, &pack.path);
+    let bytes = match world.read(&pack.place.root, &full, limits::INSTRUCTION_BYTES as u64) {
+        Ok(bytes) => bytes,
+        Err(error) => return Some(error.to_string()),
+    };
+    let Ok(text) = String::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
+    let mut own = Findings::default();
+    let source = sources.add(&pack.shown, text.trim_start_matches('\u{feff}'));
+    agentry_text::hygiene::check(&source, &mut own);
+    skill::read(source, &pack.path, Dialect::Standard, &mut own);
+    let error = own.iter().find(|found| found.severity == Severity::Error);
+    let why = error.map(|found| found.message.clone());
+    findings.extend(own);
+    why
+}
+
+/// Every file of a pack: what can be read of it, and what people call it.
+pub(super) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
+    let Place { root, dir, .. } = &pack.place;
+    let file = |path: &str| PackFile {
+        root: root.clone(),
+        path: path.to_owned(),
+        shown: match pack.place.shown {
+            Some(home) => path.replacen(root, home, 1),
+            None => path.to_owned(),
+        },
+    };
+    let Some((folder, _)) = pack.path.rsplit_once('/') else {
+        return vec![file(&join(dir, &pack.path))];
+    };
+    let mut found = Vec::new();
+    let mut open = vec![(join(dir, folder), 0_usize)];
+    while let Some((folder, depth)) = open.pop() {
+        for entry in world.list(root, &folder).unwrap_or_default() {
+            let path = join(&folder, &entry.name);
+            match entry.kind {
+                EntryKind::Directory if depth < limits::DEPTH => open.push((path, depth + 1)),
+                EntryKind::File => found.push(file(&path)),
+                _ => {}
+            }
+        }
+        if found.len() >= limits::FILES {
+            break;
+        }
+    }
+    found
+}
+
+/// A file of a pack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PackFile {
+    /// Links must not leave this directory.
+    pub(super) root: String,
+    /// The file.
+    pub(super) path: String,
+    /// What a person calls it.
+    pub(super) shown: String,
+}

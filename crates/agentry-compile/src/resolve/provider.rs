@@ -1,0 +1,241 @@
+//! Who serves models: where, in which language, and which variable holds the key. Addresses and
+//! variables come from this table or from the user's own file, never from a workspace.
+
+// A type only: nothing here speaks to a network.
+use core::net::IpAddr;
+
+use agentry_policy::{web, words};
+
+words! {
+    /// The language that a provider speaks.
+    pub enum Api {
+        /// `OpenAI`, and the many that speak as it does.
+        OpenAi = "openai",
+        /// Anthropic.
+        Anthropic = "anthropic",
+        /// Google.
+        Google = "google",
+        /// Ollama, on one's own machine.
+        Ollama = "ollama",
+    }
+}
+
+/// Somebody who serves models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// What it is called here.
+    pub name: String,
+    /// The language that it speaks.
+    pub api: Api,
+    /// Where it is reached, without a `/` at the end; empty when nobody said.
+    pub base_url: String,
+    /// The variables that may hold its key, the first that is set counts; none when it needs none.
+    pub keys: Vec<String>,
+}
+
+/// Where to ask a provider which models it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address of the list.
+    pub url: String,
+    /// How the key is sent, and what the answer looks like.
+    pub api: Api,
+    /// The variable that holds the key, if one is needed.
+    pub key: Option<String>,
+}
+
+struct Row {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    api: Api,
+    base_url: &'static str,
+    keys: &'static [&'static str],
+}
+
+const fn row(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    api: Api,
+    base_url: &'static str,
+    keys: &'static [&'static str],
+) -> Row {
+    Row { name, aliases, api, base_url, keys }
+}
+
+/// The providers that come with the program.
+const PROVIDERS: &[Row] = &[
+    row(
+        "anthropic",
+        &["claude"],
+        Api::Anthropic,
+        "https://api.anthropic.com/v1",
+        &["ANTHROPIC_API_KEY"],
+    ),
+    row("openai", &["gpt"], Api::OpenAi, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    row(
+        "google",
+        &["gemini"],
+        Api::Google,
+        "https://generativelanguage.googleapis.com/v1beta",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ),
+    row("ollama", &["local"], Api::Ollama, "http://127.0.0.1:11434", &[]),
+    row("openrouter", &[], Api::OpenAi, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
+    row("groq", &[], Api::OpenAi, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
+    row("mistral", &["mistralai"], Api::OpenAi, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
+    row("deepseek", &[], Api::OpenAi, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
+    row("xai", &["grok", "x-ai"], Api::OpenAi, "https://api.x.ai/v1", &["XAI_API_KEY"]),
+    row(
+        "together",
+        &["together_ai", "togetherai"],
+        Api::OpenAi,
+        "https://api.together.xyz/v1",
+        &["TOGETHER_API_KEY"],
+    ),
+    row("cerebras", &[], Api::OpenAi, "https://api.cerebras.ai/v1", &["CEREBRAS_API_KEY"]),
+    row(
+        "moonshot",
+        &["moonshotai", "kimi"],
+        Api::OpenAi,
+        "https://api.moonshot.ai/v1",
+        &["MOONSHOT_API_KEY"],
+    ),
+    row(
+        "zai",
+        &["z-ai", "zhipu", "glm"],
+        Api::OpenAi,
+        "https://api.z.ai/api/paas/v4",
+        &["ZAI_API_KEY"],
+    ),
+];
+
+impl Provider {
+    /// The provider of this name, as it comes with the program.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let Row { name, api, base_url, keys, .. } =
+            PROVIDERS.iter().find(|row| row.name == canonical(name))?;
+        Some(Self {
+            name: (*name).to_owned(),
+            api: *api,
+            base_url: (*base_url).to_owned(),
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        })
+    }
+
+    /// Every provider that comes with the program.
+    pub fn all() -> Vec<Self> {
+        PROVIDERS.iter().filter_map(|row| Self::built_in(row.name)).collect()
+    }
+
+    /// Whether it is on this machine, so that asking it leaves nothing.
+    pub fn is_local(&self) -> bool {
+        host(&self.base_url).is_some_and(|host| {
+            let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+            host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        })
+    }
+
+    /// Why it cannot be spoken to at its address.
+    pub fn unusable(&self) -> Option<String> {
+        if self.base_url.is_empty() {
+            return Some(format!("`[providers.{}]` has no `base_url`", self.name));
+        }
+        let Some((scheme, _)) =
+            self.base_url.split_once("://").filter(|_| host(&self.base_url).is_some())
+        else {
+            return Some(format!("`{}` is no web address", self.base_url));
+        };
+        let open = scheme.eq_ignore_ascii_case("http") && !self.is_local();
+        (open && !self.keys.is_empty())
+            .then(|| format!("its key would go to `{}` unencrypted", self.base_url))
+    }
+
+    /// Where to ask which models it has.
+    pub fn list(&self, key: Option<String>) -> Endpoint {
+        let path = match self.api {
+            Api::OpenAi => "models",
+            Api::Anthropic => "models?limit=1000",
+            Api::Google => "models?pageSize=1000",
+            Api::Ollama => "api/tags",
+        };
+        Endpoint { url: format!("{}/{path}", self.base_url), api: self.api, key }
+    }
+}
+
+/// The name that a provider has here: `claude` is `anthropic`, `local` is `ollama`.
+pub(super) fn canonical(name: &str) -> String {
+    let name = name.trim().to_lowercase();
+    let row = PROVIDERS.iter().find(|row| row.aliases.contains(&name.as_str()));
+    row.map_or(name, |row| row.name.to_owned())
+}
+
+/// The host of an address, in the one spelling that a client would connect to.
+fn host(url: &str) -> Option<String> {
+    let address = web::address(url).ok().filter(|address| address.doubt.is_none())?;
+    let (_, rest) = address.text.split_once("://")?;
+    let (host, _) = rest.split('/').next()?.rsplit_once(':')?;
+    Some(host.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn providers_have_several_names() {
+        let cases = [
+            ("claude", Some("anthropic")),
+            ("Gemini", Some("google")),
+            ("local", Some("ollama")),
+            ("openai", Some("openai")),
+            ("cursor", None),
+            ("", None),
+        ];
+        for (name, expected) in cases {
+            let found = Provider::built_in(name).map(|provider| provider.name);
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_provider_can_be_asked() {
+        for provider in Provider::all() {
+            assert_eq!(provider.unusable(), None, "{provider:?}");
+            assert_eq!(provider.is_local(), provider.api == Api::Ollama, "{provider:?}");
+            assert_eq!(provider.keys.is_empty(), provider.is_local(), "{provider:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_looked_at() {
+        let provider = |base_url: &str| Provider {
+            name: "lab".to_owned(),
+            api: Api::OpenAi,
+            base_url: base_url.to_owned(),
+            keys: vec!["LAB_KEY".to_owned()],
+        };
+        let cases = [
+            ("", false, Some("`[providers.lab]` has no `base_url`")),
+            ("ftp://x", false, Some("`ftp://x` is no web address")),
+            ("https://lab.example/v1", false, None),
+            (
+                "http://lab.example",
+                false,
+                Some("its key would go to `http://lab.example` unencrypted"),
+            ),
+            ("http://localhost:8000/v1", true, None),
+            ("http://0x7f.1:8000", true, None),
+            ("http://[::1]:8000", true, None),
+            (
+                "http://127.0.0.1.lab.example",
+                false,
+                Some("its key would go to `http://127.0.0.1.lab.example` unencrypted"),
+            ),
+            ("http://user@127.0.0.1", false, Some("`http://user@127.0.0.1` is no web address")),
+        ];
+        for (url, local, unusable) in cases {
+            assert_eq!(provider(url).is_local(), local, "{url}");
+            assert_eq!(provider(url).unusable().as_deref(), unusable, "{url}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the user's own file says of providers, models and MCP servers.
+
+use std::sync::OnceLock;
+
+use agentry_formats::mcp;
+use agentry_model::McpServer;
+use agentry_text::table::Coerce;
+use agentry_text::{Diagnostic, Field, Findings, Kind, Map, Record, Sources, Spanned, Table};
+
+use super::catalogue::{Catalogue, models};
+use super::provider::{Api, Provider, canonical};
+use crate::judge::{USER, user_file};
+use crate::world::World;
+
+/// `[providers.NAME]`.
+pub(crate) static PROVIDER: Table = Table::new(
+    "the provider",
+    &[
+        Field::optional("base_url", Kind::Line, "Where it is reached: `https://host/v1`."),
+        Field::optional("key_env", Kind::Strings, "The variables that may hold its key."),
+        Field::optional(
+            "api",
+            Kind::Choice(Api::WORDS),
+            "The language that it speaks; `openai` for a provider that is not built in.",
+        ),
+    ],
+);
+
+/// What agents are resolved against.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The models that are known.
+    pub catalogue: Catalogue,
+    /// The providers that can be spoken to.
+    pub providers: Vec<Provider>,
+    /// MCP servers that the user describes for agents that only name them.
+    pub servers: Vec<McpServer>,
+}
+
+impl Settings {
+    /// What comes with the program: the same for everybody.
+    pub fn built_in() -> &'static Self {
+        static SETTINGS: OnceLock<Settings> = OnceLock::new();
+        SETTINGS.get_or_init(|| Self {
+            catalogue: Catalogue::built_in().clone(),
+            providers: Provider::all(),
+            servers: Vec::new(),
+        })
+    }
+
+    /// What comes with the program, and what the user's own file adds. What is wrong with that file is
+    /// given back instead.
+    pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, Sources)> {
+        let (mut sources, mut findings) = (Sources::default(), Findings::default());
+        let mut settings = Self::built_in().clone();
+        if let Some(node) = user_file(world, &mut sources, &mut findings) {
+            settings.add(Record::new(&USER, &node, Coerce::Strict), &mut findings);
+        }
+        if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
+    }
+
+    fn add(&mut self, record: Record<'_>, findings: &mut Findings) {
+        record.map("providers").into_iter().for_each(|map| self.add_providers(map));
+        let mut added = models(record.list("models").unwrap_or_default());
+        for model in &mut added {
+            model.provider = canonical(&model.provider);
+        }
+        self.catalogue = self.catalogue.with(added);
+        for entry in record.map("mcp_servers").map(|map| &*map.entries).unwrap_or_default() {
+            let record = Record::new(&mcp::SERVER, &entry.value, Coerce::Strict);
+            let name = Spanned::new(entry.key.text.clone(), entry.key.span);
+            self.servers.push(mcp::read(record, &name, findings));
+        }
+    }
+
+    fn add_providers(&mut self, map: &Map) {
+        for entry in &map.entries {
+            let record = Record::new(&PROVIDER, &entry.value, Coerce::Strict);
+            let name = canonical(&entry.key.text);
+            let known = self.providers.iter().position(|provider| provider.name == name);
+            let known = known.map(|at| self.providers.remove(at));
+            let mut provider = known.unwrap_or(Provider {
+                name,
+                api: Api::OpenAi,
+                base_url: String::new(),
+                keys: Vec::new(),
+            });
+            if let Some(url) = record.str("base_url") {
+                url.value.trim_end_matches('/').clone_into(&mut provider.base_url);
+            }
+            if let Some(keys) = record.strings("key_env") {
+                provider.keys = keys.into_iter().map(|key| key.value).collect();
+            }
+            if let Some(api) = record.word("api") {
+                provider.api = api.value;
+            }
+            self.providers.push(provider);
+        }
+    }
+
+    /// The provider of this name.
+    pub fn provider(&self, name: &str) -> Option<&Provider> {
+        let name = canonical(name);
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryWorld;
+
+    fn read(text: &str) -> Result<Settings, Vec<String>> {
+        let path = "home/user/.config/agentry/config.toml".to_owned();
+        let said = |found: Vec<Diagnostic>| found.into_iter().map(|found| found.message).collect();
+        Settings::read(&MemoryWorld::new([(path, text)])).map_err(|(found, _)| said(found))
+    }
+
+    #[test]
+    fn the_user_adds_to_what_is_built_in() {
+        let settings = read(
+            "[providers.lab]\nbase_url = \"https://lab.example/v1/\"\nkey_env = \"LAB_KEY\"\n\
+             [providers.claude]\nbase_url = \"https://proxy.example\"\n\
+             [[models]]\nprovider = \"lab\"\nid = \"big\"\ntier = \"reasoning-max\"\n\
+             [mcp_servers.brave]\ncommand = \"brave\"\n",
+        )
+        .unwrap();
+        let lab = settings.provider("lab").unwrap();
+        assert_eq!(
+            (&*lab.base_url, &*lab.keys),
+            ("https://lab.example/v1", &["LAB_KEY".to_owned()][..])
+        );
+        let proxy = settings.provider("anthropic").unwrap();
+        assert_eq!((&*proxy.base_url, proxy.api), ("https://proxy.example", Api::Anthropic));
+        assert_eq!(proxy.keys, ["ANTHROPIC_API_KEY"]);
+        assert!(settings.catalogue.find("lab", "big").is_some());
+        assert_eq!(settings.servers[0].name, "brave");
+        assert_eq!(settings.providers.len(), Provider::all().len() + 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let cases = [
+            ("", None),
+            ("[[models]]\nid = \"x\"\n", Some("the model has no `provider`")),
+            ("[[models]]\nprovider = \"a\"\nid = \"x\"\ntier = \"best\"\n", Some("")),
+            ("[providers.x]\napi = \"telepathy\"\n", Some("")),
+            ("[providers\n", Some("")),
+        ];
+        for (text, expected) in cases {
+            match (read(text), expected) {
+                (Ok(_), None) => {}
+                (Err(found), Some(words)) => assert!(found[0].contains(words), "{text}: {found:?}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+    }
+
+    /// No file of a workspace names addresses, keys or prices.
+    #[test]
+    fn a_workspace_adds_nothing() {
+        let text = "[providers.openai]\nbase_url = \"https://evil.example\"\n";
+        let world = MemoryWorld::new([("agentry.toml".to_owned(), text)]);
+        assert_eq!(&Settings::read(&world).unwrap(), Settings::built_in());
+    }
+}

@@ -1,0 +1,207 @@
+//! What the skills of an agent come down to. A skill is a pack (`SKILL.md`) of the agent, the
+//! workspace or the home, or a word for something that a tool does: then a built-in tool stands for
+//! it, else an MCP server.
+//!
+//! What lies nearest wins: the agent's and the workspace's packs, then tools, then the home's packs.
+
+use agentry_model::{Agent, McpServer, SkillRef};
+use agentry_text::{Diagnostic, Findings, Severity, Sources, Span, Spanned};
+
+use super::packs::{self, Pack};
+use super::rules::UNRESOLVED_SKILL;
+use crate::pipeline::Compiled;
+use crate::world::World;
+
+/// Abstract skills: the built-in tool that does it, and words that name an MCP server which does.
+const ABSTRACT: &[(&str, Stands, &[&str])] = &[
+    ("web-search", Stands::Server, &["brave", "serper", "tavily", "exa", "duckduckgo", "searxng"]),
+    ("code-execution", Stands::Tool("bash"), &["python", "repl"]),
+    ("file-read", Stands::Tool("read"), &["filesystem"]),
+    ("file-write", Stands::Tool("write"), &["filesystem"]),
+    ("cite-sources", Stands::Server, &["zotero", "arxiv", "scholar"]),
+    ("data-analysis", Stands::Tool("bash"), &["python", "repl", "jupyter"]),
+    ("browser", Stands::Server, &["playwright", "puppeteer", "browser"]),
+    ("git", Stands::Tool("bash"), &["git"]),
+    ("github", Stands::Server, &["github"]),
+    ("image-gen", Stands::Server, &["dalle", "stability"]),
+    ("summarize", Stands::Model, &[]),
+    ("noether-compose", Stands::Server, &["noether"]),
+    ("noether-run", Stands::Server, &["noether"]),
+    ("noether-search", Stands::Server, &["noether"]),
+    ("noether-serve", Stands::Server, &["noether"]),
+];
+
+/// What does an abstract skill first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// A built-in tool.
+    Tool(&'static str),
+    /// The model itself.
+    Model,
+    /// Only a server.
+    Server,
+}
+
+/// A skill that an agent asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedSkill {
+    /// Its name.
+    pub name: String,
+    /// Whether the agent also works without it.
+    pub optional: bool,
+    /// Where the agent asks for it.
+    pub span: Span,
+    /// What it comes down to.
+    pub found: SkillFound,
+}
+
+/// What a skill comes down to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillFound {
+    /// A pack, by the path of its file.
+    Pack(String),
+    /// A built-in tool.
+    Native(&'static str),
+    /// An MCP server.
+    Mcp(String),
+    /// The model does it by itself.
+    Model,
+    /// Nothing; says what was looked for.
+    Missing(String),
+}
+
+impl PlannedSkill {
+    /// The error that the agent does not work without it.
+    pub(super) fn problem(&self) -> Option<Diagnostic> {
+        let SkillFound::Missing(why) = &self.found else { return None };
+        if self.optional {
+            return None;
+        }
+        let message = format!("nothing provides the skill `{}`: {why}", self.name);
+        let mut found = Diagnostic::new(&UNRESOLVED_SKILL, self.span, message);
+        found.severity = Severity::Error;
+        found.hint("add what is missing, or mark the skill `optional: true`");
+        Some(found)
+    }
+}
+
+/// What is looked through for skills.
+pub(super) struct Search<'a> {
+    pub(super) world: &'a dyn World,
+    pub(super) compiled: &'a Compiled,
+    pub(super) agent: &'a Agent,
+    /// The servers of the user.
+    pub(super) servers: &'a [McpServer],
+    /// The files of the packs that were read.
+    pub(super) sources: Sources,
+    /// What is wrong with them.
+    pub(super) findings: Findings,
+    /// The packs that were found outside the agent's own list.
+    pub(super) packs: Vec<Pack>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        world: &'a dyn World,
+        compiled: &'a Compiled,
+        agent: &'a Agent,
+        servers: &'a [McpServer],
+    ) -> Self {
+        let (sources, findings) = (Sources::default(), Findings::default());
+        Self { world, compiled, agent, servers, sources, findings, packs: Vec::new() }
+    }
+
+    /// The skills of the agent, each with what it comes down to.
+    pub(super) fn all(&mut self) -> Vec<PlannedSkill> {
+        let agent = self.agent;
+        let skill = |skill: &Spanned<SkillRef>| PlannedSkill {
+            name: skill.name.clone(),
+            optional: skill.optional,
+            span: skill.span,
+            found: self.find(&skill.name),
+        };
+        agent.skills.iter().flatten().map(skill).collect()
+    }
+
+    fn find(&mut self, name: &str) -> SkillFound {
+        let mut own = packs::own(self.compiled, self.agent);
+        if let Some((_, pack)) = own.find(|(own, _)| *own == name) {
+            return SkillFound::Pack(pack.shown);
+        }
+        if let Some(found) = self.pack(name, packs::near(self.world, self.compiled)) {
+            return found;
+        }
+        let known = ABSTRACT.iter().find(|(skill, ..)| *skill == name);
+        let tool = known.and_then(|(_, stands, words)| self.tool(*stands, words));
+        if let Some(found) = tool.or_else(|| self.pack(name, packs::home(self.world))) {
+            return found;
+        }
+        SkillFound::Missing(match known {
+            Some((_, _, words)) => {
+                format!("no built-in tool does it; an MCP server would ({})", words.join(", "))
+            }
+            None => format!("there is no `skills/{name}/SKILL.md`, and no tool of this name"),
+        })
+    }
+
+    /// The pack of this name in the first of `places` that has one. One that breaks the standard is
+    /// not used, and no other is taken in its stead.
+    fn pack(&mut self, name: &str, places: Vec<packs::Place>) -> Option<SkillFound> {
+        let pack = places.into_iter().find_map(|place| packs::at(self.world, place, name))?;
+        let wrong = packs::wrong(self.world, &pack, &mut self.sources, &mut self.findings);
+        if let Some(why) = wrong {
+            return Some(SkillFound::Missing(format!("`{}` cannot be used: {why}", pack.shown)));
+        }
+        let shown = pack.shown.clone();
+        self.packs.push(pack);
+        Some(SkillFound::Pack(shown))
+    }
+
+    fn tool(&self, stands: Stands, words: &[&str]) -> Option<SkillFound> {
+        match stands {
+            Stands::Tool(tool) => return Some(SkillFound::Native(tool)),
+            Stands::Model => return Some(SkillFound::Model),
+            Stands::Server => {}
+        }
+        let own = self.agent.tools.mcp.iter().flatten().map(|server| &server.value);
+        let on = |server: &&McpServer| server.enabled.is_none_or(|on| on.value);
+        let mut servers = own.chain(self.servers).filter(on);
+        let server = servers.find(|server| is_named(&server.name, words))?;
+        Some(SkillFound::Mcp(server.name.clone()))
+    }
+}
+
+/// Whether the name of a server has one of these words: `mcp-brave_search` has `brave`.
+fn is_named(name: &str, words: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| words.contains(&part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_known_by_a_word_of_their_name() {
+        let cases = [
+            ("brave", true),
+            ("brave-mcp", true),
+            ("mcp_Brave.search", true),
+            ("bravery", false),
+            ("", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(is_named(name, &["brave"]), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn tools_that_stand_for_skills_exist() {
+        for (skill, stands, words) in ABSTRACT {
+            if let Stands::Tool(tool) = stands {
+                assert_eq!(super::super::tools::native(tool), Some(*tool), "{skill}");
+            }
+            assert_eq!(words.is_empty(), *stands == Stands::Model, "{skill}");
+        }
+    }
+}

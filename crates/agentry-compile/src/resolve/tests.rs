@@ -1,0 +1,118 @@
+//! The rules of resolving, each as a table, in a world of which every answer is known.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use super::*;
+use crate::world::{Entry, EntryKind, ReadError, Walked};
+use crate::{MemoryWorld, discover, read};
+
+mod models;
+mod tooling;
+mod vectors;
+
+/// A machine: its files, the variables that are set, the models of its server and of its providers.
+#[derive(Default)]
+struct Here {
+    files: MemoryWorld,
+    set: Vec<String>,
+    local: Option<Vec<&'static str>>,
+    hosted: BTreeMap<&'static str, Result<Vec<&'static str>, &'static str>>,
+    /// Every address that was asked, with the variable of the key.
+    asked: Mutex<Vec<String>>,
+}
+
+impl Here {
+    fn new(files: &[(&str, &str)], set: &[&str]) -> Self {
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), *text));
+        let set = set.iter().map(|&name| name.to_owned()).collect();
+        Self { files: MemoryWorld::new(files), set, ..Self::default() }
+    }
+
+    /// The plan of the one agent at `path`.
+    fn plan(&self, path: &str, ask: Ask) -> Plan {
+        let found = discover(self, &[path.to_owned()], None, &|_| false);
+        let compiled = read(self, &found.agents[0]);
+        let settings = Settings::read(self).expect("settings");
+        resolve(self, &compiled, &settings, ask)
+    }
+}
+
+/// What became of each candidate, up to the one that was chosen: `id: reason`.
+fn outcomes(plan: &Plan) -> Vec<String> {
+    let chosen = plan.models.iter().position(|it| it.outcome == Outcome::Chosen);
+    let models = plan.models.iter().take(chosen.map_or(usize::MAX, |at| at + 1));
+    let line = |candidate: &Candidate| match &candidate.outcome {
+        Outcome::Skipped(why) => format!("{}: {why}", candidate.id),
+        Outcome::Chosen | Outcome::Usable => candidate.id.clone(),
+    };
+    models.map(line).collect()
+}
+
+impl World for Here {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        self.files.read(root, path, limit)
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        self.files.list(root, path)
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        self.files.kind(path)
+    }
+
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        self.files.walk(path, visit);
+    }
+
+    fn workspace(&self, path: &str) -> String {
+        self.files.workspace(path)
+    }
+
+    fn inside(&self, root: &str, path: &str) -> bool {
+        self.files.inside(root, path)
+    }
+
+    fn has_env(&self, name: &str) -> bool {
+        self.set.iter().any(|set| set == name)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.files.absolute(path)
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        self.files.real(path)
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        self.files.ignores_case(path)
+    }
+
+    fn home(&self) -> Option<String> {
+        self.files.home()
+    }
+
+    fn user_config(&self) -> Option<String> {
+        self.files.user_config()
+    }
+
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        self.asked.lock().expect("one thread").push(url.to_owned());
+        let models = self.local.as_ref()?;
+        Some(models.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        let Endpoint { url, key, .. } = endpoint;
+        let line = format!("{url} {}", key.as_deref().unwrap_or("-"));
+        self.asked.lock().expect("one thread").push(line);
+        let known = self.hosted.iter().find(|(host, _)| url.contains(*host));
+        match known.map(|(_, answer)| answer) {
+            Some(Ok(models)) => Ok(models.iter().map(|&name| name.to_owned()).collect()),
+            Some(Err(why)) => Err((*why).to_owned()),
+            None => Err("it cannot be reached".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The tools that an agent names, and where each comes from.
+
+use agentry_model::{Agent, McpServer};
+
+/// Tools that are built in, with other names that definitions use for them.
+const NATIVE: &[(&str, &[&str])] = &[
+    ("bash", &["shell", "terminal"]),
+    ("read", &["read_file"]),
+    ("write", &["write_file"]),
+    ("edit", &["edit_file", "patch"]),
+    ("list", &["ls"]),
+    ("glob", &[]),
+    ("grep", &["search"]),
+    ("webfetch", &["web_fetch", "fetch"]),
+    ("question", &["ask_user", "askuserquestion"]),
+];
+
+/// A tool that an agent names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedTool {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: ToolKind,
+    /// What it is in detail: the command, the address, the path.
+    pub detail: String,
+    /// Why it is not there, where it is not.
+    pub missing: Option<String>,
+}
+
+/// What a tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Built in.
+    Native,
+    /// A server of tools.
+    Mcp,
+    /// A script of the agent.
+    Script,
+    /// A function of the agent's own JavaScript.
+    Function,
+}
+
+impl ToolKind {
+    /// The word that stands for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Mcp => "mcp",
+            Self::Script => "script",
+            Self::Function => "function",
+        }
+    }
+}
+
+/// The built-in tool that a name means.
+pub(super) fn native(name: &str) -> Option<&'static str> {
+    let name = name.trim().to_ascii_lowercase();
+    let row = NATIVE.iter().find(|(own, others)| *own == name || others.contains(&name.as_str()));
+    row.map(|(own, _)| *own)
+}
+
+/// The tools that `agent` names, in the order of the model. `servers` are those of the user.
+pub(super) fn tools(agent: &Agent, servers: &[McpServer]) -> Vec<PlannedTool> {
+    let tools = &agent.tools;
+    let built_in = tools.native.iter().flatten().map(|name| native_tool(name));
+    let mcp = tools.mcp.iter().flatten().map(|server| mcp_tool(server, servers));
+    let scripts = tools.scripts.iter().map(|script| {
+        let path = script.path.as_ref().map(|path| path.value.clone());
+        tool(script.name.as_ref().map_or("unnamed", |name| name), ToolKind::Script, path)
+    });
+    let functions =
+        tools.functions.iter().map(|function| tool(&function.name, ToolKind::Function, None));
+    built_in.chain(mcp).chain(scripts).chain(functions).collect()
+}
+
+fn tool(name: &str, kind: ToolKind, detail: Option<String>) -> PlannedTool {
+    PlannedTool { name: name.to_owned(), kind, detail: detail.unwrap_or_default(), missing: None }
+}
+
+fn native_tool(name: &str) -> PlannedTool {
+    let own = native(name);
+    let missing = own.is_none().then(|| "there is no built-in tool of this name".to_owned());
+    PlannedTool { missing, ..tool(own.unwrap_or(name), ToolKind::Native, None) }
+}
+
+fn mcp_tool(server: &McpServer, servers: &[McpServer]) -> PlannedTool {
+    let own = address(server);
+    let users = servers.iter().find(|other| other.name == server.name).and_then(address);
+    let missing = if server.enabled.is_some_and(|on| !on.value) {
+        Some("it is switched off".to_owned())
+    } else if own.is_none() && users.is_none() {
+        Some(format!(
+            "neither the agent nor `[mcp_servers.{}]` of your `config.toml` says how to reach it",
+            server.name
+        ))
+    } else {
+        None
+    };
+    PlannedTool { missing, ..tool(&server.name, ToolKind::Mcp, own.or(users)) }
+}
+
+/// How a server is reached.
+fn address(server: &McpServer) -> Option<String> {
+    let command = server.command.as_ref().map(|command| {
+        let args = server.args.iter().flatten().map(|arg| arg.value.as_str());
+        [command.value.as_str()].into_iter().chain(args).collect::<Vec<_>>().join(" ")
+    });
+    command.or_else(|| server.url.as_ref().map(|url| url.value.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_tools_have_several_names() {
+        let cases = [
+            ("bash", Some("bash")),
+            ("Read", Some("read")),
+            ("write_file", Some("write")),
+            ("browser", None),
+            ("python-repl", None),
+            ("", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(native(name), expected, "{name}");
+        }
+    }
+}

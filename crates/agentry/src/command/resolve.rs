@@ -1,0 +1,49 @@
+//! `agentry resolve`: which model, tools and skills an agent comes down to, and why.
+
+use agentry_compile::{Ask, Plan, Settings, World as _, resolve};
+
+use crate::args::{Resolve, ResultFormat};
+use crate::command::resolve_report::{human, json};
+use crate::command::{find_one, reported, show, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, print, print_json};
+
+pub(crate) fn run(args: &Resolve) -> Outcome {
+    let disk = Disk::default();
+    let found = find_one(&disk, &args.agent, args.format_override)?;
+    let compiled = usable(&disk, &found)?;
+    let settings = Settings::read(&disk).map_err(|(findings, sources)| {
+        reported(&findings, &sources, "your configuration has errors")
+    })?;
+    let ask = if args.live { Ask::Live } else { Ask::Local };
+    let plan = resolve(&disk, &compiled, &settings, ask);
+    match args.format {
+        ResultFormat::Human => print(&human(&compiled, &plan, &settings)),
+        ResultFormat::Json => print_json(&json(&compiled, &plan, &settings)),
+    }
+    show(&plan.diagnostics, &plan.sources);
+    show(&plan.problems(), &compiled.sources);
+    if plan.is_usable() {
+        return Ok(Exit::Done);
+    }
+    Err(match plan.chosen() {
+        None => no_model(&disk, &found.path, &plan),
+        Some(_) => Failure::new(format!("`{}` lacks skills that it needs", found.path)),
+    }
+    .finding())
+}
+
+/// Says which variables would help.
+fn no_model(disk: &Disk, path: &str, plan: &Plan) -> Failure {
+    let mut keys: Vec<&str> = Vec::new();
+    for candidate in &plan.models {
+        let first = candidate.keys.first().map(String::as_str);
+        keys.extend(first.filter(|key| !keys.contains(key) && !disk.has_env(key)));
+    }
+    let names: Vec<_> = keys.iter().take(3).map(|key| format!("`{key}`")).collect();
+    let hint = (!names.is_empty()).then(|| match names.as_slice() {
+        [one] => format!("set {one}"),
+        several => format!("set one of {}", several.join(", ")),
+    });
+    Failure::new(format!("no model can be used for `{path}`")).hint_opt(hint)
+}

@@ -1,0 +1,175 @@
+//! A plan for a person, and for a program.
+
+use std::fmt::Write as _;
+
+use agentry_compile::model::Capability;
+use agentry_compile::text::report::visible;
+use agentry_compile::{
+    Candidate, Compiled, Outcome, Plan, PlannedSkill, PlannedTool, Price, Settings, SkillFound,
+    Wish,
+};
+use serde_json::{Value, json};
+
+use crate::output::columns;
+
+/// The plan for a person: what was chosen first, then every candidate with its reason.
+pub(crate) fn human(compiled: &Compiled, plan: &Plan, settings: &Settings) -> String {
+    let found = &compiled.found;
+    let mut out = format!("{} ({})\n\n", visible(&found.path), found.format);
+    match plan.chosen() {
+        Some(model) => {
+            let _ = writeln!(out, "model  {}\n       {}", visible(&model.id), facts(model));
+        }
+        None => out.push_str("model  none can be used\n"),
+    }
+    let catalogue = &settings.catalogue;
+    let title = format!("candidates, by catalogue {} of {}", catalogue.version, catalogue.date);
+    section(&mut out, &title, candidates(&plan.models));
+    section(&mut out, "skills", plan.skills.iter().map(skill).collect());
+    section(&mut out, "tools", plan.tools.iter().map(tool).collect());
+    let digest = |digest: &str| digest.chars().take("sha256:".len() + 12).collect::<String>();
+    let file = |file: &agentry_compile::PlannedFile| vec![digest(&file.digest), file.path.clone()];
+    section(&mut out, "files", plan.files.iter().map(file).collect());
+    out
+}
+
+fn section(out: &mut String, title: &str, rows: Vec<Vec<String>>) {
+    if rows.is_empty() {
+        return;
+    }
+    let cells = |row: Vec<String>| row.iter().map(|cell| visible(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(cells).collect();
+    let _ = writeln!(out, "\n{title}");
+    for line in columns(&rows).lines() {
+        let _ = writeln!(out, "  {line}");
+    }
+}
+
+/// What is known of a model, in a line.
+fn facts(model: &Candidate) -> String {
+    let tier = model.tier.map(|tier| tier.as_str().to_owned());
+    let context = model.context.map(|size| format!("{size} tokens"));
+    let price = model.price.map(|Price { input, output }| match (input, output) {
+        (0.0, 0.0) => "free".to_owned(),
+        _ => format!("${input} in and ${output} out for a million"),
+    });
+    let unknown = model.tier.is_none().then(|| "not in the catalogue".to_owned());
+    let key = model.keys.first().map(|key| format!("key in {key}"));
+    let parts = [tier, context, price, unknown, key];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The candidates, one a row; those of a tier that meet the same fate at the same provider share one.
+fn candidates(models: &[Candidate]) -> Vec<Vec<String>> {
+    let same = |a: &Candidate, b: &Candidate| {
+        matches!(a.wish, Wish::Fallback | Wish::Capability)
+            && (a.wish, &a.provider, &a.outcome) == (b.wish, &b.provider, &b.outcome)
+    };
+    let row = |group: &[Candidate]| {
+        let first = group.first()?;
+        let name = match group.len() {
+            1 => named(first),
+            count => format!("{} ({count} models)", first.provider),
+        };
+        let (outcome, why) = outcome(&first.outcome);
+        Some(vec![first.wish.as_str().to_owned(), name, outcome.to_owned(), why.to_owned()])
+    };
+    models.chunk_by(same).filter_map(row).collect()
+}
+
+fn named(candidate: &Candidate) -> String {
+    match &candidate.written {
+        Some(written) if *written != candidate.id => format!("{} ({written})", candidate.id),
+        _ => candidate.id.clone(),
+    }
+}
+
+fn outcome(outcome: &Outcome) -> (&'static str, &str) {
+    match outcome {
+        Outcome::Chosen => ("chosen", ""),
+        Outcome::Usable => ("usable", ""),
+        Outcome::Skipped(why) => ("skipped", why),
+    }
+}
+
+fn skill(skill: &PlannedSkill) -> Vec<String> {
+    let (kind, detail) = found(&skill.found);
+    let kind = if skill.optional && kind == "missing" { "left out" } else { kind };
+    vec![skill.name.clone(), kind.to_owned(), detail.to_owned()]
+}
+
+fn found(found: &SkillFound) -> (&'static str, &str) {
+    match found {
+        SkillFound::Pack(path) => ("pack", path),
+        SkillFound::Native(tool) => ("native", tool),
+        SkillFound::Mcp(server) => ("mcp", server),
+        SkillFound::Model => ("model", ""),
+        SkillFound::Missing(why) => ("missing", why),
+    }
+}
+
+fn tool(tool: &PlannedTool) -> Vec<String> {
+    let detail = tool.missing.as_ref().map_or(tool.detail.clone(), |why| format!("missing: {why}"));
+    vec![tool.name.clone(), tool.kind.as_str().to_owned(), detail]
+}
+
+/// The plan for a program.
+pub(crate) fn json(compiled: &Compiled, plan: &Plan, settings: &Settings) -> Value {
+    let found = &compiled.found;
+    let catalogue = &settings.catalogue;
+    let list = |values: Vec<Value>| Value::Array(values);
+    json!({
+        "path": found.path,
+        "format": found.format.as_str(),
+        "name": compiled.agent.name(),
+        "catalogue": {"version": catalogue.version, "date": catalogue.date},
+        "model": plan.chosen().map(|model| &model.id),
+        "models": list(plan.models.iter().map(candidate_json).collect()),
+        "skills": list(plan.skills.iter().map(skill_json).collect()),
+        "tools": list(plan.tools.iter().map(tool_json).collect()),
+        "files": list(plan.files.iter().map(|file| {
+            json!({"path": file.path, "sha256": file.digest})
+        }).collect()),
+        "candidates": list(plan.candidates().iter().map(|it| json!(it.id)).collect()),
+        "usable": plan.is_usable(),
+    })
+}
+
+fn candidate_json(candidate: &Candidate) -> Value {
+    let (outcome, why) = outcome(&candidate.outcome);
+    json!({
+        "id": candidate.id,
+        "written": candidate.written,
+        "provider": candidate.provider,
+        "wish": candidate.wish.as_str(),
+        "tier": candidate.tier.map(Capability::as_str),
+        "context": candidate.context,
+        "price": candidate.price.map(|price| json!({"input": price.input, "output": price.output})),
+        "tools": candidate.tools,
+        "keys": candidate.keys,
+        "outcome": outcome,
+        "reason": Some(why).filter(|why| !why.is_empty()),
+    })
+}
+
+fn skill_json(skill: &PlannedSkill) -> Value {
+    let (kind, detail) = found(&skill.found);
+    let reason = Some(detail).filter(|_| kind == "missing");
+    let resolved = Some(detail).filter(|detail| kind != "missing" && !detail.is_empty());
+    json!({
+        "name": skill.name,
+        "optional": skill.optional,
+        "kind": kind,
+        "resolved": resolved,
+        "reason": reason,
+    })
+}
+
+fn tool_json(tool: &PlannedTool) -> Value {
+    json!({
+        "name": tool.name,
+        "kind": tool.kind.as_str(),
+        "detail": Some(&tool.detail).filter(|detail| !detail.is_empty()),
+        "reason": tool.missing,
+    })
+}

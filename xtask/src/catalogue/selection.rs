@@ -1,0 +1,93 @@
+//! The models that the catalogue is to have: our own choice, one a line.
+
+/// A line of the selection.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Choice {
+    /// `low`, `mid`, `high` or `max`.
+    pub(super) tier: String,
+    /// Whose model it is.
+    pub(super) provider: String,
+    /// What the provider calls it.
+    pub(super) model: String,
+    /// What is known of it without the price list.
+    pub(super) facts: Option<Facts>,
+}
+
+/// What is known of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Facts {
+    /// The most tokens that it takes in.
+    pub(super) context: u64,
+    /// US dollars for a million tokens in.
+    pub(super) input: f64,
+    /// US dollars for a million tokens out.
+    pub(super) output: f64,
+    /// Whether it can call tools.
+    pub(super) tools: bool,
+}
+
+/// Reads a selection; empty lines and those that start with `#` say nothing.
+pub(super) fn parse(text: &str) -> Result<Vec<Choice>, String> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| choice(line).ok_or_else(|| format!("`{line}` is no choice"))).collect()
+}
+
+fn choice(line: &str) -> Option<Choice> {
+    let mut words = line.split_whitespace();
+    let tier = words.next().filter(|tier| ["low", "mid", "high", "max"].contains(tier))?;
+    let (provider, model) = (words.next()?, words.next()?);
+    let facts = match (words.next(), words.next(), words.next()) {
+        (None, _, _) => None,
+        (Some(context), Some(tools), None) => Some(Facts {
+            context: context.strip_prefix("context=")?.parse().ok()?,
+            input: 0.0,
+            output: 0.0,
+            tools: tools.strip_prefix("tools=").filter(|word| matches!(*word, "yes" | "no"))?
+                == "yes",
+        }),
+        _ => return None,
+    };
+    Some(Choice {
+        tier: tier.to_owned(),
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        facts,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_choices_or_errors() {
+        let cases = [
+            ("# a remark\n\nmid openai gpt-x\n", Ok(1)),
+            ("low ollama l:8b context=8192 tools=yes", Ok(1)),
+            ("best openai gpt-x", Err("`best openai gpt-x` is no choice")),
+            ("mid openai", Err("`mid openai` is no choice")),
+            (
+                "low o l context=many tools=yes",
+                Err("`low o l context=many tools=yes` is no choice"),
+            ),
+            ("low o l context=1", Err("`low o l context=1` is no choice")),
+        ];
+        for (text, expected) in cases {
+            let found = parse(text).map(|choices| choices.len());
+            assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_selection_itself_is_one() {
+        let choices = parse(super::super::SELECTION).expect("a selection");
+        assert!((50..300).contains(&choices.len()), "{}", choices.len());
+        for (at, choice) in choices.iter().enumerate() {
+            let same = |other: &Choice| {
+                (&other.provider, &other.model) == (&choice.provider, &choice.model)
+            };
+            assert!(!choices[..at].iter().any(same), "{choice:?}");
+        }
+    }
+}
