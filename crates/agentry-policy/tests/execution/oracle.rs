@@ -19,9 +19,9 @@ pub(crate) struct Oracle {
 }
 
 /// What came of a line that was allowed.
-pub(crate) enum Result {
+pub(crate) enum Outcome {
     /// It did not end.
-    NoResult,
+    Endless,
     /// All of so many commands were allowed.
     Fine(usize),
     /// It did what the rules do not allow.
@@ -30,17 +30,17 @@ pub(crate) enum Result {
 
 impl Oracle {
     /// An oracle with stand-ins of these names.
-    pub(crate) fn new(names: Vec<String>) -> std::result::Result<Self, String> {
+    pub(crate) fn new(names: Vec<String>) -> Result<Self, String> {
         Ok(Self { sandbox: Sandbox::new(names)? })
     }
 
     /// Runs a line that the rules allow.
-    pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Result {
+    pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Outcome {
         match self.sandbox.run(line) {
-            None => Result::NoResult,
+            None => Outcome::Endless,
             Some(mut effects) => match hole(found_as_usual(&mut effects, line), set) {
-                Some(what) => Result::Hole(what),
-                None => Result::Fine(effects.calls.len()),
+                Some(what) => Outcome::Hole(what),
+                None => Outcome::Fine(effects.calls.len()),
             },
         }
     }
@@ -58,7 +58,7 @@ impl Oracle {
                 let end = (start + size).min(best.len());
                 let shorter: String = best[..start].iter().chain(&best[end..]).collect();
                 let holds =
-                    set.allows(&shorter) && matches!(self.run(&shorter, set), Result::Hole(_));
+                    set.allows(&shorter) && matches!(self.run(&shorter, set), Outcome::Hole(_));
                 if holds {
                     best = shorter.chars().collect();
                 } else {

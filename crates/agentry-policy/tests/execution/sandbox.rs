@@ -10,7 +10,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -296,10 +296,7 @@ impl Session {
     }
 
     fn answer(&mut self, patience: Duration) -> Option<String> {
-        match self.answers.recv_timeout(patience) {
-            Ok(line) => Some(line),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.answers.recv_timeout(patience).ok()
     }
 }
 
