@@ -13,7 +13,7 @@ mod sandbox;
 
 use std::cell::RefCell;
 
-use oracle::{Oracle, Outcome};
+use oracle::{Oracle, Result};
 use rule_sets::RuleSet;
 
 struct Place {
@@ -39,7 +39,7 @@ pub fn run(bytes: &[u8]) {
     };
     PLACE.with_borrow_mut(|Place { oracle, sets }| {
         for set in sets.iter().filter(|set| set.allows(&line)) {
-            if let Outcome::Hole(what) = oracle.run(&line, set) {
+            if let Result::Hole(what) = oracle.run(&line, set) {
                 let least = oracle.shrink(&line, set);
                 panic!("under {}: {what}\n{least:?}", set.name);
             }

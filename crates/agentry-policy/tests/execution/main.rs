@@ -12,7 +12,7 @@
 #![expect(
     clippy::expect_used,
     clippy::print_stderr,
-    reason = "a test, and what it skips is said aloud"
+    reason = "a test that cannot be set up has failed, and says so"
 )]
 
 mod generate;
@@ -27,7 +27,7 @@ use std::env;
 use std::thread;
 
 use generator::Generator;
-use oracle::{Oracle, Outcome as Ran};
+use oracle::{Oracle, Result as Ran};
 use rule_sets::{RuleSet, rule_sets};
 use sandbox::{Effects, Sandbox};
 
@@ -128,7 +128,7 @@ impl Tally {
         }
         self.allowed += 1;
         match oracle.run(line, set) {
-            Ran::Endless => self.without_result += 1,
+            Ran::Nothing => self.without_result += 1,
             Ran::Fine(commands) => self.commands += commands,
             Ran::Hole(what) => {
                 let least = oracle.shrink(line, set);

@@ -19,9 +19,9 @@ pub(crate) struct Oracle {
 }
 
 /// What came of a line that was allowed.
-pub(crate) enum Outcome {
+pub(crate) enum Result {
     /// It did not end.
-    Endless,
+    Nothing,
     /// All of so many commands were allowed.
     Fine(usize),
     /// It did what the rules do not allow.
@@ -30,17 +30,17 @@ pub(crate) enum Outcome {
 
 impl Oracle {
     /// An oracle with stand-ins of these names.
-    pub(crate) fn new(names: Vec<String>) -> Result<Self, String> {
+    pub(crate) fn new(names: Vec<String>) -> std::result::Result<Self, String> {
         Ok(Self { sandbox: Sandbox::new(names)? })
     }
 
     /// Runs a line that the rules allow.
-    pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Outcome {
+    pub(crate) fn run(&mut self, line: &str, set: &RuleSet) -> Result {
         match self.sandbox.run(line) {
-            None => Outcome::Endless,
+            None => Result::Nothing,
             Some(mut effects) => match hole(found_as_usual(&mut effects, line), set) {
-                Some(what) => Outcome::Hole(what),
-                None => Outcome::Fine(effects.calls.len()),
+                Some(what) => Result::Hole(what),
+                None => Result::Fine(effects.calls.len()),
             },
         }
     }
@@ -58,7 +58,7 @@ impl Oracle {
                 let end = (start + size).min(best.len());
                 let shorter: String = best[..start].iter().chain(&best[end..]).collect();
                 let holds =
-                    set.allows(&shorter) && matches!(self.run(&shorter, set), Outcome::Hole(_));
+                    set.allows(&shorter) && matches!(self.run(&shorter, set), Result::Hole(_));
                 if holds {
                     best = shorter.chars().collect();
                 } else {
@@ -105,7 +105,7 @@ fn writes(call: &Called) -> bool {
 
 fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
     let Called { argv: _, directory, is_untouched, variables } = call;
-    let words = call.words();
+    let words = without_actions(call.words());
     if !is_transparent(&words) && !set.allows_command(&words) {
         return Some(format!("{words:?} ran"));
     }
@@ -119,6 +119,29 @@ fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
     let is_inside = directory == "/workspace" || directory.starts_with("/workspace/");
     let is_free = is_inside || set.allows_path(Section::ExternalDirectory, directory);
     (!is_free).then(|| format!("{words:?} ran in `{directory}`"))
+}
+
+/// What `find` does itself: the commands that it runs are seen themselves.
+fn without_actions(words: Vec<&str>) -> Vec<&str> {
+    if !words.first().is_some_and(|name| name.ends_with("find")) {
+        return words;
+    }
+    let mut own: Vec<&str> = Vec::new();
+    let mut rest = words.into_iter();
+    while let Some(word) = rest.next() {
+        if !matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            own.push(word);
+            continue;
+        }
+        let mut before = "";
+        for word in rest.by_ref() {
+            if word == ";" || (word == "+" && before == "{}") {
+                break;
+            }
+            before = word;
+        }
+    }
+    own
 }
 
 fn is_transparent(argv: &[&str]) -> bool {

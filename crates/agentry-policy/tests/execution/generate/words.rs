@@ -281,11 +281,11 @@ pub(super) fn command(random: &mut Random) -> String {
 /// One argument.
 pub(super) fn argument(depth: usize, random: &mut Random) -> String {
     match random.below(16) {
-        0..3 => quoted(random),
-        3..5 => random.pick(EXPANSIONS).to_owned(),
-        5..7 => random.pick(GLOBS).to_owned(),
-        7 => format!("{}{}", argument(0, random), argument(0, random)),
-        8..10 if depth > 0 => substitution(depth - 1, random),
+        5..8 => quoted(random),
+        8..10 => random.pick(EXPANSIONS).to_owned(),
+        10..12 => random.pick(GLOBS).to_owned(),
+        12 => format!("{}{}", argument(0, random), argument(0, random)),
+        13..15 if depth > 0 => substitution(depth - 1, random),
         _ => random.pick(PLAIN).to_owned(),
     }
 }
