@@ -281,8 +281,7 @@ fn bubblewrap(root: &Path) -> Result<Command, String> {
         command.args(["--setenv", name, value]);
     }
     command.args(["--", "/real/bash", "--norc", "-c", LOOP]);
-    self.session = Some(Session::new(command)?);
-    Ok(())
+    Ok(command)
 }
 
 /// What is there now, apart from our own folders.
