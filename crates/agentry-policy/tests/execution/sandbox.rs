@@ -132,7 +132,7 @@ impl Sandbox {
         furnish(at, &names).map_err(|error| format!("the folder cannot be filled: {error}"))?;
         let session = Session::new(bubblewrap(at)?)?;
         let before = tree(at);
-        Ok(Self { root, session, names, before })
+        Ok(Self { session, root, names, before })
     }
 
     /// Runs a line; nothing if it does not come to an end.
