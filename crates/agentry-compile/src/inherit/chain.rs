@@ -14,7 +14,7 @@ use crate::pipeline::{Compiled, read_raw};
 use crate::prompt::climbed;
 use crate::stored::{FetchError, StoreRef, Stored};
 use crate::world::World;
-use agentry_text::path::join as path;
+use agentry_text::path::{join as path, split};
 
 /// A base that was read and merged with its own bases.
 pub(super) struct Link {
@@ -131,8 +131,10 @@ impl Chain {
     ) -> Result<Link, Failure> {
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
-        let (main, format) = (stored.main.clone(), stored.format);
-        let found = Found { path: root.clone(), dir: root.clone(), main, format };
+        // Files around the agent's directory may take part.
+        let (dir, main) = split(&stored.main);
+        let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
+        let found = Found { path: root.clone(), dir, main, format };
         let link = self.link(&inner, (from, found), true)?;
         self.pinned(&inner, (&link, &root), Some(&stored.digest))?;
         let named = match reference {

@@ -7,7 +7,7 @@ use agentry_text::{Findings, Spanned, limits};
 
 use super::packs::PackFile;
 use super::rules::CONTEXT_TOO_LARGE;
-use crate::files::join;
+use agentry_text::path::join;
 use crate::pipeline::{Compiled, relative};
 use crate::prompt::named_files;
 use crate::world::{EntryKind, ReadError, World};

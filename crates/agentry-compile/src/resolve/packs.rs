@@ -5,7 +5,7 @@ use agentry_formats::skill::{self, Dialect};
 use agentry_model::Agent;
 use agentry_text::{Findings, Severity, Sources, limits};
 
-use crate::files::join;
+use agentry_text::path::join;
 use crate::pipeline::Compiled;
 use crate::world::{EntryKind, World};
 
