@@ -7,10 +7,10 @@ use agentry_text::{Findings, Spanned, limits};
 
 use super::packs::PackFile;
 use super::rules::CONTEXT_TOO_LARGE;
-use agentry_text::path::join;
 use crate::pipeline::{Compiled, relative};
 use crate::prompt::named_files;
 use crate::world::{EntryKind, ReadError, World};
+use agentry_text::path::join;
 
 /// A file that takes part in an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,9 +5,9 @@ use agentry_formats::skill::{self, Dialect};
 use agentry_model::Agent;
 use agentry_text::{Findings, Severity, Sources, limits};
 
-use agentry_text::path::join;
 use crate::pipeline::Compiled;
 use crate::world::{EntryKind, World};
+use agentry_text::path::join;
 
 /// Where a workspace keeps skills.
 const WORKSPACE: &[&str] = &["skills", ".agents/skills", ".claude/skills"];

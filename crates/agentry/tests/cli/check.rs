@@ -208,7 +208,7 @@ fn code_scanning_reads_findings() {
               "partialFingerprints": {
                 "agentry/v1": "b2261035b17b09ac:1"
               },
-              "ruleIndex": 41
+              "ruleIndex": 43
             },
             {
               "ruleId": "AG0104",
@@ -234,7 +234,7 @@ fn code_scanning_reads_findings() {
               "partialFingerprints": {
                 "agentry/v1": "2334156c5fb3cd3f:1"
               },
-              "ruleIndex": 44
+              "ruleIndex": 46
             }
           ]
         }
