@@ -28,6 +28,7 @@ mod prompt;
 mod registry;
 mod relocate;
 mod resolve;
+mod render;
 mod rules;
 mod schema;
 mod show;
@@ -55,6 +56,7 @@ pub use resolve::{
     Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
     PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, resolve,
 };
+pub use render::subject;
 pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};
 pub use signing::{Signing, signing};
@@ -65,4 +67,5 @@ pub use agentry_check as checks;
 pub use agentry_formats as formats;
 pub use agentry_model as model;
 pub use agentry_policy as policy;
+pub use agentry_targets as targets;
 pub use agentry_text as text;

@@ -35,6 +35,21 @@ impl Rules {
         self.rules.iter().chain(std::iter::once(&self.intent))
     }
 
+    /// The same rules about commands as they are written only: a deny reaches no other way to write
+    /// a command, as `/bin/rm` for `rm`.
+    #[must_use]
+    pub fn as_written(&self) -> Self {
+        let plain = |rule: &Rule| Rule {
+            pattern: rule.pattern.as_written().unwrap_or_else(|| rule.pattern.clone()),
+            ..rule.clone()
+        };
+        Self {
+            section: self.section,
+            rules: self.rules.iter().map(plain).collect(),
+            intent: self.intent.clone(),
+        }
+    }
+
     /// The rule at `index`; past the last one, the intent.
     pub fn at(&self, index: usize) -> &Rule {
         self.rules.get(index).unwrap_or(&self.intent)

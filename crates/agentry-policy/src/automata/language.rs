@@ -45,6 +45,7 @@ pub(crate) fn add_pattern(nfa: &mut Nfa, pattern: &Pattern) -> Result<Option<Sta
         Shape::Path(pattern) => nfa.elements(start, &pattern.elements, &items),
         Shape::Web(pattern) => web(nfa, start, pattern, &items),
         Shape::Name(glob) => nfa.glob(start, glob, &items.any),
+        Shape::Foreign(regex) => nfa.regex(start, &regex::read(regex).ok_or(TooLarge)?),
     };
     nfa.accept(end, PATTERN);
     Ok(Some(start))

@@ -57,7 +57,6 @@ impl Machine {
     }
 
     /// The output of a text.
-    #[cfg(test)]
     pub(crate) fn run(&self, text: &str) -> u32 {
         let step = |state, c| self.step(state, self.alphabet.letter(c));
         self.output(text.chars().fold(self.start, step))

@@ -108,7 +108,6 @@ impl Alphabet {
     }
 
     /// The letter of a character.
-    #[cfg(test)]
     pub(crate) fn letter(&self, c: char) -> usize {
         let c = u32::from(c);
         let after = self.stretches.partition_point(|(start, _)| *start <= c);

@@ -3,7 +3,6 @@
 
 use super::nfa::Items;
 use super::set::Set;
-#[cfg(test)]
 use crate::pattern::path::segments;
 use crate::pattern::{Kind, Subject};
 
@@ -33,7 +32,6 @@ pub(crate) fn items(kind: Kind) -> Items {
 }
 
 /// The text of a subject.
-#[cfg(test)]
 pub(crate) fn encode(kind: Kind, subject: Subject<'_>) -> String {
     match (kind, subject) {
         (_, Subject::Command(argv)) => argv.iter().flat_map(|word| [*word, "\0"]).collect(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::pattern::command::base_name;
-use crate::pattern::{Kind, Pattern};
+use crate::pattern::{Pattern, Shape};
 use crate::{Action, Rule, Rules};
 
 /// The rules of both sides about one command, layer by layer.
@@ -34,7 +34,7 @@ pub(super) fn split(first: &[&Rules], second: &[&Rules]) -> Option<Vec<Group>> {
 
 /// The base name of the one command that a pattern is about.
 fn command(pattern: &Pattern) -> Option<&str> {
-    if pattern.kind != Kind::Command || pattern.problem().is_some() || pattern.is_everything() {
+    if !matches!(pattern.shape, Shape::Command(_)) {
         return None;
     }
     let name = base_name(pattern.tokens().next()?);

@@ -22,7 +22,8 @@ use web::WebPattern;
 
 use crate::automata::TooLarge;
 use crate::automata::leaf::leaf;
-use crate::automata::machine::Machine;
+use crate::automata::machine::{Machine, NONE};
+use crate::automata::subject::encode;
 use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
@@ -92,6 +93,8 @@ pub(crate) enum Shape {
     Path(PathPattern),
     Web(WebPattern),
     Name(Glob),
+    /// A regular expression over the text of a subject, for rules in somebody else's language.
+    Foreign(String),
 }
 
 impl Section {
@@ -115,6 +118,18 @@ impl Pattern {
         Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
     }
 
+    /// A pattern of somebody else's rule language, as a regular expression over the text of a
+    /// subject: the words of a command each followed by NUL, the segments of a path each followed by
+    /// `/` (without the first one), an address with `.` after its host and its port always written,
+    /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
+    pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
+        let shape = match crate::automata::regex::read(regex) {
+            Some(_) => Shape::Foreign(regex.to_owned()),
+            None => Shape::Wrong("the pattern is no regular expression".to_owned()),
+        };
+        Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
+    }
+
     /// Whether the rule holds for `subject`.
     pub fn matches(&self, subject: Subject<'_>) -> bool {
         self.matches_under(subject, Protections::On)
@@ -134,6 +149,10 @@ impl Pattern {
                 pattern.matches(address).unwrap_or(stricter)
             }
             (Shape::Name(glob), Subject::Text(name)) => glob.matches(name),
+            (Shape::Foreign(_), subject) => match self.machine() {
+                Ok(machine) => machine.run(&encode(self.kind, subject)) != NONE,
+                Err(TooLarge) => stricter,
+            },
             // What is not understood is never allowed.
             _ => stricter,
         }
@@ -151,6 +170,15 @@ impl Pattern {
         let narrow = CommandPattern { as_written: true, ..shape.clone() };
         let shape = Shape::Command(narrow);
         (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
+    }
+
+    /// A text that two patterns about the same places share only if they mean the same.
+    pub fn identity(&self) -> String {
+        match &self.shape {
+            Shape::Foreign(regex) => format!("foreign {regex}"),
+            Shape::Command(shape) if shape.as_written => format!("as written {}", self.text),
+            _ => format!("{} {}", self.action, self.text),
+        }
     }
 
     /// What kind of subjects it is about.

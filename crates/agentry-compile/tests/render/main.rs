@@ -1,0 +1,71 @@
+//! Rendering for harnesses: every trap by its name, never wider than the source.
+
+#![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
+
+mod opencode;
+
+use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
+use agentry_compile::{MemoryWorld, discover, read, subject};
+
+/// An agent in agent-toml, with these lines after its name and description.
+pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
+    let head = format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
+    vec![
+        (format!("agents/{name}/agent.toml"), format!("{head}{lines}")),
+        (format!("agents/{name}/system-prompt.md"), "You answer questions.\n".to_owned()),
+    ]
+}
+
+/// What a test asks for.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Wish<'a> {
+    pub(crate) guard: bool,
+    pub(crate) close_gaps: bool,
+    /// Files that exist already, by path and text.
+    pub(crate) existing: &'a [(&'a str, &'a str)],
+}
+
+/// The agents among `files`, rendered for a harness.
+pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_>) -> Rendering {
+    let world = MemoryWorld::new(files.iter().cloned());
+    let found = discover(&world, &[String::new()], None, &|_| false);
+    let subjects: Vec<_> = found
+        .agents
+        .iter()
+        .map(|found| {
+            let compiled = read(&world, found);
+            assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
+            subject(&world, &compiled, None)
+        })
+        .collect();
+    let existing = |path: &str| {
+        wish.existing.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
+    };
+    let settings = Settings {
+        scope: Scope::Project,
+        guard: wish.guard,
+        close_gaps: wish.close_gaps,
+        options: &[],
+        existing: &existing,
+    };
+    render(target(harness).expect("a target"), &subjects, &settings)
+}
+
+/// One agent with these lines, rendered for a harness.
+pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> Rendered {
+    rendering(harness, &agent("helper", lines), wish).agents.remove(0)
+}
+
+/// The text of the file that ends so.
+pub(crate) fn file<'a>(rendered: &'a Rendered, end: &str) -> &'a str {
+    let found = rendered.files.iter().find(|file| file.path.ends_with(end));
+    &found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text
+}
+
+/// All that a person is told, one line each.
+pub(crate) fn told(rendered: &Rendered) -> String {
+    let refused = rendered.refused.iter().map(|it| format!("refused {}: {}", it.field, it.message));
+    let losses =
+        rendered.losses.iter().map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));
+    refused.chain(losses).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,148 @@
+//! Rules in the words of a harness, and how they are narrowed until they stay within their source.
+//!
+//! An encoder writes what comes nearest to the source. Where that would permit more, the rule that
+//! decides about a counterexample is made as strict as the source, until there is none left: each step
+//! makes some rule stricter, so this ends.
+
+use agentry_policy::compare::Example;
+use agentry_policy::{Action, Pattern, Rule, Rules, Section};
+
+use crate::model::always;
+use crate::proof::{self, Proof};
+
+/// Which of several matching rules a harness follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The strictest.
+    Strictest,
+}
+
+/// The rules of one section in the words of a harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoding {
+    /// What they are about.
+    pub section: Section,
+    /// Which rule decides.
+    pub order: Order,
+    /// In the order in which they are written.
+    pub entries: Vec<Entry>,
+    /// The answer when none matches.
+    pub default: Action,
+}
+
+/// One rule in the words of a harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// As it is written there.
+    pub text: String,
+    /// Its answer.
+    pub action: Action,
+    /// What it matches, for each answer that it may get: see [`Pattern::foreign`]. Where that is not
+    /// known exactly, an allow must match more and the others less.
+    pub matches: Matches,
+}
+
+/// What an entry matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matches {
+    /// At most this.
+    pub most: String,
+    /// At least this.
+    pub least: String,
+}
+
+impl Matches {
+    /// Exactly this.
+    pub fn exactly(regex: impl Into<String>) -> Self {
+        let regex = regex.into();
+        Self { most: regex.clone(), least: regex }
+    }
+}
+
+/// An encoding that was made stricter.
+#[derive(Debug)]
+pub struct Narrowed {
+    /// It.
+    pub encoding: Encoding,
+    /// What had to be made stricter: the subject that showed it, and the answer that it gets now.
+    pub raised: Vec<(Example, Action)>,
+    /// What happened to be too large to decide; then the strictest answer holds for everything.
+    pub unknown: bool,
+}
+
+impl Encoding {
+    /// The same as rules of which the first that matches decides.
+    pub fn rules(&self) -> Rules {
+        let mut entries: Vec<&Entry> = self.entries.iter().collect();
+        match self.order {
+            Order::First => {}
+            Order::Last => entries.reverse(),
+            Order::Strictest => entries.sort_by_key(|entry| std::cmp::Reverse(entry.action)),
+        }
+        let mut rules = always(self.section, self.default, "otherwise");
+        rules.rules = entries.into_iter().map(|entry| entry.rule(self.section)).collect();
+        rules
+    }
+
+    /// Makes rules stricter until, with `others` beside them, they stay within `bounds`.
+    #[must_use]
+    pub fn narrowed(mut self, others: &[Rules], bounds: &[Rules]) -> Narrowed {
+        let mut raised = Vec::new();
+        // Each step makes one rule stricter; there are two steps from allow to deny.
+        for _ in 0..=2 * (self.entries.len() + 1) {
+            let mut layers = vec![self.rules()];
+            layers.extend(others.iter().cloned());
+            match proof::within(&layers, bounds) {
+                Proof::Holds => return Narrowed { encoding: self, raised, unknown: false },
+                Proof::Fails { example, source, .. } => {
+                    if !self.raise(&example, source) {
+                        break;
+                    }
+                    raised.push((example, source));
+                }
+                Proof::Unknown(_) => break,
+            }
+        }
+        let strictest = bounds.iter().flat_map(Rules::all).map(|rule| rule.action).max();
+        let strictest = strictest.unwrap_or(Action::Deny);
+        self.entries.clear();
+        self.default = strictest;
+        Narrowed { encoding: self, raised, unknown: true }
+    }
+
+    /// Makes the rule that decides about `example` as strict as `action`.
+    pub(crate) fn raise(&mut self, example: &Example, action: Action) -> bool {
+        let section = self.section;
+        let holds =
+            |entry: &Entry| example.with(|subject| entry.rule(section).pattern.matches(subject));
+        let mut matching = self.entries.iter_mut().filter(|entry| holds(entry));
+        let decides = match self.order {
+            Order::First => matching.next(),
+            Order::Last => matching.next_back(),
+            Order::Strictest => matching.max_by_key(|entry| entry.action),
+        };
+        let answer = decides.map_or(&mut self.default, |entry| &mut entry.action);
+        let is_stricter = *answer < action;
+        *answer = action.max(*answer);
+        is_stricter
+    }
+}
+
+impl Entry {
+    fn rule(&self, section: Section) -> Rule {
+        let regex = match self.action {
+            Action::Allow => &self.matches.most,
+            Action::Ask | Action::Deny => &self.matches.least,
+        };
+        Rule {
+            pattern: Pattern::foreign(section.kind(), regex, &self.text, self.action),
+            action: self.action,
+            text: format!("{}: {}", self.text, self.action),
+            span: None,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a harness does not look at: ways to write a call about which its rules answer more mildly
+//! than the source does.
+//!
+//! Each blind spot is tried with commands of the source's own rules; only what really makes a
+//! difference is reported, with the line that shows it.
+
+use agentry_policy::Protections;
+use agentry_policy::compare::{Example, decide};
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Action, Call, Rules, Section};
+
+use crate::model::Model;
+use crate::subject::Subject;
+
+/// Something that a harness does not look at.
+#[derive(Debug)]
+pub struct Blind {
+    /// What it is: `redirections`.
+    pub name: &'static str,
+    /// Why, in half a sentence.
+    pub why: &'static str,
+    /// Lines that show it, for a command.
+    pub lines: fn(&str) -> Vec<Line>,
+}
+
+/// A line that a harness takes for less than it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// As it is typed.
+    pub typed: String,
+    /// The command that the harness takes it for.
+    pub taken_for: Vec<String>,
+}
+
+impl Line {
+    /// A line and what it is taken for.
+    pub fn new(typed: impl Into<String>, taken_for: Vec<String>) -> Self {
+        Self { typed: typed.into(), taken_for }
+    }
+}
+
+/// A blind spot that makes a difference to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// What it is.
+    pub name: &'static str,
+    /// Why.
+    pub why: &'static str,
+    /// A line that shows it.
+    pub line: String,
+    /// What the harness takes it for.
+    pub taken_for: Vec<String>,
+    /// What the source says of it.
+    pub source: Action,
+    /// What the harness would do.
+    pub target: Action,
+}
+
+impl Gap {
+    /// For a person.
+    pub fn detail(&self) -> String {
+        let Self { name, why, line, source, target, .. } = self;
+        format!("{name}: {why}; `{line}` is {source} in the source and {target} there")
+    }
+}
+
+/// The blind spots of a harness that make a difference to an agent.
+pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
+    let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
+        return Vec::new();
+    };
+    let layers: Vec<&Rules> = way.layers.iter().collect();
+    let commands = commands(subject);
+    let crossed = |spot: &Blind| {
+        let mut lines = commands.iter().flat_map(|command| (spot.lines)(command));
+        lines.find_map(|line| crossing(subject, &layers, spot, line))
+    };
+    blind.iter().filter_map(crossed).collect()
+}
+
+fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> Option<Gap> {
+    let Line { typed: line, taken_for } = line;
+    let target = Example::Command(taken_for.clone())
+        .with(|subject| decide(layers, subject, Protections::Off))
+        .map_or(Action::Allow, |decision| decision.action);
+    let directory = subject.judge.places().workspace.clone();
+    let call = Call { section: Section::Bash, subject: &line, directory: &directory };
+    let source = subject.judge.judge(call, &NoLinks).action;
+    let crosses = target < source;
+    let Blind { name, why, .. } = *spot;
+    crosses.then_some(Gap { name, why, line, taken_for, source, target })
+}
+
+/// Commands that the rules of an agent are about: each pattern with something in the place of its
+/// wildcards; and one that no rule is about.
+fn commands(subject: &Subject) -> Vec<String> {
+    let rules = subject.permissions.get(Section::Bash).map(|section| &section.rules);
+    let words = rules.into_iter().flatten().map(|rule| {
+        let text = rule.pattern.replace("**", "*");
+        text.split(' ')
+            .map(|word| word.replace('*', ""))
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    words.filter(|line| !line.is_empty()).take(100).chain(["touch x".to_owned()]).collect()
+}

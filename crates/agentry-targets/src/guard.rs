@@ -1,0 +1,38 @@
+//! The guard: a harness puts each call to Agentry, in its own words, and gets its answer in them.
+//!
+//! Reading a question and writing an answer are functions of text; asking the policy is the work of
+//! whoever calls them.
+
+use agentry_policy::{Section, Verdict};
+
+/// How a harness asks.
+#[derive(Debug)]
+pub struct Guard {
+    /// The calls that a question on standard input is about; why it is not understood otherwise.
+    pub question: fn(&str) -> Result<Asked, String>,
+    /// The answer to a question.
+    pub answer: fn(&Verdict) -> Answer,
+    /// The answer when something went wrong, for this reason: never an approval.
+    pub failure: fn(&str) -> Answer,
+}
+
+/// What a harness asks about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The directory that relative paths start from.
+    pub directory: String,
+    /// Everything that the one call of a tool touches; all of it must be allowed. A tool that is not
+    /// known is asked about by its name, as [`Section::Tool`].
+    pub calls: Vec<(Section, String)>,
+}
+
+/// What is written back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// To standard output.
+    pub output: String,
+    /// To standard error.
+    pub errors: String,
+    /// The exit code.
+    pub code: u8,
+}

@@ -1,0 +1,83 @@
+//! The harnesses: each a folder that writes an agent as the harness wants it, reads the harness' own
+//! files, and says as a policy what the harness makes of its rules.
+//!
+//! ```text
+//! Subject ─▶ encode ─▶ Encoding ─▶ narrowed until proved ─▶ files ─▶ read back as a Model ─▶ proved again
+//!  agent     folder    rules in     encoding.rs              folder    folder                 proof.rs
+//!  + judge             its words
+//! ```
+//!
+//! Nothing is written for an agent whose files would permit more than its source. What a harness does
+//! not look at at all is a gap ([`gap`]); it is reported, or closed.
+#![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
+
+pub mod encoding;
+pub mod front;
+pub mod gap;
+pub mod guard;
+pub mod import;
+pub mod loss;
+pub mod model;
+pub mod opencode;
+pub mod proof;
+mod render;
+pub mod rendering;
+pub mod subject;
+pub mod wildcard;
+
+pub use encoding::{Encoding, Entry, Order};
+pub use gap::{Blind, Gap};
+pub use guard::{Answer, Asked, Guard};
+pub use import::{Import, Imported};
+pub use model::{Model, Way};
+pub use render::render;
+pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
+pub use subject::{Part, PartKind, Skill, Subject};
+
+/// All that the rest of the house knows of a harness.
+#[derive(Debug)]
+pub struct Target {
+    /// What the user calls it: `claude-code`.
+    pub name: &'static str,
+    /// What it is called in a sentence.
+    pub title: &'static str,
+    /// Names of agents that it has built in: a rendered agent must have another one.
+    pub built_in: &'static [&'static str],
+    /// What it makes of each field of the model, for the support matrix.
+    pub supports: &'static [(&'static str, Support)],
+    /// Writes the agents of one project, all at once: some settings are shared between them.
+    pub render: fn(&[Subject], &Settings<'_>) -> Rendering,
+    /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
+    /// would not find the agent at all.
+    pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    /// What it does not look at in a command line.
+    pub blind: &'static [Blind],
+    /// How it puts a call to the guard, if it does.
+    pub guard: Option<Guard>,
+    /// How its own agents are read, if they are.
+    pub import: Option<Import>,
+}
+
+/// Gives the text of a file by its path below the root of the project, or of the home directory.
+pub type Files<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// What a harness makes of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// It has a place for it.
+    Yes(&'static str),
+    /// A part of it, or in other words.
+    Partly(&'static str),
+    /// It goes into the prompt.
+    Prompt,
+    /// It is left out, and that is reported.
+    No(&'static str),
+}
+
+/// Every target, in the order of the documents.
+pub const TARGETS: &[&Target] = &[&opencode::TARGET];
+
+/// The target of that name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().copied().find(|target| target.name == name)
+}

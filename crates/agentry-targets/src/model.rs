@@ -1,0 +1,77 @@
+//! What a harness makes of its own files, as rules that the policy engine can compare.
+
+use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
+
+/// What an agent may do in a harness.
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    /// Every way to do something, tool by tool.
+    pub ways: Vec<Way>,
+}
+
+/// One tool of a harness, and the rules that decide about its calls.
+#[derive(Debug, Clone)]
+pub struct Way {
+    /// The section of the model that its calls belong to.
+    pub section: Section,
+    /// What the harness calls it.
+    pub tool: String,
+    /// Its rules; the strictest of several lists decides.
+    pub layers: Vec<Rules>,
+}
+
+impl Model {
+    /// Adds a way.
+    pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<Rules>) {
+        self.ways.push(Way { section, tool: tool.into(), layers });
+    }
+}
+
+/// One answer for a whole section.
+pub fn always(section: Section, action: Action, text: &str) -> Rules {
+    let intent = Rule {
+        pattern: Pattern::new(section.kind(), "**", action, &Places::default()),
+        action,
+        text: text.to_owned(),
+        span: None,
+    };
+    Rules { section, rules: Vec::new(), intent }
+}
+
+/// Rules about places outside the workspace as a layer of a section about files: inside, they allow.
+pub fn outside(section: Section, rules: &Rules) -> Rules {
+    let root = regex_of_path(&Places::default().workspace);
+    let inside = Rule {
+        pattern: Pattern::foreign(
+            Kind::Path,
+            &format!("{root}(?s:.)*"),
+            "inside the workspace",
+            Action::Allow,
+        ),
+        action: Action::Allow,
+        text: "inside the workspace".to_owned(),
+        span: None,
+    };
+    let mut layer = rules.clone();
+    layer.section = section;
+    layer.rules.insert(0, inside);
+    layer
+}
+
+/// A path as the machines see it: its segments, each followed by `/`.
+pub fn regex_of_path(path: &str) -> String {
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    segments.flat_map(|segment| [escape(segment), "/".to_owned()]).collect()
+}
+
+/// A text that matches itself in a regular expression.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_punctuation() && c != '_' {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -1,0 +1,62 @@
+//! OpenCode: one Markdown file an agent, with rules of which the last match wins.
+//!
+//! | model | OpenCode |
+//! | --- | --- |
+//! | `name` | the name of the file; a `name` field would rename the agent |
+//! | `description`, `mode`, `temperature` | the same |
+//! | `max_turns` | `steps`, which only reminds the model |
+//! | `model.preferred` | `model`, the first one that names its provider |
+//! | prompt, `context`, `rules` | the body, in this order |
+//! | `skills` | `permission.skill`; files are copied unless OpenCode finds them by itself |
+//! | `permissions.bash`, `.edit`, `.read`, `.external_directory`, `.skill`, `.delegate` | pattern maps, the rules in reverse after `"*"` |
+//! | `permissions.webfetch`, `.websearch`, `.question` | one action: OpenCode refuses to start on a map |
+//! | `permissions.mcp`, `.tool` | keys by name after the first `"*"` |
+//! | `permissions.env` | no place; a variable before a command makes it another command there |
+//! | `display_name`, `tags`, `tools.mcp` | dropped |
+
+mod blind;
+mod encode;
+mod ruleset;
+mod write;
+
+use crate::{Support, Target};
+
+/// OpenCode.
+pub static TARGET: Target = Target {
+    name: "opencode",
+    title: "OpenCode",
+    built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
+    supports: SUPPORTS,
+    render: write::render,
+    model: ruleset::model,
+    blind: blind::BLIND,
+    guard: None,
+    import: None,
+};
+
+const SUPPORTS: &[(&str, Support)] = &[
+    ("name", Support::Yes("file name")),
+    ("description", Support::Yes("`description`")),
+    ("display_name", Support::No("`name` would change the identifier")),
+    ("mode", Support::Yes("`mode`")),
+    ("tags", Support::No("unknown fields are sent to the model provider")),
+    ("max_turns", Support::Partly("`steps`, a reminder and no hard limit")),
+    ("temperature", Support::Yes("`temperature`")),
+    ("model", Support::Partly("`model`, the first that names its provider")),
+    ("skills", Support::Yes("`permission.skill`, `.opencode/skills`")),
+    ("context", Support::Prompt),
+    ("rules", Support::Prompt),
+    ("tools.mcp", Support::No("servers are set up for all agents at once")),
+    ("permissions.bash", Support::Yes("`permission.bash`")),
+    ("permissions.edit", Support::Yes("`permission.edit`")),
+    ("permissions.read", Support::Yes("`permission.read`, `glob`, `grep`, `list`, `lsp`")),
+    ("permissions.webfetch", Support::Partly("one action")),
+    ("permissions.websearch", Support::Partly("one action")),
+    ("permissions.question", Support::Partly("one action")),
+    ("permissions.external_directory", Support::Yes("`permission.external_directory`")),
+    ("permissions.mcp", Support::Yes("`permission.SERVER_TOOL`")),
+    ("permissions.tool", Support::Yes("`permission.TOOL`")),
+    ("permissions.skill", Support::Yes("`permission.skill`")),
+    ("permissions.delegate", Support::Yes("`permission.task`")),
+    ("permissions.env", Support::No("not looked at")),
+];

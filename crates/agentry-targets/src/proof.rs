@@ -1,0 +1,87 @@
+//! The proof that rules of a harness permit no more than their source, remembered: agents of one
+//! workspace mostly share their rules.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use agentry_policy::compare::{Answer, Example, decide, refines};
+use agentry_policy::{Action, Protections, Rules};
+
+/// Whether rules stay within others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// They do.
+    Holds,
+    /// They do not, and this shows it.
+    Fails {
+        /// One of the shortest subjects that shows it.
+        example: Example,
+        /// What the source says of it.
+        source: Action,
+        /// What the harness would do.
+        target: Action,
+    },
+    /// Nobody knows; to be taken for «no».
+    Unknown(String),
+}
+
+thread_local! {
+    static KNOWN: RefCell<HashMap<String, Proof>> = RefCell::default();
+}
+
+/// The most proofs that are remembered.
+const MOST: usize = 10_000;
+
+/// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
+/// looks at beyond them is a matter of gaps.
+pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
+    let key = format!("{}\n⊑\n{}", key(target), key(source));
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
+    let proof = prove(target, source);
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(key, proof.clone());
+    });
+    proof
+}
+
+fn prove(target: &[Rules], source: &[Rules]) -> Proof {
+    let (target, source) = (refs(target), refs(source));
+    match refines(&target, &source, Protections::Off) {
+        Answer::Yes => Proof::Holds,
+        Answer::Unknown(why) => Proof::Unknown(why),
+        Answer::No(witness) => {
+            let action = |side: &[&Rules]| {
+                let decided =
+                    witness.subject.with(|subject| decide(side, subject, Protections::Off));
+                decided.map_or(Action::Allow, |decision| decision.action)
+            };
+            let (source, target) = (action(&source), action(&target));
+            Proof::Fails { example: witness.subject, source, target }
+        }
+    }
+}
+
+fn refs(rules: &[Rules]) -> Vec<&Rules> {
+    rules.iter().collect()
+}
+
+/// All that a proof depends on, as text.
+fn key(layers: &[Rules]) -> String {
+    let mut out = String::new();
+    for rules in layers {
+        out.push_str(rules.section.as_str());
+        for rule in rules.all() {
+            out.push('\n');
+            out.push_str(rule.action.as_str());
+            out.push(' ');
+            out.push_str(&rule.pattern.identity());
+        }
+        out.push('\u{1}');
+    }
+    out
+}

@@ -1,0 +1,108 @@
+//! What a target gives back: files, what was lost, and what was refused.
+
+use std::collections::BTreeSet;
+
+use agentry_policy::words;
+
+/// How agents are rendered.
+pub struct Settings<'a> {
+    /// Where the files go.
+    pub scope: Scope,
+    /// Whether each call is put to `agentry guard` as well.
+    pub guard: bool,
+    /// Whether what the harness does not look at is closed by stricter rules.
+    pub close_gaps: bool,
+    /// Options of the target from `agentry.toml`, by name: `primary` names Pi's main agent.
+    pub options: &'a [(String, String)],
+    /// The text of a file that exists already, by its path below the root of the project.
+    pub existing: &'a dyn Fn(&str) -> Option<String>,
+}
+
+words! {
+    /// Where rendered files go.
+    pub enum Scope {
+        /// Below the root of a project.
+        Project = "project",
+        /// Below the home directory of the user.
+        User = "user",
+    }
+}
+
+/// What became of the agents of a project.
+#[derive(Debug, Default)]
+pub struct Rendering {
+    /// One entry an agent, in the order in which they were given.
+    pub agents: Vec<Rendered>,
+    /// Files that all agents share, and that may hold settings of the user.
+    pub shared: Vec<File>,
+}
+
+/// What became of one agent.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// Files that are wholly its own, by their path below the root.
+    pub files: Vec<File>,
+    /// What the harness does not get, or gets stricter, sorted by field.
+    pub losses: BTreeSet<Loss>,
+    /// Why nothing may be written for it.
+    pub refused: Option<Refusal>,
+}
+
+/// A file to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Below the root, with `/` between its parts.
+    pub path: String,
+    /// Its whole text.
+    pub text: String,
+}
+
+/// Why an agent was not rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The field of the model that is to blame.
+    pub field: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// Something that the harness does not get as the source says it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Loss {
+    /// The model's field: `permissions.bash`, `max_turns`.
+    pub field: String,
+    /// What became of it.
+    pub kind: LossKind,
+    /// In words.
+    pub detail: String,
+}
+
+words! {
+    /// What became of a value.
+    pub enum LossKind {
+        /// It is not there.
+        Dropped = "dropped",
+        /// The agent may do less than its source says.
+        Narrowed = "narrowed",
+        /// The harness does not look at it.
+        Gap = "gap",
+    }
+}
+
+impl Rendered {
+    /// Notes a loss.
+    pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
+        self.losses.insert(Loss { field: field.into(), kind, detail: detail.into() });
+    }
+
+    /// Says why nothing may be written; the first reason counts.
+    pub fn refuse(&mut self, field: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.refused.get_or_insert_with(|| Refusal {
+            field: field.to_owned(),
+            message: message.into(),
+            hint: hint.map(str::to_owned),
+        });
+    }
+}

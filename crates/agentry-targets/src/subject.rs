@@ -1,0 +1,79 @@
+//! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
+
+use agentry_model::Agent;
+use agentry_policy::{Judge, Permissions, Rules, Section};
+
+/// An agent on its way to a harness.
+#[derive(Debug)]
+pub struct Subject {
+    /// What it is called there: its name, or an alias.
+    pub name: String,
+    /// The agent with its bases and the defaults of its format.
+    pub agent: Agent,
+    /// Where its definition is, relative to the project, for people who find the rendered file.
+    pub path: String,
+    /// The digest of the definition.
+    pub digest: String,
+    /// The texts of its prompt, in order.
+    pub parts: Vec<Part>,
+    /// The skills that it asks for or brings.
+    pub skills: Vec<Skill>,
+    /// All its layers as ordered rules, every section among them: what encoders start from.
+    pub permissions: Permissions,
+    /// All its layers: what the result is compared with. Its places are stand-ins, so that the same
+    /// definition renders to the same files everywhere.
+    pub judge: Judge,
+}
+
+/// One text of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Where it comes from, relative to the project.
+    pub origin: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What a text of a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    /// Who the agent is, and its hard rules: always in the prompt.
+    Prompt,
+    /// A file of `context`.
+    Context,
+    /// A file of `rules`.
+    Rules,
+}
+
+/// A skill of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// Its files, relative to its directory, unless none was found.
+    pub files: Option<Vec<(String, Vec<u8>)>>,
+    /// Where its directory is, relative to the project, if it lies there.
+    pub dir: Option<String>,
+}
+
+impl Subject {
+    /// The whole prompt with what the harness has no place for: each part after an empty line.
+    pub fn prompt(&self, kinds: &[PartKind]) -> String {
+        let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
+        texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What a rendered section must stay within: the rules as they are written, layer by layer. For
+    /// files, what is said of places outside the workspace is a layer as well.
+    pub fn bounds(&self, section: Section) -> Vec<Rules> {
+        let mut bounds: Vec<Rules> =
+            self.judge.rules(section).map(|(_, rules)| rules.as_written()).collect();
+        if matches!(section, Section::Edit | Section::Read) {
+            let outside = self.judge.rules(Section::ExternalDirectory);
+            bounds.extend(outside.map(|(_, rules)| crate::model::outside(section, rules)));
+        }
+        bounds
+    }
+}

@@ -1,0 +1,161 @@
+//! Wildcards over the text of a command, as several harnesses have them: `*` takes anything, words
+//! and spaces alike.
+//!
+//! A harness compares such a pattern with a command as it was typed, Agentry compares commands word by
+//! word. Where quotes or escapes come in, the two cannot be told apart for sure: an allow then counts
+//! as matching more, a deny as matching less.
+
+use crate::encoding::Matches;
+use crate::model::escape;
+
+/// Any text, words and their ends alike.
+pub const ANYTHING: &str = "(?s:.)*";
+/// No text at all.
+pub const NOTHING: &str = r"[^\s\S]";
+
+/// How a harness reads its wildcards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wildcards {
+    /// Whether `?` takes any one character.
+    pub question: bool,
+}
+
+impl Wildcards {
+    /// What a pattern about commands matches. A trailing ` *` may take nothing.
+    pub fn command(self, pattern: &str) -> Matches {
+        let (head, optional) = match pattern.strip_suffix(" *") {
+            Some(head) => (head, true),
+            None => (pattern, false),
+        };
+        let tail = if optional { format!(r"\x00(?:{ANYTHING}\x00)?") } else { r"\x00".to_owned() };
+        Matches {
+            most: format!("{}{tail}", self.text(head, Bound::Most)),
+            least: format!("{}{tail}", self.text(head, Bound::Least)),
+        }
+    }
+
+    /// What a pattern about a plain text matches: a name, a path.
+    pub fn plain(self, pattern: &str) -> String {
+        let each = |c: char| match c {
+            '*' => ANYTHING.to_owned(),
+            '?' if self.question => "(?s:.)".to_owned(),
+            c => escape(c.encode_utf8(&mut [0; 4])),
+        };
+        pattern.chars().map(each).collect()
+    }
+
+    fn text(self, pattern: &str, bound: Bound) -> String {
+        // A space stands between two words, unless a wildcard before it took an opening quote.
+        let mut open = false;
+        let each = |c: char| {
+            let most = bound == Bound::Most;
+            let is_wild = c == '*' || (c == '?' && self.question) || is_special(c);
+            open |= is_wild;
+            match c {
+                '*' => ANYTHING.to_owned(),
+                '?' if self.question => "(?s:.)".to_owned(),
+                ' ' if most && open => r"(?:\x00| )".to_owned(),
+                ' ' => r"\x00".to_owned(),
+                c if is_special(c) => if most { ANYTHING } else { NOTHING }.to_owned(),
+                c => escape(c.encode_utf8(&mut [0; 4])),
+            }
+        };
+        pattern.chars().map(each).collect()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Most,
+    Least,
+}
+
+/// Whether a shell gives the character a meaning, so that it is typed in another way than it is meant.
+pub fn is_special(c: char) -> bool {
+    c.is_control() || "\"'\\$`<>|&;()".contains(c)
+}
+
+/// The pattern of a source in this language, for a rule that may match less than it says: nothing if
+/// it holds what has to be typed in another way.
+pub fn at_most(pattern: &str) -> Vec<String> {
+    if pattern.chars().any(is_special) || pattern.contains('?') {
+        return Vec::new();
+    }
+    spelled(pattern)
+}
+
+/// The pattern of a source in this language, for a rule that may match more than it says.
+pub fn at_least(pattern: &str) -> Vec<String> {
+    // Where the home directory is written out, the tilde is gone.
+    let pattern = pattern.replace(" ~/", " */");
+    let pattern = match pattern.strip_prefix("~/") {
+        Some(rest) => format!("*/{rest}"),
+        None => pattern,
+    };
+    match pattern.find(is_special) {
+        Some(at) => {
+            let known = pattern.get(..at).unwrap_or_default().trim_end();
+            vec![if known.is_empty() { "*".to_owned() } else { format!("{known}*") }]
+        }
+        None => spelled(&pattern),
+    }
+}
+
+/// `**` between words takes any number of them, none too: with it and without it.
+fn spelled(pattern: &str) -> Vec<String> {
+    let words: Vec<&str> = pattern.split(' ').filter(|word| !word.is_empty()).collect();
+    let mut out = vec![String::new()];
+    for (at, word) in words.iter().enumerate() {
+        let last = at + 1 == words.len();
+        let many = word.len() > 1 && word.bytes().all(|byte| byte == b'*');
+        let word = collapse(word);
+        let mut next = Vec::new();
+        for text in out {
+            let space = if text.is_empty() { "" } else { " " };
+            if many && !last {
+                next.push(text.clone());
+            }
+            next.push(format!("{text}{space}{word}"));
+        }
+        out = next;
+    }
+    out.dedup();
+    out
+}
+
+/// One `*` for several in a row.
+fn collapse(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars() {
+        if c != '*' || !out.ends_with('*') {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_in_other_words() {
+        let cases: &[(&str, &[&str], &[&str])] = &[
+            ("git log*", &["git log*"], &["git log*"]),
+            (
+                "git ** --force",
+                &["git --force", "git * --force"],
+                &["git --force", "git * --force"],
+            ),
+            ("git **", &["git *"], &["git *"]),
+            ("echo \"x\"", &[], &["echo*"]),
+            ("~/bin/x *", &["~/bin/x *"], &["*/bin/x *"]),
+            ("cat ~/x", &["cat ~/x"], &["cat */x"]),
+            ("curl http://x/?q", &[], &["curl http://x/?q"]),
+        ];
+        for (pattern, most, least) in cases {
+            assert_eq!(at_most(pattern), *most, "{pattern}");
+            assert_eq!(at_least(pattern), *least, "{pattern}");
+        }
+    }
+}
