@@ -27,8 +27,8 @@ mod pipeline;
 mod prompt;
 mod registry;
 mod relocate;
-mod resolve;
 mod render;
+mod resolve;
 mod rules;
 mod schema;
 mod show;
@@ -52,11 +52,11 @@ pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
+pub use render::subject;
 pub use resolve::{
     Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
     PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, resolve,
 };
-pub use render::subject;
 pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};
 pub use signing::{Signing, signing};

@@ -1,71 +1,52 @@
-//! The skills of an agent, as files: what it brings itself, else what the workspace has.
+//! The skills of an agent, as files to hand to a harness.
 
 use agentry_model::Agent;
 use agentry_targets::Skill;
 use agentry_text::limits;
-use agentry_text::path::{is_plain, join};
+use agentry_text::path::split;
 
 use crate::pipeline::Compiled;
-use crate::world::{EntryKind, World};
-
-/// Where a workspace keeps skills.
-const PLACES: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
+use crate::resolve::packs::{self, Pack};
+use crate::world::World;
 
 /// The skills that the agent asks for by name, and those that come with it.
 pub(super) fn skills(world: &dyn World, compiled: &Compiled, agent: &Agent) -> Vec<Skill> {
-    let asked = agent.skills.iter().flatten().map(|skill| skill.name.clone());
-    let brought = agent
-        .skill_packs
-        .iter()
-        .filter_map(|pack| pack.path.split_once('/').map(|(dir, _)| dir.to_owned()));
-    let mut names: Vec<String> = Vec::new();
-    for name in asked.chain(brought) {
-        if !names.contains(&name) {
-            names.push(name);
+    let mut out: Vec<Skill> = Vec::new();
+    for (name, pack) in packs::own(compiled, agent) {
+        if !name.is_empty() && out.iter().all(|known| known.name != name) {
+            out.push(skill(world, compiled, name, Some(&pack)));
         }
     }
-    names.into_iter().map(|name| skill(world, compiled, name)).collect()
-}
-
-fn skill(world: &dyn World, compiled: &Compiled, name: String) -> Skill {
-    let own = join(&compiled.found.dir, "skills");
-    let shared = PLACES.iter().map(|place| (join(&compiled.workspace, place), Some(*place)));
-    let places = std::iter::once((own, None)).chain(shared);
-    // A name that is a path leads nowhere.
-    let named = places.filter(|_| is_plain(&name) && !name.contains('/'));
-    let holds = |dir: &str| world.kind(&join(dir, "SKILL.md")) == EntryKind::File;
-    let found = named
-        .map(|(place, known)| (join(&place, &name), known))
-        .find(|(dir, _)| holds(dir) && world.inside(&compiled.workspace, dir));
-    match found {
-        Some((dir, known)) => Skill {
-            files: Some(files(world, &compiled.workspace, &dir)),
-            dir: known.map(|place| format!("{place}/{name}")),
-            name,
-        },
-        None => Skill { name, files: None, dir: None },
-    }
-}
-
-/// The files below a directory that can be read, by their paths in it.
-fn files(world: &dyn World, root: &str, dir: &str) -> Vec<(String, Vec<u8>)> {
-    let mut out = Vec::new();
-    let mut open = vec![String::new()];
-    while let Some(below) = open.pop() {
-        let path = if below.is_empty() { dir.to_owned() } else { join(dir, &below) };
-        for entry in world.list(root, &path).unwrap_or_default() {
-            let inner = if below.is_empty() { entry.name } else { join(&below, &entry.name) };
-            match entry.kind {
-                EntryKind::Directory if open.len() < limits::FILES => open.push(inner),
-                EntryKind::File if out.len() < limits::FILES => {
-                    if let Ok(bytes) = world.read(root, &join(dir, &inner), limits::FILE_BYTES) {
-                        out.push((inner, bytes));
-                    }
-                }
-                _ => {}
-            }
+    for asked in agent.skills.iter().flatten() {
+        if out.iter().all(|known| known.name != asked.name) {
+            let places = packs::near(world, compiled).into_iter().chain(packs::home(world));
+            let found = places.into_iter().find_map(|place| packs::at(world, place, &asked.name));
+            out.push(skill(world, compiled, &asked.name, found.as_ref()));
         }
     }
-    out.sort();
     out
+}
+
+fn skill(world: &dyn World, compiled: &Compiled, name: &str, pack: Option<&Pack>) -> Skill {
+    let name = name.to_owned();
+    let Some(pack) = pack else { return Skill { name, files: None, dir: None } };
+    let folder = split(&pack.file()).0.to_owned();
+    let files = packs::files(world, pack);
+    let read = files.iter().filter_map(|file| {
+        let bytes = world.read(&file.root, &file.path, limits::FILE_BYTES).ok()?;
+        // One file that is a skill by itself is its `SKILL.md`.
+        let inner = if pack.is_folder() {
+            file.path.strip_prefix(&folder)?.trim_start_matches('/').to_owned()
+        } else {
+            "SKILL.md".to_owned()
+        };
+        Some((inner, bytes))
+    });
+    let mut files: Vec<_> = read.collect();
+    files.sort();
+    let root = world.absolute(&compiled.workspace);
+    let below = world.absolute(&folder);
+    let below = below.strip_prefix(root.trim_end_matches('/')).and_then(|it| it.strip_prefix('/'));
+    let dir = below.filter(|_| pack.is_folder()).map(str::to_owned);
+    Skill { name, files: Some(files), dir }
 }

@@ -11,7 +11,7 @@ mod candidates;
 mod catalogue;
 pub(crate) mod files;
 mod keys;
-mod packs;
+pub(crate) mod packs;
 mod provider;
 mod reach;
 pub(crate) mod rules;

@@ -16,7 +16,7 @@ const HOME: &[&str] = &[".agentry/skills", ".agents/skills", ".claude/skills"];
 
 /// A folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Links must not leave this directory.
     root: String,
     /// The folder.
@@ -29,16 +29,28 @@ pub(super) struct Place {
 
 /// A skill that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pack {
+pub(crate) struct Pack {
     place: Place,
     /// The path of its file below the place: `review/SKILL.md`.
     path: String,
     /// What a person calls the file.
-    pub(super) shown: String,
+    pub(crate) shown: String,
+}
+
+impl Pack {
+    /// The path of its file.
+    pub(crate) fn file(&self) -> String {
+        join(&self.place.dir, &self.path)
+    }
+
+    /// Whether it is a folder, and not one file.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.path.contains('/')
+    }
 }
 
 /// The folders of the agent and of its workspace, the nearest first.
-pub(super) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
+pub(crate) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
     let own = &compiled.found.dir;
     let place = |root: &str, dir: &str, own: bool| Place {
         root: root.to_owned(),
@@ -56,7 +68,7 @@ pub(super) fn near(world: &dyn World, compiled: &Compiled) -> Vec<Place> {
 }
 
 /// The packs that come with the agent, by the names that they give themselves.
-pub(super) fn own<'a>(
+pub(crate) fn own<'a>(
     compiled: &'a Compiled,
     agent: &'a Agent,
 ) -> impl Iterator<Item = (&'a str, Pack)> {
@@ -71,7 +83,7 @@ pub(super) fn own<'a>(
 }
 
 /// The folders of the user.
-pub(super) fn home(world: &dyn World) -> Vec<Place> {
+pub(crate) fn home(world: &dyn World) -> Vec<Place> {
     let Some(home) = world.home() else { return Vec::new() };
     let place = |dir: &&str| Place {
         root: home.clone(),
@@ -83,7 +95,7 @@ pub(super) fn home(world: &dyn World) -> Vec<Place> {
 }
 
 /// The skill `name` at a place: a folder with `SKILL.md`, or one file.
-pub(super) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
+pub(crate) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
     let plain = !name.trim().is_empty() && !name.contains(['/', '\\', '\0']);
     if !plain || matches!(name, "." | "..") {
         return None;
@@ -101,7 +113,7 @@ pub(super) fn at(world: &dyn World, place: Place, name: &str) -> Option<Pack> {
 
 /// Why a pack is not used: it cannot be read, or breaks the standard. Packs of the agent itself were
 /// looked at when it was read, by the rules of its format.
-pub(super) fn wrong(
+pub(crate) fn wrong(
     world: &dyn World,
     pack: &Pack,
     sources: &mut Sources,
@@ -110,7 +122,7 @@ pub(super) fn wrong(
     if pack.place.own {
         return None;
     }
-    let full = join(&pack.place.dir, &pack.path);
+    let full = pack.file();
     let bytes = match world.read(&pack.place.root, &full, limits::INSTRUCTION_BYTES as u64) {
         Ok(bytes) => bytes,
         Err(error) => return Some(error.to_string()),
@@ -127,7 +139,7 @@ pub(super) fn wrong(
 }
 
 /// Every file of a pack: what can be read of it, and what people call it.
-pub(super) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
+pub(crate) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
     let Place { root, dir, .. } = &pack.place;
     let file = |path: &str| PackFile {
         root: root.clone(),
@@ -160,11 +172,11 @@ pub(super) fn files(world: &dyn World, pack: &Pack) -> Vec<PackFile> {
 
 /// A file of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PackFile {
+pub(crate) struct PackFile {
     /// Links must not leave this directory.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// The file.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// What a person calls it.
-    pub(super) shown: String,
+    pub(crate) shown: String,
 }
