@@ -1,0 +1,47 @@
+//! Confines the commands of one run: what they may read, write, reach and use up.
+//!
+//! ```text
+//!  agentry ── Sandbox::start ──▶ helper (this program again) ── namespaces, mounts, Landlock, seccomp
+//!     │  start, kill                 │ first process of its own world; starts every command of the run
+//!     ◀────────── ended ─────────────┘ when it goes, everything in it goes
+//! ```
+//!
+//! A [`Confinement`] is plain data and knows nothing of agents. What a back end cannot enforce it
+//! refuses; [`explain`] says what is enforced by what.
+#![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has a back end"))]
+
+mod confinement;
+mod explain;
+#[cfg(target_os = "linux")]
+mod linux;
+mod protocol;
+mod support;
+
+pub use confinement::{BackEnd, Confinement, Limits, Network};
+pub use explain::{Enforced, explain};
+#[cfg(target_os = "linux")]
+pub use linux::helper::serve;
+#[cfg(target_os = "linux")]
+pub use linux::sandbox::{Command, Ended, Running, Sandbox};
+pub use support::{Support, support};
+
+/// The argument with which a program that uses this room starts itself as the helper: it must call
+/// [`serve`] before it does anything else, while it has one thread.
+pub const HELPER: &str = "__confined-helper";
+
+/// Why nothing was confined.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This machine has no back end that can enforce the confinement.
+    #[error("this machine cannot confine commands: {0}")]
+    Unsupported(String),
+    /// The helper could not set itself up.
+    #[error("the sandbox could not be set up: {0}")]
+    SetUp(String),
+    /// The helper is gone.
+    #[error("the sandbox has ended")]
+    Gone,
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}

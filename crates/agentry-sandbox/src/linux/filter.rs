@@ -1,0 +1,156 @@
+//! System calls that no command of a run needs, and some that would let it out.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter, sock_filter,
+};
+
+use crate::Network;
+
+/// Refused whatever their arguments.
+const REFUSED: &[libc::c_long] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_file_load,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_nfsservctl,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];
+
+/// Flags of `clone` that make new namespaces.
+const NAMESPACES: &[libc::c_int] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Filters the system calls of this process and all that it starts.
+pub(crate) fn apply(network: &Network) -> io::Result<()> {
+    let refused = program(rules(network)?, libc::EPERM)?;
+    // A flag of `clone3` cannot be looked at: programs fall back to `clone`.
+    let unknown = program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
+    for program in [unknown, without_x32(refused)] {
+        apply_filter(&program).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn program(rules: Rules, errno: libc::c_int) -> io::Result<BpfProgram> {
+    let arch = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
+    filter.and_then(TryInto::try_into).map_err(io::Error::other)
+}
+
+fn rules(network: &Network) -> io::Result<Rules> {
+    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let flags = NAMESPACES.iter().map(|flag| {
+        let flag = u64::from(flag.unsigned_abs());
+        when(0, SeccompCmpOp::MaskedEq(flag), flag)
+    });
+    rules.insert(libc::SYS_clone, flags.collect::<io::Result<_>>()?);
+    let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
+    let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request));
+    rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<io::Result<_>>()?);
+    rules.insert(libc::SYS_socket, sockets(network)?);
+    Ok(rules)
+}
+
+/// The kinds of sockets that are refused; all without a network, since a socket of the file system
+/// leads out as well.
+fn sockets(network: &Network) -> io::Result<Vec<SeccompRule>> {
+    let number = |family: libc::c_int| u64::from(family.unsigned_abs());
+    match network {
+        Network::Off => Ok(Vec::new()),
+        Network::Proxy(_) => {
+            let not = |family| condition(0, SeccompCmpOp::Ne, number(family));
+            let neither = vec![not(libc::AF_INET)?, not(libc::AF_INET6)?];
+            Ok(vec![SeccompRule::new(neither).map_err(io::Error::other)?])
+        }
+        Network::Full => [libc::AF_PACKET, libc::AF_VSOCK, libc::AF_KEY, libc::AF_ALG]
+            .map(|family| when(0, SeccompCmpOp::Eq, number(family)))
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn condition(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, compare, value)
+        .map_err(io::Error::other)
+}
+
+fn when(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
+    SeccompRule::new(vec![condition(argument, compare, value)?]).map_err(io::Error::other)
+}
+
+/// Kills a process that uses the second set of numbers for system calls, which a filter by number
+/// does not know.
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const X32: u32 = 0x4000_0000;
+    if std::env::consts::ARCH != "x86_64" {
+        return program;
+    }
+    let mut out = vec![
+        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
+        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_KILL_PROCESS },
+    ];
+    out.extend(program);
+    out
+}

@@ -1,0 +1,12 @@
+//! The back ends of Linux.
+
+pub(crate) mod filter;
+pub(crate) mod groups;
+pub(crate) mod helper;
+pub(crate) mod landlocked;
+pub(crate) mod mounts;
+pub(crate) mod namespaces;
+pub(crate) mod sandbox;
+pub(crate) mod support;
+pub(crate) mod system;
+pub(crate) mod wire;

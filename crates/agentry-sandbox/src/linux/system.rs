@@ -1,0 +1,280 @@
+//! System calls that no library wraps safely, each behind a safe function.
+#![allow(unsafe_code, reason = "the one file of the house with system calls of its own")]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn text(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+/// Moves this process into new namespaces.
+pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no pointers; this process has one thread.
+    checked(unsafe { libc::unshare(flags) }.into()).map(drop)
+}
+
+/// Which side of a fork this is.
+pub(crate) enum Fork {
+    /// The new process.
+    Child,
+    /// The old one.
+    Parent,
+}
+
+/// Splits this process in two.
+pub(crate) fn fork() -> io::Result<Fork> {
+    // SAFETY: this process has one thread, so no lock is held by another.
+    match checked(unsafe { libc::fork() }.into())? {
+        0 => Ok(Fork::Child),
+        _ => Ok(Fork::Parent),
+    }
+}
+
+/// What became of a process: its number, exit code and signal. Nothing if none has ended.
+pub(crate) type Reaped = Option<(libc::pid_t, Option<i32>, Option<i32>)>;
+
+/// Waits for any child; with `block`, until there is one.
+pub(crate) fn reap(block: bool) -> io::Result<Reaped> {
+    let mut status = 0;
+    let options = if block { 0 } else { libc::WNOHANG };
+    // SAFETY: the pointer is to a local.
+    let pid = unsafe { libc::waitpid(-1, &raw mut status, options) };
+    match checked(pid.into())? {
+        0 => Ok(None),
+        _ if libc::WIFEXITED(status) => Ok(Some((pid, Some(libc::WEXITSTATUS(status)), None))),
+        _ => Ok(Some((pid, None, Some(libc::WTERMSIG(status))))),
+    }
+}
+
+/// Has this process killed when the one that started it ends.
+pub(crate) fn die_with_parent(signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }.into()).map(drop)
+}
+
+/// Takes in the orphans among the descendants of this process.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }.into()).map(drop)
+}
+
+/// Gives up every way to gain privileges, and all capabilities.
+pub(crate) fn drop_privileges() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+    for capability in 0..64 {
+        // SAFETY: takes no pointers. Numbers beyond the last capability are refused.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability) } < 0 {
+            break;
+        }
+    }
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    let header = Header { version: 0x2008_0522, pid: 0 };
+    let none = [0_u32; 6];
+    // SAFETY: both pointers are to locals of the sizes that version 3 of the call expects.
+    checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
+}
+
+/// A descriptor that can be read when a child has ended.
+pub(crate) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the set is a local that the calls fill; the descriptor is new and ours.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        checked(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()).into())?;
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        let fd = checked(libc::signalfd(-1, &raw const set, flags).into())?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
+/// Unblocks all signals: commands start with none blocked.
+pub(crate) fn unblock_signals() {
+    // SAFETY: the set is a local; async-signal-safe, as a forked child needs.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Sends a signal to a process group.
+pub(crate) fn kill_group(group: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: takes no pointers.
+    unsafe { libc::kill(-group, signal) };
+}
+
+/// Sends a signal to a process.
+pub(crate) fn kill(pid: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: takes no pointers.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// A copy of the mounts below `path`, not yet anywhere.
+pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
+    let path = text(path)?;
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+    // SAFETY: the path ends with NUL; the descriptor is new and ours.
+    unsafe {
+        let fd = checked(libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags))?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
+/// The attributes that all mounts of a copy get.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attributes {
+    pub(crate) read_only: bool,
+    pub(crate) no_devices: bool,
+}
+
+/// Sets the attributes of all mounts of a copy; none of them lets a program gain privileges.
+pub(crate) fn set_attributes(tree: BorrowedFd<'_>, attributes: Attributes) -> io::Result<()> {
+    #[repr(C)]
+    struct MountAttr {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        userns: u64,
+    }
+    const RDONLY: u64 = 1;
+    const NOSUID: u64 = 2;
+    const NODEV: u64 = 4;
+    let mut set = NOSUID;
+    set |= if attributes.read_only { RDONLY } else { 0 };
+    set |= if attributes.no_devices { NODEV } else { 0 };
+    let attr = MountAttr { set, clear: 0, propagation: libc::MS_PRIVATE, userns: 0 };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    // SAFETY: the path is an empty C string, the struct a local of the size that is passed.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attr,
+            std::mem::size_of::<MountAttr>(),
+        )
+    })
+    .map(drop)
+}
+
+/// Puts a copy of mounts to `path`.
+pub(crate) fn attach(tree: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
+    let path = text(path)?;
+    // SAFETY: both paths are C strings.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_move_mount,
+            tree.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            MOVE_MOUNT_F_EMPTY_PATH,
+        )
+    })
+    .map(drop)
+}
+
+/// Mounts a new file system.
+pub(crate) fn mount(kind: &str, path: &Path, flags: libc::c_ulong, data: &str) -> io::Result<()> {
+    let (kind, data) = (CString::new(kind)?, CString::new(data)?);
+    let path = text(path)?;
+    // SAFETY: all pointers are to C strings.
+    checked(
+        unsafe {
+            libc::mount(kind.as_ptr(), path.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast())
+        }
+        .into(),
+    )
+    .map(drop)
+}
+
+/// Keeps what happens to mounts here from the rest of the machine.
+pub(crate) fn make_private() -> io::Result<()> {
+    let flags = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: the pointers are to a C string or null, as this use of the call allows.
+    checked(
+        unsafe {
+            libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null())
+        }
+        .into(),
+    )
+    .map(drop)
+}
+
+/// Makes `path` the root, and takes the old one away.
+pub(crate) fn enter(path: &Path) -> io::Result<()> {
+    std::env::set_current_dir(path)?;
+    // SAFETY: the pointers are to C strings.
+    unsafe {
+        checked(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()))?;
+        checked(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into())?;
+    }
+    std::env::set_current_dir("/")
+}
+
+/// Brings the loopback device up.
+pub(crate) fn loopback_up() -> io::Result<()> {
+    // SAFETY: the request is a local struct of the type that the call expects.
+    unsafe {
+        let fd =
+            checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0).into())?;
+        let socket = OwnedFd::from_raw_fd(fd as RawFd);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo\0") {
+            *to = *from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request).into())
+            .map(drop)
+    }
+}
+
+/// The version of Landlock.
+pub(crate) fn landlock_version() -> Option<u32> {
+    // SAFETY: with the version flag the call takes no pointer.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, 1_u32)
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// Sets a limit that holds for this process and all that it starts.
+pub(crate) fn limit(what: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: the pointer is to a local.
+    checked(unsafe { libc::setrlimit(what, &raw const limit) }.into()).map(drop)
+}
+
+/// Ends this process without running anything else.
+pub(crate) fn end(code: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
+}
+
+/// Has a command start with no signal blocked, although this process blocks some.
+pub(crate) fn start_unblocked(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt as _;
+    // SAFETY: the closure only makes calls that are safe between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            unblock_signals();
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,54 @@
+//! What the program and its helper say to each other: a length, then JSON.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BackEnd, Confinement};
+
+/// The longest message.
+pub(crate) const LONGEST: usize = 8 << 20;
+
+/// To the helper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// The first message: become this.
+    Confine(BackEnd, Box<Confinement>),
+    /// Start a command. Its standard streams are handed over with the message.
+    Start(Start),
+    /// End a command and its process group.
+    Kill(u64),
+}
+
+/// A command to start.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// The number by which it is spoken of.
+    pub(crate) id: u64,
+    /// The program and its arguments.
+    pub(crate) argv: Vec<String>,
+    /// Where it starts.
+    pub(crate) directory: PathBuf,
+    /// Its whole environment.
+    pub(crate) env: Vec<(String, String)>,
+}
+
+/// From the helper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// It is confined. With a proxy, its listener is handed over with the message.
+    Ready,
+    /// It could not be, for this reason.
+    Failed(String),
+    /// A command could not be started, for this reason.
+    NotStarted(u64, String),
+    /// A command has ended, by itself or by a signal.
+    Ended {
+        /// Its number.
+        id: u64,
+        /// Its exit code.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+    },
+}
