@@ -1,0 +1,95 @@
+//! What a run may spend, and what it has spent: hard stops, looked at before every effect.
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::Usage;
+
+/// What a run may spend; nothing where there is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Answers of the model.
+    pub turns: Option<u64>,
+    /// Calls of tools.
+    pub steps: Option<u64>,
+    /// Tokens, read and written together.
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub cost: Option<u64>,
+    /// Milliseconds from the start; time in which a person was asked does not count.
+    pub time: Option<u64>,
+}
+
+/// What a run has spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Answers of the model.
+    pub turns: u64,
+    /// Calls of tools.
+    pub steps: u64,
+    /// What the model used up.
+    pub usage: Usage,
+    /// Milliseconds.
+    pub time: u64,
+}
+
+impl Spent {
+    /// Adds what a turn used up.
+    pub fn add(&mut self, usage: Usage) {
+        self.turns += 1;
+        self.usage.input = self.usage.input.saturating_add(usage.input);
+        self.usage.cached = self.usage.cached.saturating_add(usage.cached);
+        self.usage.output = self.usage.output.saturating_add(usage.output);
+        if let Some(cost) = usage.cost {
+            self.usage.cost = Some(self.usage.cost.unwrap_or(0).saturating_add(cost));
+        }
+    }
+
+    /// The first limit that is reached, in words.
+    pub fn exceeded(&self, limits: &Limits) -> Option<String> {
+        let Limits { turns, steps, tokens, cost, time } = *limits;
+        let used = self.usage.input.saturating_add(self.usage.output);
+        let money = |micro: u64| format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100);
+        let reached = |spent: u64, limit: Option<u64>| limit.filter(|limit| spent >= *limit);
+        if let Some(limit) = reached(self.turns, turns) {
+            return Some(format!("{limit} turns"));
+        }
+        if let Some(limit) = reached(self.steps, steps) {
+            return Some(format!("{limit} steps"));
+        }
+        if let Some(limit) = reached(used, tokens) {
+            return Some(format!("{limit} tokens"));
+        }
+        if let Some(limit) = reached(self.usage.cost.unwrap_or(0), cost) {
+            return Some(money(limit));
+        }
+        reached(self.time, time).map(|limit| format!("{} s", limit / 1_000))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_reached_when_nothing_is_left() {
+        let spent = Spent {
+            turns: 3,
+            steps: 5,
+            usage: Usage { input: 900, cached: 0, output: 100, cost: Some(1_250_000) },
+            time: 61_000,
+        };
+        let none = Limits::default();
+        let cases = [
+            (none, None),
+            (Limits { turns: Some(4), ..none }, None),
+            (Limits { turns: Some(3), ..none }, Some("3 turns")),
+            (Limits { steps: Some(5), ..none }, Some("5 steps")),
+            (Limits { tokens: Some(1_000), ..none }, Some("1000 tokens")),
+            (Limits { cost: Some(1_250_000), ..none }, Some("$1.2500")),
+            (Limits { time: Some(60_000), ..none }, Some("60 s")),
+        ];
+        for (limits, expected) in cases {
+            assert_eq!(spent.exceeded(&limits).as_deref(), expected, "{limits:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Everything that can happen in a run. The journal is a list of these.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Limits;
+use crate::conversation::{Message, Usage};
+use crate::state::OnError;
+
+/// Something that happened, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Happened {
+    /// Milliseconds since the Unix epoch, by the clock of the driver; it may have been set back.
+    pub at: u64,
+    /// What.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The run began.
+    Began {
+        /// What it may spend.
+        limits: Limits,
+        /// Whether a person is asked when a limit is reached, instead of stopping.
+        asks_at_limit: bool,
+        /// What to do when something fails.
+        on_error: OnError,
+        /// How many models there are to try.
+        models: usize,
+        /// Tokens that the models can hold at least.
+        window: Option<u64>,
+    },
+    /// The person said something.
+    Said {
+        /// What.
+        text: String,
+    },
+    /// The model answered.
+    Turned(Turn),
+    /// The model did not answer.
+    TurnFailed(Failure),
+    /// A call was judged.
+    Judged {
+        /// The call.
+        id: String,
+        /// What the policy says.
+        verdict: Judgement,
+        /// Why, in words for the model and the person.
+        reason: String,
+        /// What it does to the world.
+        class: Class,
+    },
+    /// The person answered a question about a call, a limit or an error.
+    Answered {
+        /// The call, if it was about one.
+        id: Option<String>,
+        /// What.
+        answer: Answer,
+    },
+    /// A call was started: written before it does anything.
+    Started {
+        /// The call.
+        id: String,
+    },
+    /// A call ended.
+    Ended {
+        /// The call.
+        id: String,
+        /// What the model is told.
+        text: String,
+        /// Whether it failed.
+        failed: bool,
+    },
+    /// What was said so far was put into fewer words.
+    Compacted {
+        /// How many messages from the start it stands for.
+        messages: usize,
+        /// The words.
+        summary: String,
+        /// What that used up.
+        usage: Usage,
+    },
+    /// Enough time went by after a failure.
+    Waited,
+    /// The person wants the turn or the whole run to stop.
+    Cancelled {
+        /// The whole run.
+        run: bool,
+    },
+    /// The process that ran it is gone; another one goes on.
+    Resumed,
+}
+
+/// An answer of the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// What it said.
+    pub message: Message,
+    /// What it used up.
+    pub usage: Usage,
+    /// Whether it was cut off by its length.
+    pub truncated: bool,
+    /// The model that answered, by its place in the plan.
+    pub model: usize,
+}
+
+/// Why the model did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// In words.
+    pub message: String,
+    /// Milliseconds after which the server wants to be asked again.
+    pub retry_after: Option<u64>,
+}
+
+/// Kinds of failures, by what helps against them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// Asking again later may help: 429, 5xx, a dropped or stalled connection, a broken stream.
+    Temporary,
+    /// Only another model can help: no key, no such model, a refused request.
+    Permanent,
+    /// What was said is too long for the model.
+    TooLong,
+}
+
+/// What a policy says of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// It runs.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// What a call does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// It only looks: it may run beside others of its kind, and again.
+    Read,
+    /// It changes something here.
+    Write,
+    /// It reaches beyond this machine, or does what nobody can tell.
+    External,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Yes, this once.
+    Yes,
+    /// No, for this reason if there is one.
+    No(Option<String>),
+    /// Nobody is there: the run is put aside until somebody is.
+    Park,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Ending {
+    /// The model had nothing more to do.
+    Done,
+    /// It failed.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// A limit was reached.
+    OverBudget {
+        /// Which.
+        limit: String,
+    },
+    /// The person stopped it.
+    Cancelled,
+    /// It waits for a person.
+    Parked {
+        /// For what.
+        question: String,
+    },
+}

@@ -1,0 +1,25 @@
+//! Runs a resolved agent: asks a model, judges and runs the calls it makes, keeps to the budget, and
+//! writes down everything before it acts.
+//!
+//! ```text
+//!            ┌────────────── Event ◀──────────────┐
+//!            ▼                                    │
+//!  State ── step ──▶ State + Effects ──▶ driver ──┘  model, judge, tools, person, clock
+//!            │
+//!            └─▶ journal: one row an event, before its effects
+//! ```
+//!
+//! [`step`] is a function: the same events give the same state and the same effects, so a run that was
+//! killed is resumed by stepping through its journal again.
+
+pub mod budget;
+pub mod conversation;
+pub mod event;
+pub mod state;
+pub mod step;
+
+pub use budget::{Limits, Spent};
+pub use conversation::{Block, Call, Message, Role, Usage};
+pub use event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
+pub use state::{CallState, OnError, Phase, State};
+pub use step::{Effect, Question, step};

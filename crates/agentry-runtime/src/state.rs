@@ -1,0 +1,203 @@
+//! Where a run stands: all that its events have made of it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Limits, Spent};
+use crate::conversation::{Block, Call, Message, Role};
+use crate::event::{Class, Ending};
+
+/// A run, as far as it has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// What it waits for.
+    pub phase: Phase,
+    /// What was said.
+    pub messages: Vec<Message>,
+    /// The calls of the last answer, in order.
+    pub calls: Vec<CallState>,
+    /// What it may spend.
+    pub limits: Limits,
+    /// What it has spent.
+    pub spent: Spent,
+    /// Whether a person is asked when a limit is reached.
+    pub asks_at_limit: bool,
+    /// What to do when something fails.
+    pub on_error: OnError,
+    /// The model that is asked, by its place in the plan.
+    pub model: usize,
+    /// How many there are.
+    pub models: usize,
+    /// Tokens that a model can hold.
+    pub window: Option<u64>,
+    /// How often the model was asked in vain for the present answer.
+    pub attempts: u32,
+    /// What the last answer had read and written.
+    pub(crate) last_tokens: u64,
+    /// The number of messages after the last compaction.
+    pub(crate) compacted: usize,
+    /// The identifiers of all calls so far.
+    pub(crate) ids: BTreeSet<String>,
+    /// The last time that the clock showed.
+    pub(crate) clock: Option<u64>,
+}
+
+/// What a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// For the person to say something.
+    Idle,
+    /// For the model.
+    Asking,
+    /// For some time to go by.
+    Waiting,
+    /// For fewer words.
+    Compacting,
+    /// For its calls.
+    Calling,
+    /// For an answer to a question that concerns the whole run.
+    Blocked(Blocked),
+    /// For nothing: it has ended.
+    Ended(Ending),
+}
+
+/// A question that concerns the whole run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Blocked {
+    /// A limit was reached.
+    Limit(String),
+    /// No model answers.
+    Models(String),
+}
+
+/// What to do when something fails.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// Ask the person.
+    Ask,
+    /// Try once more.
+    Retry,
+    /// Stop.
+    Fail,
+    /// Tell the model, and go on.
+    #[default]
+    Skip,
+}
+
+/// A call of the last answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallState {
+    /// The call.
+    pub call: Call,
+    /// How far it has come.
+    pub progress: Progress,
+    /// What it does to the world, once that is known.
+    pub class: Class,
+    /// How often it was tried again.
+    pub retries: u32,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// It is being judged.
+    Judging,
+    /// A person is asked about it.
+    Asked,
+    /// It may run.
+    Ready,
+    /// It is about to run, or runs.
+    Launched,
+    /// It has been written down that it runs.
+    Running,
+    /// The person is asked about its failure.
+    Failed(String),
+    /// It is over: what the model is told, and whether it failed.
+    Over(String, bool),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Idle,
+            messages: Vec::new(),
+            calls: Vec::new(),
+            limits: Limits::default(),
+            spent: Spent::default(),
+            asks_at_limit: false,
+            on_error: OnError::default(),
+            model: 0,
+            models: 1,
+            window: None,
+            attempts: 0,
+            last_tokens: 0,
+            compacted: 0,
+            ids: BTreeSet::new(),
+            clock: None,
+        }
+    }
+}
+
+impl State {
+    /// The call of that identifier.
+    pub fn call(&self, id: &str) -> Option<&CallState> {
+        self.calls.iter().find(|call| call.call.id == id)
+    }
+
+    pub(crate) fn call_mut(&mut self, id: &str) -> Option<&mut CallState> {
+        self.calls.iter_mut().find(|call| call.call.id == id)
+    }
+
+    /// Lets the clock go on. Time in which a person is asked does not count, and a clock that was set
+    /// back stands still.
+    pub(crate) fn tick(&mut self, now: u64) {
+        let idle = matches!(self.phase, Phase::Idle | Phase::Blocked(_) | Phase::Ended(_));
+        let asked = self.calls.iter().any(|call| call.progress == Progress::Asked);
+        if let Some(before) = self.clock
+            && !idle
+            && !asked
+        {
+            self.spent.time = self.spent.time.saturating_add(now.saturating_sub(before));
+        }
+        self.clock = Some(now);
+    }
+
+    /// Takes an answer in: its calls get identifiers that no other call has.
+    pub(crate) fn answered(&mut self, mut message: Message) {
+        let mut calls = Vec::new();
+        for block in &mut message.blocks {
+            let Block::Call(call) = block else { continue };
+            let mut number = self.ids.len();
+            while call.id.is_empty() || self.ids.contains(&call.id) {
+                number += 1;
+                call.id = format!("call-{number}");
+            }
+            self.ids.insert(call.id.clone());
+            calls.push(CallState {
+                call: call.clone(),
+                progress: Progress::Judging,
+                class: Class::External,
+                retries: 0,
+            });
+        }
+        self.calls = calls;
+        self.messages.push(message);
+    }
+
+    /// Hands the results of all calls to the model.
+    pub(crate) fn report(&mut self) {
+        let results = self.calls.drain(..).map(|call| {
+            let (text, failed) = match call.progress {
+                Progress::Over(text, failed) => (text, failed),
+                _ => ("it was never run".to_owned(), true),
+            };
+            Block::Result { id: call.call.id, text, failed }
+        });
+        let blocks: Vec<Block> = results.collect();
+        if !blocks.is_empty() {
+            self.messages.push(Message { role: Role::User, blocks });
+        }
+    }
+}
