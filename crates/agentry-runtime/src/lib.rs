@@ -15,8 +15,10 @@
 pub mod budget;
 pub mod conversation;
 pub mod event;
+pub mod provider;
 pub mod state;
 pub mod step;
+pub mod tool;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};
