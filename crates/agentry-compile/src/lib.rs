@@ -20,6 +20,7 @@ mod fix;
 mod home;
 mod inherit;
 mod judge;
+pub mod lock;
 mod masked;
 mod memory_world;
 mod new;

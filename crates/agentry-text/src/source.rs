@@ -108,6 +108,8 @@ pub struct Source {
     pub text: Arc<str>,
     /// Whether a byte order mark was taken off: no reader cares, but a hash may.
     pub had_mark: bool,
+    /// Whether this is all that the file holds; else it only stands for one that was not read.
+    pub is_whole: bool,
     /// Made when a position is first asked for; most files never are.
     index: Arc<OnceLock<Index>>,
 }
@@ -115,7 +117,15 @@ pub struct Source {
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
-        Self { id, path: path.into(), text: text.into(), had_mark: false, index: Arc::default() }
+        let (path, text) = (path.into(), text.into());
+        Self { id, path, text, had_mark: false, is_whole: false, index: Arc::default() }
+    }
+
+    /// The bytes of the file, where they are known: a byte order mark and the text.
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        let text = self.text.as_bytes();
+        let marked = || ["\u{feff}".as_bytes(), text].concat();
+        self.is_whole.then(|| if self.had_mark { marked().into() } else { text.into() })
     }
 
     /// The text at `span`; empty when the span does not fit the text.
@@ -156,6 +166,16 @@ impl Sources {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         let source = Source::new(id, path, text);
         self.files.push(source.clone());
+        source
+    }
+
+    /// Takes in a file that was read from its first byte to its last.
+    pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> Source {
+        let mut source = self.add(path, text);
+        (source.had_mark, source.is_whole) = (had_mark, true);
+        if let Some(last) = self.files.last_mut() {
+            last.clone_from(&source);
+        }
         source
     }
 

@@ -94,7 +94,7 @@ impl Chain {
                     let hint = "a path starts at the file that names the base";
                     self.fail(&NO_BASE, &full, &format!("the base `{text}` {why}"), hint)
                 })?;
-                let link = self.link(world, (from, found), false)?;
+                let link = self.link(world, (from, found), None)?;
                 self.pinned(world, (&link, text), pin.as_deref())?;
                 Ok(link)
             }
@@ -135,7 +135,7 @@ impl Chain {
         let (dir, main) = split(&stored.main);
         let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
         let found = Found { path: root.clone(), dir, main, format };
-        let link = self.link(&inner, (from, found), true)?;
+        let link = self.link(&inner, (from, found), Some(&stored.digest))?;
         self.pinned(&inner, (&link, &root), Some(&stored.digest))?;
         let named = match reference {
             StoreRef::Full(digest) => *digest == stored.digest,
@@ -171,10 +171,10 @@ impl Chain {
         &mut self,
         world: &dyn World,
         (from, found): (&Declared, Found),
-        stored: bool,
+        stored: Option<&str>,
     ) -> Result<Link, Failure> {
         let id = identity(world, &found);
-        let id = if stored { format!("{id} of the store") } else { id };
+        let id = if stored.is_some() { format!("{id} of the store") } else { id };
         if self.steps.iter().any(|step| step.id == id) {
             let what = format!("the bases lead back to `{}`", found.path);
             return Err(self.fail(&ENDLESS_BASES, &found.path, &what, "remove one of these bases"));
@@ -186,7 +186,8 @@ impl Chain {
         }
         self.steps.push(Step { id, path: found.path.clone() });
         let (reference, path) = (from.base.clone(), found.path.clone());
-        self.bases.push(Base { reference, path, format: found.format });
+        let stored = stored.map(str::to_owned);
+        self.bases.push(Base { reference, path, format: found.format, stored: stored.clone() });
         let (mut compiled, mut findings) =
             read_raw(world, &found, std::mem::take(&mut self.sources));
         let above = declared(world, &mut compiled, &mut findings);
@@ -198,7 +199,7 @@ impl Chain {
             join(world, &mut compiled, (link, above.base.span), &mut findings);
             self.sound(&findings)?;
         }
-        Ok(Link { compiled, stored })
+        Ok(Link { compiled, stored: stored.is_some() })
     }
 
     /// Fails on the first error among what was found in the last base.

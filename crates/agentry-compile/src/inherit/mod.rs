@@ -35,6 +35,8 @@ pub struct Base {
     pub path: String,
     /// Its format.
     pub format: Format,
+    /// Its full digest, where it comes from the store.
+    pub stored: Option<String>,
 }
 
 /// A base as a definition names it, and the directory that a relative path starts from.
