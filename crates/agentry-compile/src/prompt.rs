@@ -1,7 +1,7 @@
 //! The system prompt that an agent's texts make, part by part.
 
 use agentry_model::{Agent, Format};
-use agentry_text::path::{join, split};
+use agentry_text::path::{absolute, climbs, join, split};
 use agentry_text::{FileId, Span, limits};
 
 use crate::masked::Mask;
@@ -106,7 +106,7 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 
 /// The context and rule files that the definition names.
 pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
-    for (name, _, path) in named_files(compiled) {
+    for (name, _, path) in named_files(world, compiled) {
         if !world.inside(&compiled.workspace, &path) {
             continue;
         }
@@ -120,12 +120,18 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
 }
 
 /// The context and rule files that the definition names: what each is, where it is named, and its path.
-pub(crate) fn named_files(
-    compiled: &Compiled,
-) -> impl Iterator<Item = (&'static str, Span, String)> {
+pub(crate) fn named_files<'a>(
+    world: &'a dyn World,
+    compiled: &'a Compiled,
+) -> impl Iterator<Item = (&'static str, Span, String)> + 'a {
     let instructions = &compiled.whole().instructions;
     let context = instructions.context.iter().flatten();
-    let context = context.map(|path| ("context", path.span, climbed(&compiled.found.dir, path)));
+    let context = context.map(|path| {
+        let full = climbed(&compiled.found.dir, path);
+        // Above the current directory, a path is below the workspace only when it is seen from the top.
+        let full = if climbs(&full) { absolute(&world.absolute(&full)) } else { full };
+        ("context", path.span, full)
+    });
     let rules = instructions.rule_files.iter().flatten().map(|name| {
         let path = join(&compiled.workspace, &format!("rules/{}.md", name.value));
         ("rule file", name.span, path)

@@ -38,7 +38,7 @@ pub(super) fn files(
         .partition(|(at, _)| *at < compiled.own_files);
     let mut found: BTreeMap<_, _> = own.into_iter().map(|(_, file)| file).collect();
     let bases: BTreeMap<_, _> = bases.into_iter().map(|(_, file)| file).collect();
-    for (_, _, path) in named_files(compiled) {
+    for (_, _, path) in named_files(world, compiled) {
         gathering.read(&mut found, &compiled.workspace, &path);
     }
     for path in scripts(world, compiled) {
@@ -108,7 +108,7 @@ fn scripts(world: &dyn World, compiled: &Compiled) -> Vec<String> {
 /// Reports context and rule files that are too large to be put into a prompt.
 pub(crate) fn too_large(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
-    for (name, span, path) in named_files(compiled) {
+    for (name, span, path) in named_files(world, compiled) {
         let read = world.read(&compiled.workspace, &path, limit as u64);
         let Err(ReadError::TooLarge(size)) = read else { continue };
         let message = format!("the {name} `{path}` has {size} bytes; at most {limit} are read");

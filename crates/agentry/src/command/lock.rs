@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
 use agentry_compile::text::path::join;
 use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Config, Found, Settings, World as _, discover, read};
+use agentry_compile::{Config, EntryKind, Found, Settings, World as _, discover, read};
 use rayon::prelude::*;
 
 use crate::args::Lock;
@@ -111,11 +111,13 @@ fn one(disk: &Disk, found: &Found) -> Looked {
     Looked { found: found.clone(), workspace: compiled.workspace, key, locked, problems, sources }
 }
 
-/// The agents of each workspace. The one that we are in has a lock even if it has no agents.
+/// The agents of each workspace. The one that we are in may have a lock but no agents any more.
 fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<String, Vec<Looked>> {
     let mut groups: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
-    if args.agents.is_empty() {
-        groups.insert(disk.workspace(""), Vec::new());
+    let here = disk.workspace("");
+    let has_lock = disk.kind(&join(&here, lock::FILE)) != EntryKind::Missing;
+    if args.agents.is_empty() && (has_lock || looked.is_empty()) {
+        groups.insert(here, Vec::new());
     }
     for agent in looked {
         groups.entry(agent.workspace.clone()).or_default().push(agent);
