@@ -44,7 +44,7 @@ pub use digest::{Digest, digest, hash};
 pub use discover::{Discovery, Found, discover};
 pub use fix::{FixMode, Fixed, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
-pub use inherit::Base;
+pub use inherit::{Base, Bases};
 pub use judge::{Links, SectionDiff, inside, judge, own_layers, places, policy_diff, tested};
 pub use memory_world::MemoryWorld;
 pub use new::new_agent;

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::inherit::Bases;
 use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
 
@@ -54,6 +55,11 @@ pub trait World: Sync {
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
         let _ = reference;
         Err(FetchError::NoStore)
+    }
+
+    /// The bases that were read already, in a world that does not change. Nothing where it may.
+    fn bases(&self) -> Option<&Bases> {
+        None
     }
 
     /// The models that a server on this machine lists at `url`. Nothing if none answers within two

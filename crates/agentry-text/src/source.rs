@@ -156,14 +156,30 @@ pub struct Position {
 /// The files of one compilation, by their [`FileId`].
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// The number of the first file.
+    first: u32,
     files: Vec<Source>,
+    /// The files of other compilations that this one builds on, with numbers of their own.
+    others: Vec<Arc<Self>>,
     hidden: Vec<Span>,
 }
 
 impl Sources {
+    /// No files yet, and the number that the first will have: so that others can share them, who have
+    /// files of their own with smaller numbers.
+    pub fn starting_at(first: u32) -> Self {
+        Self { first, ..Self::default() }
+    }
+
+    /// Takes in the files of another compilation, whose numbers must be others. They come last.
+    pub fn share(&mut self, other: Arc<Self>) {
+        self.others.push(other);
+    }
+
     /// Takes a file in and gives it its number.
     pub fn add(&mut self, path: &str, text: &str) -> Source {
-        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        let id = FileId(self.first.saturating_add(count));
         let source = Source::new(id, path, text);
         self.files.push(source.clone());
         source
@@ -181,7 +197,8 @@ impl Sources {
 
     /// The file with that number.
     pub fn get(&self, id: FileId) -> Option<&Source> {
-        self.files.get(id.0 as usize)
+        let own = id.0.checked_sub(self.first).and_then(|at| self.files.get(at as usize));
+        own.or_else(|| self.others.iter().find_map(|other| other.get(id)))
     }
 
     /// Keeps the text at `span` out of everything that is shown: it is a secret.
@@ -190,14 +207,15 @@ impl Sources {
     }
 
     /// The places of secrets.
-    pub fn hidden(&self) -> impl Iterator<Item = Span> {
-        self.hidden.iter().copied()
+    pub fn hidden(&self) -> Box<dyn Iterator<Item = Span> + '_> {
+        let others = self.others.iter().flat_map(|other| other.hidden());
+        Box::new(self.hidden.iter().copied().chain(others))
     }
 
     /// The text of a file with its secrets starred out, byte for byte.
     pub fn shown<'s>(&self, source: &'s Source) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(&*source.text);
-        for span in self.hidden.iter().filter(|span| span.file == source.id) {
+        for span in self.hidden().filter(|span| span.file == source.id) {
             if source.text.get(span.range()).is_some() {
                 let stars = "*".repeat(span.range().len());
                 text.to_mut().replace_range(span.range(), &stars);
@@ -206,9 +224,9 @@ impl Sources {
         text
     }
 
-    /// Every file, in the order of being added.
-    pub fn iter(&self) -> impl Iterator<Item = &Source> {
-        self.files.iter()
+    /// Every file, in the order of being added; those of others after its own.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = &Source> + '_> {
+        Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.iter())))
     }
 
     /// The text at `span`.

@@ -9,7 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
-    Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World, signing,
+    Bases, Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World,
+    signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
 use ignore::WalkState;
@@ -27,6 +28,7 @@ pub(crate) struct Disk {
     /// The current directory, once somebody asked for it.
     current: OnceLock<PathBuf>,
     peeked: Mutex<Peeked>,
+    bases: Bases,
 }
 
 /// Files that the search looked into, until their readers ask for them.
@@ -174,6 +176,10 @@ impl World for Disk {
             Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
             Err(error) => Err(FetchError::Damaged(error.to_string())),
         }
+    }
+
+    fn bases(&self) -> Option<&Bases> {
+        Some(&self.bases)
     }
 
     fn local_models(&self, url: &str) -> Option<Vec<String>> {

@@ -1,11 +1,16 @@
 //! The bases of an agent, read one after the other up to the first that has none. Whatever stops on
 //! the way is told with the whole chain.
 
+use std::sync::{Arc, OnceLock};
+
 use agentry_formats::manifest::reference::problem;
+use agentry_model::Agent;
 use agentry_text::{Findings, Rule, Severity, Sources, Span, limits};
 
+use super::known::{BLOCK, Bases, FIRST, remember};
 use super::reference::Reference;
 use super::rules::{BROKEN_BASE, ENDLESS_BASES, NO_BASE, OTHER_DIGEST};
+use super::seen::{carry, offered};
 use super::stored_world::StoredWorld;
 use super::{Base, Declared, declared, join};
 use crate::digest::{digest, short};
@@ -17,11 +22,19 @@ use crate::world::World;
 use agentry_text::path::{join as path, split};
 
 /// A base that was read and merged with its own bases.
+#[derive(Debug)]
 pub(super) struct Link {
     /// The base; the texts are with the agent that is built on it.
     pub(super) compiled: Compiled,
+    /// What it is to those that are built on it.
+    pub(super) agent: Agent,
     /// Whether it comes from the store, where it has no place of its own.
     pub(super) stored: bool,
+    /// Its texts, and those of its own bases.
+    sources: Arc<Sources>,
+    /// How it is told, and what it is built on itself.
+    bases: Vec<Base>,
+    digest: OnceLock<String>,
 }
 
 /// Why an agent has no base that can be used.
@@ -49,10 +62,11 @@ pub(super) fn load(
     world: &dyn World,
     compiled: &mut Compiled,
     declared: &Declared,
-) -> (Result<Link, Failure>, Vec<Base>) {
+) -> (Result<Arc<Link>, Failure>, Vec<Base>) {
     let first = Step { id: identity(world, &compiled.found), path: compiled.found.path.clone() };
     let sources = std::mem::take(&mut compiled.sources);
-    let mut chain = Chain { sources, steps: vec![first], places: Vec::new(), bases: Vec::new() };
+    let places = Vec::new();
+    let mut chain = Chain { sources, steps: vec![first], places, bases: Vec::new(), next: FIRST };
     let outcome = chain.above(world, declared);
     compiled.sources = chain.sources;
     (outcome, chain.bases)
@@ -77,11 +91,13 @@ struct Chain {
     /// Where each of them names its base.
     places: Vec<Span>,
     bases: Vec<Base>,
+    /// The number of the next file of a base, where nobody else gives numbers.
+    next: u32,
 }
 
 impl Chain {
     /// The base that `from` names, merged with its own bases.
-    fn above(&mut self, world: &dyn World, from: &Declared) -> Result<Link, Failure> {
+    fn above(&mut self, world: &dyn World, from: &Declared) -> Result<Arc<Link>, Failure> {
         let text = from.base.value.as_str();
         self.places.push(from.base.span);
         if let Some((what, hint)) = problem(text) {
@@ -90,17 +106,29 @@ impl Chain {
         match Reference::parse(text) {
             Reference::Path(place, pin) => {
                 let full = if place.starts_with('/') { place } else { climbed(&from.dir, &place) };
+                let key = world.absolute(&full);
+                if let Some(link) = self.known(world, from, &key) {
+                    self.pinned(world, (&link, text), pin.as_deref())?;
+                    return Ok(link);
+                }
                 let found = at(world, &full).map_err(|why| {
                     let hint = "a path starts at the file that names the base";
                     self.fail(&NO_BASE, &full, &format!("the base `{text}` {why}"), hint)
                 })?;
                 let link = self.link(world, (from, found), None)?;
                 self.pinned(world, (&link, text), pin.as_deref())?;
+                remember(world, &key, &link);
                 Ok(link)
             }
             Reference::Stored(reference) => {
+                let key = format!("{reference} of the store");
+                if let Some(link) = self.known(world, from, &key) {
+                    return Ok(link);
+                }
                 let stored = world.fetch(&reference).map_err(|why| self.unfetched(text, &why))?;
-                self.stored(world, from, (&reference, &stored))
+                let link = self.stored(world, from, (&reference, &stored))?;
+                remember(world, &key, &link);
+                Ok(link)
             }
             Reference::Oci => {
                 let what =
@@ -128,7 +156,7 @@ impl Chain {
         world: &dyn World,
         from: &Declared,
         (reference, stored): (&StoreRef, &Stored),
-    ) -> Result<Link, Failure> {
+    ) -> Result<Arc<Link>, Failure> {
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
         // Files around the agent's directory may take part.
@@ -157,7 +185,7 @@ impl Chain {
         pin: Option<&str>,
     ) -> Result<(), Failure> {
         let Some(pin) = pin else { return Ok(()) };
-        let digest = digest(world, &link.compiled);
+        let digest = link.digest.get_or_init(|| digest(world, &link.compiled));
         if digest == pin {
             return Ok(());
         }
@@ -172,7 +200,7 @@ impl Chain {
         world: &dyn World,
         (from, found): (&Declared, Found),
         stored: Option<&str>,
-    ) -> Result<Link, Failure> {
+    ) -> Result<Arc<Link>, Failure> {
         let id = identity(world, &found);
         let id = if stored.is_some() { format!("{id} of the store") } else { id };
         if self.steps.iter().any(|step| step.id == id) {
@@ -186,20 +214,66 @@ impl Chain {
         }
         self.steps.push(Step { id, path: found.path.clone() });
         let (reference, path) = (from.base.clone(), found.path.clone());
+        let is_stored = stored.is_some();
         let stored = stored.map(str::to_owned);
-        self.bases.push(Base { reference, path, format: found.format, stored: stored.clone() });
+        let at = self.bases.len();
+        self.bases.push(Base { reference, path, format: found.format, stored });
+        // The texts of a base are its own, so that all that are built on it can share them.
+        let own = Sources::starting_at(self.number(world));
+        let below = std::mem::replace(&mut self.sources, own);
+        let mut outcome = self.compiled(world, &found);
+        if let (Ok(compiled), true) = (&mut outcome, is_stored) {
+            carry(world, compiled, &mut self.sources);
+        }
+        let sources = Arc::new(std::mem::replace(&mut self.sources, below));
+        self.sources.share(Arc::clone(&sources));
+        let compiled = outcome?;
+        let agent = offered(&compiled);
+        let bases = self.bases.get(at..).unwrap_or_default().to_vec();
+        let digest = OnceLock::new();
+        Ok(Arc::new(Link { compiled, agent, stored: is_stored, sources, bases, digest }))
+    }
+
+    /// The base at `found`, merged with its own bases.
+    fn compiled(&mut self, world: &dyn World, found: &Found) -> Result<Compiled, Failure> {
         let (mut compiled, mut findings) =
-            read_raw(world, &found, std::mem::take(&mut self.sources));
+            read_raw(world, found, std::mem::take(&mut self.sources));
         let above = declared(world, &mut compiled, &mut findings);
         self.sources = std::mem::take(&mut compiled.sources);
         findings.secrets().for_each(|span| self.sources.hide(span));
         self.sound(&findings)?;
         if let Some(above) = above {
             let link = self.above(world, &above)?;
-            join(world, &mut compiled, (link, above.base.span), &mut findings);
+            join(world, &mut compiled, (&link, above.base.span), &mut findings);
             self.sound(&findings)?;
         }
-        Ok(Link { compiled, stored: stored.is_some() })
+        Ok(compiled)
+    }
+
+    /// A number for the first file of a base.
+    fn number(&mut self, world: &dyn World) -> u32 {
+        if let Some(first) = world.bases().and_then(Bases::number) {
+            return first;
+        }
+        let first = self.next;
+        self.next = self.next.saturating_add(BLOCK);
+        first
+    }
+
+    /// A base that another agent was built on already.
+    fn known(&mut self, world: &dyn World, from: &Declared, key: &str) -> Option<Arc<Link>> {
+        let link = world.bases()?.get(key)?;
+        // Too many of them are told with the whole chain, which takes reading them.
+        if self.bases.len() + link.bases.len() > limits::BASES {
+            return None;
+        }
+        let mut bases = link.bases.clone();
+        if let Some(nearest) = bases.first_mut() {
+            nearest.reference = from.base.clone();
+        }
+        self.bases.extend(bases);
+        self.sources.share(Arc::clone(&link.sources));
+        Some(link)
     }
 
     /// Fails on the first error among what was found in the last base.
