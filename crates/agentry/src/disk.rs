@@ -159,6 +159,14 @@ impl World for Disk {
         home.into_os_string().into_string().ok()
     }
 
+    fn agentry_home(&self) -> Option<String> {
+        agentry_home()?.into_os_string().into_string().ok()
+    }
+
+    fn ollama_host(&self) -> Option<String> {
+        std::env::var("OLLAMA_HOST").ok().filter(|host| !host.trim().is_empty())
+    }
+
     fn user_config(&self) -> Option<String> {
         let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
         let base = given.filter(|path| path.is_absolute());

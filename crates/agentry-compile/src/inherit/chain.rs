@@ -120,20 +120,17 @@ impl Chain {
                 remember(world, &key, &link);
                 Ok(link)
             }
-            Reference::Stored(reference) => {
-                let key = format!("{reference} of the store");
-                if let Some(link) = self.known(world, from, &key) {
-                    return Ok(link);
+            Reference::Stored(reference) => self.fetched(world, from, &reference),
+            Reference::Oci(Some(digest)) => {
+                let reference = StoreRef::Full(digest);
+                match world.fetch(&reference) {
+                    Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
+                    _ => self.fetched(world, from, &reference),
                 }
-                let stored = world.fetch(&reference).map_err(|why| self.unfetched(text, &why))?;
-                let link = self.stored(world, from, (&reference, &stored))?;
-                remember(world, &key, &link);
-                Ok(link)
             }
-            Reference::Oci => {
-                let what =
-                    format!("the base `{text}` is an OCI reference, which is not fetched yet");
-                let hint = "put it into the store, and name it by digest or `name@version`";
+            Reference::Oci(None) => {
+                let what = format!("the base `{text}` is an OCI reference without a digest");
+                let hint = "pin what is expected there: `…@sha256:` and 64 digits";
                 Err(self.fail(&NO_BASE, text, &what, hint))
             }
             Reference::Url => {
@@ -145,9 +142,45 @@ impl Chain {
         }
     }
 
+    /// A base of the store, by its reference.
+    fn fetched(
+        &mut self,
+        world: &dyn World,
+        from: &Declared,
+        reference: &StoreRef,
+    ) -> Result<Arc<Link>, Failure> {
+        let text = from.base.value.as_str();
+        let key = format!("{reference} of the store");
+        if let Some(link) = self.known(world, from, &key) {
+            return Ok(link);
+        }
+        let stored = world.fetch(reference).map_err(|why| self.unfetched(text, &why))?;
+        let link = self.stored(world, from, (reference, &stored))?;
+        remember(world, &key, &link);
+        Ok(link)
+    }
+
+    fn no_transport(&self, text: &str) -> Failure {
+        let what = format!(
+            "the base `{text}` is not in the store, and there is no transport for OCI references yet"
+        );
+        let hint = "pull it with a tool that has one, then `agentry push` it: its digest finds it";
+        self.fail(&NO_BASE, text, &what, hint)
+    }
+
     fn unfetched(&self, text: &str, why: &FetchError) -> Failure {
-        let what = format!("the base `{text}` cannot be fetched: {why}");
-        self.fail(&NO_BASE, text, &what, "`agentry list` shows what the store has")
+        let (what, hint) = match why {
+            FetchError::Untrusted(why) => {
+                let hint =
+                    "your `config.toml` asks for signatures: let somebody sign it whom you trust";
+                (format!("the base {why}"), hint)
+            }
+            why => {
+                let what = format!("the base `{text}` cannot be fetched: {why}");
+                (what, "`agentry list` shows what the store has")
+            }
+        };
+        self.fail(&NO_BASE, text, &what, hint)
     }
 
     /// A base of the store: what it holds must have the digest that it is known by.

@@ -210,13 +210,15 @@ fn policy(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
             add(format!("{whose} may have gained {}: {why}", object(*section)));
         }
     }
-    if found.len() == before {
-        let message = match diffs {
-            Some(_) => "its policy is written otherwise and says the same",
-            None => "its policy changed",
-        };
-        found.push(Change::new(ChangeKind::Policy, "", message));
-    }
+    let message = match diffs {
+        None => "its policy changed",
+        Some(_) if before == 0 && found.is_empty() => {
+            "its policy is read otherwise by this agentry"
+        }
+        // Another way to say the same is no news beside what else changed.
+        Some(_) => return,
+    };
+    found.push(Change::new(ChangeKind::Policy, "", message));
 }
 
 /// Whether files changed, and only those of bases.

@@ -16,6 +16,7 @@ mod hash;
 mod help;
 mod hostile;
 mod inherit;
+mod lock;
 mod new;
 mod policy;
 mod readme;
