@@ -10,12 +10,12 @@ use agentry_text::{Findings, Rule, Severity, Sources, Span, limits};
 use super::known::{BLOCK, Bases, FIRST, remember};
 use super::reference::Reference;
 use super::rules::{BROKEN_BASE, ENDLESS_BASES, NO_BASE, OTHER_DIGEST};
-use super::seen::{carry, offered};
+use super::seen::{offered, texts};
 use super::stored_world::StoredWorld;
 use super::{Base, Declared, declared, join};
 use crate::digest::{digest, short};
 use crate::discover::{Found, at};
-use crate::pipeline::{Compiled, read_raw};
+use crate::pipeline::{Carried, Compiled, read_raw};
 use crate::prompt::climbed;
 use crate::stored::{FetchError, StoreRef, Stored};
 use crate::world::World;
@@ -30,6 +30,8 @@ pub(super) struct Link {
     pub(super) agent: Agent,
     /// Whether it comes from the store, where it has no place of its own.
     pub(super) stored: bool,
+    /// The files that it names in the store, since nobody can reach them later.
+    pub(super) carried: Vec<Carried>,
     /// Its texts, and those of its own bases.
     sources: Arc<Sources>,
     /// How it is told, and what it is built on itself.
@@ -254,17 +256,18 @@ impl Chain {
         // The texts of a base are its own, so that all that are built on it can share them.
         let own = Sources::starting_at(self.number(world));
         let below = std::mem::replace(&mut self.sources, own);
-        let mut outcome = self.compiled(world, &found);
-        if let (Ok(compiled), true) = (&mut outcome, is_stored) {
-            carry(world, compiled, &mut self.sources);
-        }
+        let outcome = self.compiled(world, &found);
+        let carried = match &outcome {
+            Ok(compiled) if is_stored => texts(world, compiled, &mut self.sources),
+            _ => Vec::new(),
+        };
         let sources = Arc::new(std::mem::replace(&mut self.sources, below));
         self.sources.share(Arc::clone(&sources));
         let compiled = outcome?;
         let agent = offered(&compiled);
         let bases = self.bases.get(at..).unwrap_or_default().to_vec();
         let digest = OnceLock::new();
-        Ok(Arc::new(Link { compiled, agent, stored: is_stored, sources, bases, digest }))
+        Ok(Arc::new(Link { compiled, agent, stored: is_stored, carried, sources, bases, digest }))
     }
 
     /// The base at `found`, merged with its own bases.

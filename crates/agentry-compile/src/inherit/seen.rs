@@ -32,7 +32,7 @@ pub(super) fn seen(world: &dyn World, child: &mut Compiled, link: &Link) -> Agen
     let mut agent = link.agent.clone();
     let full = |path: &str| normal(&world.absolute(path));
     let base = &link.compiled;
-    child.carried.clone_from(&base.carried);
+    child.carried = base.carried.iter().chain(&link.carried).cloned().collect();
     let elsewhere = !link.stored && full(&base.workspace) != full(&child.workspace);
     if elsewhere {
         child.carried.extend(texts(world, base, &mut child.sources));
@@ -51,14 +51,8 @@ pub(super) fn seen(world: &dyn World, child: &mut Compiled, link: &Link) -> Agen
     agent
 }
 
-/// Lets a base of the store bring the files that it names, since nobody can reach them later.
-pub(super) fn carry(world: &dyn World, base: &mut Compiled, sources: &mut Sources) {
-    let own = texts(world, base, sources);
-    base.carried.extend(own);
-}
-
 /// The context and rule files that an agent names, with their texts.
-fn texts(world: &dyn World, compiled: &Compiled, sources: &mut Sources) -> Vec<Carried> {
+pub(super) fn texts(world: &dyn World, compiled: &Compiled, sources: &mut Sources) -> Vec<Carried> {
     let mut found = Vec::new();
     for (name, _, path) in named_files(world, compiled) {
         let limit = limits::INSTRUCTION_BYTES as u64;

@@ -12,7 +12,7 @@ use super::{LockError, Locked, LockedServer, LockedTool};
 use crate::judge::SectionDiff;
 use crate::resolve::PlannedFile;
 
-/// So many changes of one section are told; the rest are counted.
+/// So many of a kind are told; the rest are counted.
 const TOLD: usize = 3;
 
 /// Something that is not as it was locked.
@@ -105,7 +105,9 @@ pub(super) fn changes(old: &Locked, new: &Locked) -> Vec<Change> {
         all.sort();
         files(ChangeKind::File, &old.files, &all, &mut found);
     }
-    models(&old.models, &new.models, &mut found);
+    if old.servers.is_some() || !old.models.is_empty() {
+        models(&old.models, &new.models, &mut found);
+    }
     self::policy(old, new, &mut found);
     if found.is_empty() && old.digest != new.digest {
         let message = "this agentry reads the same files otherwise than the one that locked them";
@@ -176,7 +178,10 @@ fn models(old: &[String], new: &[String], found: &mut Vec<Change>) {
         return;
     }
     let shown = |list: Vec<&String>| {
-        list.into_iter().map(|model| format!("`{}`", visible(model))).collect::<Vec<_>>().join(", ")
+        let names = list.iter().take(TOLD).map(|model| format!("`{}`", visible(model)));
+        let rest = list.len().saturating_sub(TOLD);
+        let rest = (rest > 0).then(|| format!("{rest} more"));
+        names.chain(rest).collect::<Vec<_>>().join(", ")
     };
     let gone: Vec<_> = old.iter().filter(|model| !new.contains(model)).collect();
     let added: Vec<_> = new.iter().filter(|model| !old.contains(model)).collect();

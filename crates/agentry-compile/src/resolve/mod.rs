@@ -96,7 +96,7 @@ pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask:
     let Search { mut sources, findings, .. } = search;
     Plan {
         models,
-        tools: tools::tools(&agent, &settings.servers),
+        tools: tools::tools(&agent, &tools::Allowed::new(&agent, &compiled.dir), &settings.servers),
         skills,
         files,
         diagnostics: crate::shown::ready(&mut sources, findings),

@@ -22,7 +22,7 @@ const GROUP: usize = 256;
 pub(crate) fn run(args: &Lock) -> Outcome {
     let disk = Disk::default();
     let agents = find(&disk, args)?;
-    let looked = look(&disk, &agents)?;
+    let looked = look(&disk, &agents, if args.check { "" } else { "; nothing was locked" })?;
     let mut results = Vec::new();
     for (workspace, agents) in by_workspace(&disk, args, looked) {
         results.push(Workspace { disk: &disk, args, workspace, agents }.run()?);
@@ -73,7 +73,7 @@ struct Looked {
 }
 
 /// Reads the agents. One that has errors cannot be locked, and then none is.
-fn look(disk: &Disk, agents: &[Found]) -> Result<Vec<Looked>, Failure> {
+fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure> {
     let mut looked = Vec::new();
     let mut broken = Vec::new();
     for group in agents.chunks(GROUP) {
@@ -92,7 +92,7 @@ fn look(disk: &Disk, agents: &[Found]) -> Result<Vec<Looked>, Failure> {
     }
     let names = broken.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     let verb = if broken.len() == 1 { "has" } else { "have" };
-    Err(Failure::new(format!("{names} {verb} errors; nothing was locked"))
+    Err(Failure::new(format!("{names} {verb} errors{so}"))
         .hint("`agentry check` shows all findings")
         .finding())
 }

@@ -281,7 +281,6 @@ fn a_lock_of_version_0_is_written_anew() {
     --- stdout
     helper.agent: changed
       file `helper.agent` is new
-      it may run on `anthropic/claude-haiku-4-5`, `openai/gpt-5.4-mini`, `openai/gpt-5-mini`, `openai/gpt-4.1`, `openai/gpt-4o`, `openai/gpt-4.1-mini`, `google/gemini-3.8-flash`, `google/gemini-3.7-flash`, `google/gemini-3.6-flash`, `google/gemini-3.5-flash`, `google/gemini-2.5-flash`, `xai/grok-4.20`, `xai/grok-code-fast-1`, `mistral/mistral-large-latest`, `mistral/mistral-medium-latest`, `mistral/devstral-latest`, `deepseek/deepseek-v4-flash`, `deepseek/deepseek-v3.2`, `zai/glm-4.7`, `zai/glm-4.6`, `moonshot/kimi-k2.5`, `groq/openai/gpt-oss-120b`, `groq/qwen/qwen3.8-27b`, `cerebras/gpt-oss-120b`, `cerebras/qwen-3.8-27b`, `together/deepseek-ai/DeepSeek-V4.1-Flash`, `together/MiniMaxAI/MiniMax-M3`, `together/openai/gpt-oss-120b`, `ollama/gpt-oss:120b`, `ollama/llama3.3:70b`, `ollama/qwen3:32b`, `ollama/llama3:70b` now
       its policy changed
     agentry.lock: 1 agent, 1 not as locked
     --- exit 1
@@ -397,15 +396,15 @@ fn bases_of_the_store_are_pinned_by_digest() {
     insta::assert_snapshot!(test.run("lock --check child.agent"), @r#"
     $ agentry lock --check child.agent
     --- stderr
-    error[AG0031]: the base `base@1.0.0` cannot be fetched: the store is damaged: `base@1.0.0` (`sha256:3abe1f392b331e7e6cde1363bc6646c2ecbb429783c6186f43f14f5159a0ef8b`) is refused: it is not signed: `child.agent` → `base@1.0.0`
+    error[AG0031]: the base `base@1.0.0` (`sha256:3abe1f392b331e7e6cde1363bc6646c2ecbb429783c6186f43f14f5159a0ef8b`) is refused: it is not signed: `child.agent` → `base@1.0.0`
      --> child.agent:3:7
       |
     3 | base: base@1.0.0
       |       ^^^^^^^^^^
       |
-      = help: `agentry list` shows what the store has
+      = help: your `config.toml` asks for signatures: let somebody sign it whom you trust
 
-    error: `child.agent` has errors; nothing was locked
+    error: `child.agent` has errors
       = help: `agentry check` shows all findings
     --- exit 1
     "#);
