@@ -36,6 +36,8 @@ pub struct Compiled {
     pub whole: Option<Agent>,
     /// What it is built on, the nearest first.
     pub bases: Vec<Base>,
+    /// Context and rule files of bases that live elsewhere.
+    pub carried: Vec<Carried>,
     /// Where parts of its blocks come from that are not from where the block is, by field.
     pub origins: Vec<(String, Span)>,
     /// The directory that a relative path of its base starts from.
@@ -46,6 +48,18 @@ pub struct Compiled {
     pub own_files: usize,
     /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A context or rule file that has no path from the agent: it comes with a base from another workspace or
+/// from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// What it is: `context`, `rule file`.
+    pub name: &'static str,
+    /// As it is named where it lies.
+    pub path: String,
+    /// Its text.
+    pub text: String,
 }
 
 impl Compiled {
@@ -158,6 +172,7 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
         agent,
         whole: None,
         bases: Vec::new(),
+        carried: Vec::new(),
         origins: Vec::new(),
         base_dir: found.dir.clone(),
         own_files: sources.iter().count(),

@@ -74,6 +74,20 @@ pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
     compiled.into_iter().flatten().chain(bases).collect()
 }
 
+/// All layers of a definition as ordered rules, each with its source: [`layer`] makes the same layers of
+/// them again, but for the words in which they are explained.
+pub fn written(policy: &Policy, place: &Place) -> Vec<(Source, Permissions)> {
+    let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
+    let own = [
+        permissions.as_ref().map(|rules| (Source::Permissions, rules.clone())),
+        trust.as_ref().map(|trust| (Source::Trust, of_trust(trust, place))),
+        abilities.as_ref().map(|abilities| (Source::Abilities, of_abilities(abilities))),
+        tool_permissions.as_ref().map(|tools| (Source::ToolPermissions, of_tools(tools))),
+    ];
+    let bases = bases.iter().map(|rules| (Source::Base, rules.clone()));
+    own.into_iter().flatten().chain(bases).collect()
+}
+
 /// The layer of ordered rules that a source says.
 pub fn layer(source: Source, permissions: &Permissions, places: &Places) -> Layer {
     let words = |section, action| format!("{section} = {action}");

@@ -183,7 +183,11 @@ impl<'w> Gathering<'w> {
                     self.files.insert(full, Taken { bytes, was_read: true });
                 }
                 Some(_) => {
-                    let why = format!("`{path}` lies outside its workspace `{}`", self.root);
+                    let why = format!(
+                        "`{path}` lies outside its workspace `{}`; push the base first, and name it by \
+                         `name@version`",
+                        self.root
+                    );
                     return Err(self.refuse(&why));
                 }
                 None if self.is_inside(&full) => self.carry(&full)?,

@@ -190,6 +190,7 @@ fn fetch_error(error: StoreError) -> FetchError {
         StoreError::NoStore(_) => FetchError::NoStore,
         StoreError::Missing(_) => FetchError::Missing,
         StoreError::Ambiguous { digests, .. } => FetchError::Ambiguous(digests),
+        StoreError::Untrusted(why) => FetchError::Untrusted(why),
         other => FetchError::Damaged(other.to_string()),
     }
 }
@@ -278,7 +279,7 @@ mod tests {
         let key = KeyRing::new(home.path()).generate("mine").unwrap();
         let trust = Trust { required: true, keys: vec![key] };
         let refused = store.fetch(&full, &trust);
-        assert!(matches!(&refused, Err(FetchError::Damaged(why)) if why.contains("not signed")));
+        assert!(matches!(&refused, Err(FetchError::Untrusted(why)) if why.contains("not signed")));
         store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();
         assert!(store.fetch(&full, &trust).is_ok());
         let file = store.object(&digest).unwrap().join("files/writer/agent.toml");

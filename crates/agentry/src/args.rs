@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Sign(Sign),
     /// Verify an agent of the store and its signatures
     Verify(Verify),
+    /// Pin what the agents of a workspace are, or say what changed since
+    Lock(Lock),
     /// Find out which model, tools and skills an agent comes down to, and why
     Resolve(Resolve),
     /// Start a new agent
@@ -259,6 +261,21 @@ pub(crate) struct Resolve {
     /// Read it as this format
     #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
     pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Lock {
+    /// Files and directories whose agents are locked; all of the workspace if none is named
+    pub(crate) agents: Vec<String>,
+    /// Write nothing; say what is not as it was locked, and end with 1 if anything is
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) check: bool,
+    /// Lock again only what is named, which must be locked already
+    #[arg(long, requires = "agents")]
+    pub(crate) update: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,

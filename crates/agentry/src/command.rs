@@ -7,6 +7,8 @@ pub(crate) mod gc;
 pub(crate) mod hash;
 pub(crate) mod keygen;
 pub(crate) mod list;
+pub(crate) mod lock;
+mod lock_report;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;

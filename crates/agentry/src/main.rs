@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod command;
+mod configs;
 mod disk;
 mod home;
 mod output;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Keygen(args) => command::keygen::run(&args),
         Command::Sign(args) => command::sign::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Lock(args) => command::lock::run(&args),
         Command::Resolve(args) => command::resolve::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),

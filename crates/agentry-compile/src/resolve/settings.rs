@@ -8,7 +8,7 @@ use agentry_text::table::Coerce;
 use agentry_text::{Diagnostic, Field, Findings, Kind, Map, Record, Sources, Spanned, Table};
 
 use super::catalogue::{Catalogue, models};
-use super::provider::{Api, Provider, canonical};
+use super::provider::{Api, Provider, canonical, ollama_address};
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
@@ -53,6 +53,10 @@ impl Settings {
     pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, Sources)> {
         let (mut sources, mut findings) = (Sources::default(), Findings::default());
         let mut settings = Self::built_in().clone();
+        let ollama = settings.providers.iter_mut().find(|it| it.api == Api::Ollama);
+        if let (Some(provider), Some(host)) = (ollama, world.ollama_host()) {
+            provider.base_url = ollama_address(&host);
+        }
         if let Some(node) = user_file(world, &mut sources, &mut findings) {
             settings.add(Record::new(&USER, &node, Coerce::Strict), &mut findings);
         }

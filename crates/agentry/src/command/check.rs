@@ -1,9 +1,8 @@
 //! `agentry check`: finds agents and says what is wrong with them.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agentry_compile::model::Format;
 use agentry_compile::text::path::join;
@@ -17,6 +16,7 @@ use rayon::prelude::*;
 
 use crate::args::Check;
 use crate::command::{LOOKED_FOR, failures};
+use crate::configs::Configs;
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, complain, remark, said};
 use crate::progress::Progress;
@@ -227,29 +227,6 @@ impl<'a> Run<'a> {
             ));
         }
         Ok(())
-    }
-}
-
-/// The configurations of the workspaces that were met, each read once.
-#[derive(Debug, Default)]
-struct Configs {
-    known: RwLock<BTreeMap<String, Arc<Config>>>,
-}
-
-impl Configs {
-    /// The configuration of the workspace that a directory belongs to.
-    fn of(&self, disk: &Disk, dir: &str) -> Arc<Config> {
-        let root = disk.workspace(dir);
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned();
-        known.unwrap_or_else(|| {
-            let config = Arc::new(Config::read(disk, dir));
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            known.entry(root).or_insert(config).clone()
-        })
-    }
-
-    fn all(&self) -> Vec<Arc<Config>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 

@@ -25,6 +25,7 @@ fn help() {
       keygen       Make a key to sign with
       sign         Sign an agent of the store
       verify       Verify an agent of the store and its signatures
+      lock         Pin what the agents of a workspace are, or say what changed since
       resolve      Find out which model, tools and skills an agent comes down to, and why
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors

@@ -4,6 +4,7 @@
 #![expect(clippy::format_push_string, clippy::format_collect, reason = "texts here are short")]
 
 mod baseline;
+mod bases;
 mod check;
 mod config;
 mod convert;
@@ -16,6 +17,7 @@ mod hash;
 mod help;
 mod hostile;
 mod inherit;
+mod lock;
 mod new;
 mod policy;
 mod readme;

@@ -45,6 +45,7 @@ fn manual_pages() {
     agentry-hash.1
     agentry-keygen.1
     agentry-list.1
+    agentry-lock.1
     agentry-man.1
     agentry-new.1
     agentry-policy-diff.1

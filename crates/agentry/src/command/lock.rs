@@ -1,0 +1,215 @@
+//! `agentry lock`: pins what the agents of a workspace are, and says what changed since.
+
+use std::collections::BTreeMap;
+
+use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
+use agentry_compile::text::path::join;
+use agentry_compile::text::{Diagnostic, Sources};
+use agentry_compile::{Config, EntryKind, Found, Settings, World as _, discover, read};
+use rayon::prelude::*;
+
+use crate::args::Lock;
+use crate::command::lock_report::report;
+use crate::command::{LOOKED_FOR, failures, show};
+use crate::configs::Configs;
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, said};
+use crate::save;
+
+/// Agents are looked at side by side in groups, so that memory does not grow with their number.
+const GROUP: usize = 256;
+
+pub(crate) fn run(args: &Lock) -> Outcome {
+    let disk = Disk::default();
+    let agents = find(&disk, args)?;
+    let looked = look(&disk, &agents, if args.check { "" } else { "; nothing was locked" })?;
+    let mut results = Vec::new();
+    for (workspace, agents) in by_workspace(&disk, args, looked) {
+        results.push(Workspace { disk: &disk, args, workspace, agents }.run()?);
+    }
+    report(args, &results);
+    let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
+    Ok(if args.check && changed { Exit::Findings } else { Exit::Done })
+}
+
+/// The agents that are named; all of the workspace, if none is.
+fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
+    let whole = args.agents.is_empty();
+    let root = disk.workspace("");
+    let root = if root.is_empty() { ".".to_owned() } else { root };
+    let paths = if whole { vec![root.clone()] } else { args.agents.clone() };
+    let config = Config::read(disk, &root);
+    let exclude = |path: &str| whole && config.excludes_path(path);
+    let found = discover(disk, &paths, None, &exclude);
+    let mut wrong = failures(&found);
+    if !whole {
+        let none =
+            |path: &String| Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR);
+        wrong.extend(found.empty.iter().map(none));
+    }
+    show(&found.diagnostics, &found.sources);
+    if !found.diagnostics.is_empty() {
+        wrong.push(Failure::new("not every agent can be told").finding());
+    }
+    let mut wrong = wrong.into_iter();
+    if let Some(first) = wrong.next() {
+        complain(&first);
+        wrong.for_each(|failure| complain(&failure));
+        return Err(Failure { message: "nothing was locked".to_owned(), hint: None, ..first });
+    }
+    let configs = Configs::default();
+    let wanted = |found: &Found| !whole || !configs.of(disk, &found.dir).excludes_path(&found.path);
+    Ok(found.agents.into_par_iter().filter(wanted).collect())
+}
+
+/// An agent as it is now.
+struct Looked {
+    found: Found,
+    workspace: String,
+    key: String,
+    locked: Locked,
+    problems: Vec<Diagnostic>,
+    sources: Sources,
+}
+
+/// Reads the agents. One that has errors cannot be locked, and then none is.
+fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure> {
+    let mut looked = Vec::new();
+    let mut broken = Vec::new();
+    for group in agents.chunks(GROUP) {
+        let group: Vec<_> = group.par_iter().map(|found| one(disk, found)).collect();
+        for agent in group {
+            if agent.problems.is_empty() {
+                looked.push(agent);
+            } else {
+                show(&agent.problems, &agent.sources);
+                broken.push(format!("`{}`", agent.found.path));
+            }
+        }
+    }
+    if broken.is_empty() {
+        return Ok(looked);
+    }
+    let names = broken.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    let verb = if broken.len() == 1 { "has" } else { "have" };
+    Err(Failure::new(format!("{names} {verb} errors{so}"))
+        .hint("`agentry check` shows all findings")
+        .finding())
+}
+
+fn one(disk: &Disk, found: &Found) -> Looked {
+    let compiled = read(disk, found);
+    let locked = lock::locked(disk, &compiled);
+    let mut problems = compiled.diagnostics.clone();
+    problems.retain(|found| found.severity == agentry_compile::text::Severity::Error);
+    if problems.is_empty() {
+        problems = lock::unprovided(disk, &compiled, &locked, &|| Settings::read(disk).ok());
+    }
+    // The texts are only kept for showing problems.
+    let sources = if problems.is_empty() { Sources::default() } else { compiled.sources.clone() };
+    let key = lock::key(disk, &compiled);
+    Looked { found: found.clone(), workspace: compiled.workspace, key, locked, problems, sources }
+}
+
+/// The agents of each workspace. The one that we are in may have a lock but no agents any more.
+fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<String, Vec<Looked>> {
+    let mut groups: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
+    let here = disk.workspace("");
+    let has_lock = disk.kind(&join(&here, lock::FILE)) != EntryKind::Missing;
+    if args.agents.is_empty() && (has_lock || looked.is_empty()) {
+        groups.insert(here, Vec::new());
+    }
+    for agent in looked {
+        groups.entry(agent.workspace.clone()).or_default().push(agent);
+    }
+    groups
+}
+
+/// One workspace and what is to be done with its lock.
+struct Workspace<'a> {
+    disk: &'a Disk,
+    args: &'a Lock,
+    workspace: String,
+    agents: Vec<Looked>,
+}
+
+/// What became of a workspace.
+pub(super) struct Locking {
+    /// The lock.
+    pub(super) path: String,
+    /// Whether it was written.
+    pub(super) written: bool,
+    /// The agents that were looked at.
+    pub(super) agents: Vec<Agent>,
+}
+
+/// What became of an agent.
+pub(super) struct Agent {
+    /// What a person would call it.
+    pub(super) path: String,
+    /// As it is now; nothing if it is gone.
+    pub(super) locked: Option<Locked>,
+    /// Whether it was locked before.
+    pub(super) known: bool,
+    /// What is different from before.
+    pub(super) changes: Vec<Change>,
+}
+
+impl Agent {
+    pub(super) fn is_changed(&self) -> bool {
+        !self.changes.is_empty()
+    }
+}
+
+impl Workspace<'_> {
+    fn run(mut self) -> Result<Locking, Failure> {
+        let path = join(&self.workspace, lock::FILE);
+        let old = lock::read(self.disk, &self.workspace).map_err(unusable)?;
+        let mut file = old.clone().unwrap_or_default();
+        let mut agents = self.gone(&mut file);
+        for looked in std::mem::take(&mut self.agents) {
+            agents.push(self.agent(&mut file, looked)?);
+        }
+        let same = old.map_or_else(|| file.is_empty(), |old| old == file);
+        let written = !self.args.check && !same;
+        if written {
+            save::replace(&path, file.to_text().as_bytes()).map_err(|error| {
+                Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+                    .hint("the old lock is as it was")
+            })?;
+        }
+        Ok(Locking { path, written, agents })
+    }
+
+    fn agent(&self, file: &mut File, looked: Looked) -> Result<Agent, Failure> {
+        let Looked { found, key, mut locked, .. } = looked;
+        let old = file.keys().any(|known| known == key);
+        if self.args.update && !old {
+            let message = format!("`{}` is not locked", found.path);
+            return Err(Failure::new(message).hint(format!("`agentry lock {}`", found.path)));
+        }
+        let changes = file.changes(&key, &locked).map_err(unusable)?;
+        if !self.args.check && !changes.is_empty() {
+            if let Some(before) = file.get(&key).map_err(unusable)? {
+                locked.keep_tools(&before);
+            }
+            file.set(&key, &locked);
+        }
+        Ok(Agent { path: found.path, locked: Some(locked), known: old, changes })
+    }
+
+    /// Locked agents that are no longer there; nobody can tell where only some are looked at.
+    fn gone(&self, file: &mut File) -> Vec<Agent> {
+        let is_here = |key: &str| self.agents.iter().any(|agent| agent.key == key);
+        let whole = self.args.agents.is_empty();
+        let gone: Vec<_> =
+            file.keys().filter(|key| whole && !is_here(key)).map(str::to_owned).collect();
+        gone.iter().filter(|_| !self.args.check).for_each(|key| file.remove(key));
+        let agent = |path| Agent { path, locked: None, known: true, changes: vec![Change::gone()] };
+        gone.into_iter().map(agent).collect()
+    }
+}
+
+fn unusable(error: LockError) -> Failure {
+    Failure::new(error.message).hint(error.hint)
+}
