@@ -32,7 +32,7 @@ use rule_sets::{RuleSet, rule_sets};
 use sandbox::{Effects, Sandbox};
 
 /// How many lines are made up in an ordinary run.
-const LINES: usize = 6_000;
+const LINES: usize = 2_000;
 /// More holes than that say nothing new.
 const MAX_HOLES: usize = 40;
 

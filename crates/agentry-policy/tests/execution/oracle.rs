@@ -81,7 +81,9 @@ fn found_as_usual<'e>(effects: &'e mut Effects, line: &str) -> &'e Effects {
 
 /// What of the effects the rules do not allow.
 fn hole(effects: &Effects, set: &RuleSet) -> Option<String> {
-    if set.is_open() {
+    // A script that the rules let run may do what it likes.
+    let is_script = |call: &Called| is_script(&call.words()) && set.allows_command(&call.words());
+    if set.is_open() || effects.calls.iter().any(is_script) {
         return None;
     }
     let called = effects.calls.iter().find_map(|call| wrong_call(call, set));
@@ -102,9 +104,8 @@ fn writes(call: &Called) -> bool {
 }
 
 fn wrong_call(call: &Called, set: &RuleSet) -> Option<String> {
-    let Called { argv, directory, is_untouched, variables } = call;
-    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let words = without_actions(words);
+    let Called { argv: _, directory, is_untouched, variables } = call;
+    let words = without_actions(call.words());
     if !is_transparent(&words) && !set.allows_command(&words) {
         return Some(format!("{words:?} ran"));
     }
@@ -144,11 +145,22 @@ fn without_actions(words: Vec<&str>) -> Vec<&str> {
 }
 
 fn is_transparent(argv: &[&str]) -> bool {
-    let [name, rest @ ..] = argv else { return true };
-    let name = ["/bin/", "/usr/bin/"].iter().find_map(|at| name.strip_prefix(at)).unwrap_or(name);
-    if !SHELLS.contains(&name) {
-        return TRANSPARENT.contains(&name);
+    match name(argv) {
+        name if SHELLS.contains(&name) => !is_script(argv),
+        name => name.is_empty() || TRANSPARENT.contains(&name),
     }
+}
+
+/// Whether a shell runs a file.
+fn is_script(argv: &[&str]) -> bool {
+    let rest = argv.get(1..).unwrap_or_default();
     let has_text = rest.iter().any(|word| word.starts_with(['-', '+']) && word.contains('c'));
-    has_text || rest.iter().all(|word| word.starts_with(['-', '+']))
+    let has_file = rest.iter().any(|word| !word.starts_with(['-', '+']));
+    SHELLS.contains(&name(argv)) && has_file && !has_text
+}
+
+/// What a command is called, wherever it lies.
+fn name<'a>(argv: &[&'a str]) -> &'a str {
+    let name = argv.first().copied().unwrap_or_default();
+    ["/bin/", "/usr/bin/"].iter().find_map(|at| name.strip_prefix(at)).unwrap_or(name)
 }

@@ -68,8 +68,9 @@ done
 
 /// A running sandbox.
 pub(crate) struct Sandbox {
+    // First of all, because it must end before its folder does.
+    session: Session,
     root: TempDir,
-    session: Option<Session>,
     names: Vec<String>,
     before: Tree,
 }
@@ -97,6 +98,11 @@ pub(crate) struct Called {
 }
 
 impl Called {
+    /// The words that it was called with.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        self.argv.iter().map(String::as_str).collect()
+    }
+
     /// Takes `/bin/ls` for `ls`.
     pub(crate) fn forget_folder(&mut self) {
         let Some(name) = self.argv.first_mut() else { return };
@@ -122,11 +128,11 @@ impl Sandbox {
             .prefix("agentry-execution-")
             .tempdir()
             .map_err(|error| format!("no temporary folder: {error}"))?;
-        let mut sandbox = Self { root, session: None, names, before: Tree::new() };
-        sandbox.furnish().map_err(|error| format!("the folder cannot be filled: {error}"))?;
-        sandbox.begin()?;
-        sandbox.before = sandbox.tree();
-        Ok(sandbox)
+        let at = root.path();
+        furnish(at, &names).map_err(|error| format!("the folder cannot be filled: {error}"))?;
+        let session = Session::new(bubblewrap(at)?)?;
+        let before = tree(at);
+        Ok(Self { session, root, names, before })
     }
 
     /// Runs a line; nothing if it does not come to an end.
@@ -134,132 +140,30 @@ impl Sandbox {
         if line.contains('\0') {
             return None;
         }
-        if self.session.is_none() {
-            self.begin().expect("it ran before");
-        }
         fs::write(self.at("log/line"), line).expect("a folder of our own");
         fs::write(self.at("log/calls"), "").expect("a folder of our own");
-        let answer = self.session.as_mut().map(Session::go);
-        let is_done = answer == Some(true);
-        if !is_done {
-            self.end();
+        if !self.session.go() {
+            // What is left of it may still run for a moment: never in the same place.
+            *self = Self::new(std::mem::take(&mut self.names)).expect("it ran before");
+            return None;
         }
         let calls = fs::read(self.at("log/calls")).unwrap_or_default();
-        let after = self.tree();
-        let changes = changes(&self.before, &after);
-        if !changes.is_empty() || !is_done {
-            self.restore();
+        let changes = changes(&self.before, &tree(self.root.path()));
+        if !changes.is_empty() {
+            restore(self.root.path());
         }
-        is_done.then(|| Effects { calls: called(&calls), changes })
+        Some(Effects { calls: called(&calls), changes })
     }
 
     fn at(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
-
-    fn furnish(&self) -> io::Result<()> {
-        for folder in ["stand/in", "bin", "usr/bin", "real", "log", "proc", "dev", "etc"] {
-            fs::create_dir_all(self.at(folder))?;
-        }
-        let script = self.at("stand/script");
-        fs::write(&script, STAND_IN)?;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
-        fs::write(self.at("stand/start-up"), START_UP)?;
-        let names = NAMES.iter().copied().chain(self.names.iter().map(String::as_str));
-        for name in names {
-            for folder in FOLDERS {
-                // A name that is there already is no matter.
-                let _ = symlink("/stand/script", self.at(folder).join(name));
-            }
-        }
-        for name in REAL {
-            fs::write(self.at("real").join(name), "")?;
-        }
-        self.fill()
-    }
-
-    /// Writes the files that lines find.
-    fn fill(&self) -> io::Result<()> {
-        for folder in ["workspace/src", "workspace/out", "workspace/a b", "home/user", "tmp"] {
-            fs::create_dir_all(self.at(folder))?;
-        }
-        for name in FILES {
-            fs::write(self.at("workspace").join(name), "rm x\n--output=evil\n-delete\n")?;
-        }
-        for name in ["git", "ls", "rm"] {
-            let path = self.at("workspace").join(name);
-            let _ = fs::remove_file(&path);
-            symlink("/stand/script", path)?;
-        }
-        fs::write(self.at("home/user/.bashrc"), "rm x\n")
-    }
-
-    /// Puts everything back.
-    fn restore(&self) {
-        let Ok(entries) = fs::read_dir(self.root.path()) else { return };
-        for entry in entries.flatten() {
-            let is_ours = entry.file_name().to_str().is_some_and(|name| OURS.contains(&name));
-            if is_ours {
-                continue;
-            }
-            let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        }
-        self.fill().expect("a folder of our own");
-    }
-
-    fn begin(&mut self) -> Result<(), String> {
-        let mut command = Command::new("bwrap");
-        command.args(["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]);
-        command.arg("--bind").arg(self.root.path()).arg("/");
-        for library in LIBRARIES {
-            command.args(["--ro-bind-try", library, library]);
-        }
-        for folder in ["/stand", "/bin", "/usr/bin"] {
-            command.arg("--ro-bind").arg(self.at(folder.trim_start_matches('/'))).arg(folder);
-        }
-        for name in REAL {
-            let path = which(name).ok_or_else(|| format!("there is no `{name}`"))?;
-            command.arg("--ro-bind").arg(path).arg(format!("/real/{name}"));
-        }
-        command.args(["--proc", "/proc", "--dev", "/dev"]);
-        for (name, value) in [
-            ("PATH", "/stand/in"),
-            ("HOME", "/home/user"),
-            ("BASH_ENV", "/stand/start-up"),
-            ("LC_ALL", "C.UTF-8"),
-        ] {
-            command.args(["--setenv", name, value]);
-        }
-        command.args(["--", "/real/bash", "--norc", "-c", LOOP]);
-        self.session = Some(Session::new(command)?);
-        Ok(())
-    }
-
-    fn end(&mut self) {
-        if let Some(mut session) = self.session.take() {
-            let _ = session.child.kill();
-            let _ = session.child.wait();
-        }
-    }
-
-    /// What is there now, apart from our own folders.
-    fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        let Ok(entries) = fs::read_dir(self.root.path()) else { return tree };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if !name.to_str().is_some_and(|name| OURS.contains(&name)) {
-                look(&entry.path(), self.root.path(), &mut tree);
-            }
-        }
-        tree
-    }
 }
 
-impl Drop for Sandbox {
+impl Drop for Session {
     fn drop(&mut self) {
-        self.end();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -298,6 +202,99 @@ impl Session {
     fn answer(&mut self, patience: Duration) -> Option<String> {
         self.answers.recv_timeout(patience).ok()
     }
+}
+
+/// Puts everything into the folder `root` that is the same for all lines, and what they find.
+fn furnish(root: &Path, names: &[String]) -> io::Result<()> {
+    for folder in ["stand/in", "bin", "usr/bin", "real", "log", "proc", "dev", "etc"] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    let script = root.join("stand/script");
+    fs::write(&script, STAND_IN)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    fs::write(root.join("stand/start-up"), START_UP)?;
+    let names = NAMES.iter().copied().chain(names.iter().map(String::as_str));
+    for name in names {
+        for folder in FOLDERS {
+            // A name that is there already is no matter.
+            let _ = symlink("/stand/script", root.join(folder).join(name));
+        }
+    }
+    for name in REAL {
+        fs::write(root.join("real").join(name), "")?;
+    }
+    fill(root)
+}
+
+/// Writes the files that lines find.
+fn fill(root: &Path) -> io::Result<()> {
+    for folder in ["workspace/src", "workspace/out", "workspace/a b", "home/user", "tmp"] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    for name in FILES {
+        fs::write(root.join("workspace").join(name), "rm x\n--output=evil\n-delete\n")?;
+    }
+    for name in ["git", "ls", "rm"] {
+        let path = root.join("workspace").join(name);
+        let _ = fs::remove_file(&path);
+        symlink("/stand/script", path)?;
+    }
+    fs::write(root.join("home/user/.bashrc"), "rm x\n")
+}
+
+/// Puts everything back.
+fn restore(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| OURS.contains(&name));
+        if is_ours {
+            continue;
+        }
+        let path = entry.path();
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+    fill(root).expect("a folder of our own");
+}
+
+/// Bubblewrap with all that the folder `root` is to be in it.
+fn bubblewrap(root: &Path) -> Result<Command, String> {
+    let mut command = Command::new("bwrap");
+    command.args(["--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]);
+    command.arg("--bind").arg(root).arg("/");
+    for library in LIBRARIES {
+        command.args(["--ro-bind-try", library, library]);
+    }
+    for folder in ["/stand", "/bin", "/usr/bin"] {
+        command.arg("--ro-bind").arg(root.join(folder.trim_start_matches('/'))).arg(folder);
+    }
+    for name in REAL {
+        let path = which(name).ok_or_else(|| format!("there is no `{name}`"))?;
+        command.arg("--ro-bind").arg(path).arg(format!("/real/{name}"));
+    }
+    command.args(["--proc", "/proc", "--dev", "/dev"]);
+    for (name, value) in [
+        ("PATH", "/stand/in"),
+        ("HOME", "/home/user"),
+        ("BASH_ENV", "/stand/start-up"),
+        ("LC_ALL", "C.UTF-8"),
+    ] {
+        command.args(["--setenv", name, value]);
+    }
+    command.args(["--", "/real/bash", "--norc", "-c", LOOP]);
+    Ok(command)
+}
+
+/// What is there now, apart from our own folders.
+fn tree(root: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let Ok(entries) = fs::read_dir(root) else { return tree };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if !name.to_str().is_some_and(|name| OURS.contains(&name)) {
+            look(&entry.path(), root, &mut tree);
+        }
+    }
+    tree
 }
 
 /// Adds what is at `path` and below.
