@@ -3,6 +3,7 @@
 mod command;
 mod files;
 mod line;
+mod spelling;
 mod web;
 
 use crate::path::Resolver;

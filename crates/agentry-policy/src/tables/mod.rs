@@ -5,4 +5,5 @@ pub mod environment;
 pub mod global_options;
 pub mod hazards;
 pub mod secrets;
+pub mod spellings;
 pub mod wrappers;
