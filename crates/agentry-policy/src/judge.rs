@@ -3,6 +3,7 @@
 mod command;
 mod files;
 mod line;
+mod operands;
 mod spelling;
 mod web;
 

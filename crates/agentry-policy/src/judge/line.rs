@@ -35,7 +35,13 @@ impl Judge {
             self.touched(word, &part.bases, call, resolver)
         };
         match &part.what {
-            What::Command(command) => self.command(command, parts),
+            What::Command(command) => {
+                let decision = self.command(command, parts);
+                match self.operands(&command.argv, &part.bases, call, resolver) {
+                    Some(against) => decision.strictest(against),
+                    None => decision,
+                }
+            }
             What::Read(word) => touch(Section::Read, word),
             What::Write(word) => touch(Section::Edit, word),
             What::Enter(word) => self.entered(word, &part.bases, call, resolver),
@@ -135,7 +141,7 @@ impl Judge {
 }
 
 /// A directory of a line, seen from the one that it starts in.
-fn at(base: &str, start: &str) -> String {
+pub(super) fn at(base: &str, start: &str) -> String {
     match base {
         "." => start.to_owned(),
         base if base.starts_with('/') => base.to_owned(),

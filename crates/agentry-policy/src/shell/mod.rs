@@ -48,7 +48,7 @@ mod written;
 mod tests;
 
 pub use bases::Bases;
-pub(crate) use shown::shown;
+pub(crate) use shown::{shown, text as word_text};
 
 use crate::argv::{Arg, Word};
 

@@ -30,7 +30,7 @@ pub(crate) fn shown(argv: &[Arg]) -> String {
 
 /// The word with `*` for what a glob stands for and `…` for what nobody knows, in quotes if it holds
 /// something that a shell would read.
-fn text(word: &Word) -> String {
+pub(crate) fn text(word: &Word) -> String {
     let pieces = word.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quoted(text),
         Piece::Segment => "*".to_owned(),
