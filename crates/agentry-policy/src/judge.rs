@@ -4,6 +4,7 @@ mod command;
 mod files;
 mod line;
 mod operands;
+mod plain;
 mod spelling;
 mod web;
 

@@ -9,16 +9,23 @@ use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
 
-use super::{Judge, spelling};
+use super::{Judge, plain, spelling};
 
 impl Judge {
-    /// The decision about a command; `parts` are those of its line, for the wrapper it may be behind.
-    pub(super) fn command(&self, command: &Command, parts: &[Part]) -> Decision {
+    /// The decision about a command. `parts` are those of its line, for the wrapper it may be behind;
+    /// `is_inside` tells whether a directory that it names lies in the workspace.
+    pub(super) fn command(
+        &self,
+        command: &Command,
+        parts: &[Part],
+        is_inside: impl Fn(&str) -> bool,
+    ) -> Decision {
         let outer = command.behind.and_then(|at| parts.get(at)).and_then(|part| match &part.what {
             What::Command(outer) => Some(outer),
             _ => None,
         });
         let others = spelling::spellings(&command.argv);
+        let plain = plain::plain(&command.argv, is_inside);
         self.strictest(Section::Bash, |source, rules| {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
             let decision = match spelled_out {
@@ -34,10 +41,23 @@ impl Judge {
                         )
                     })
                 }
-                None => decide(&command.argv, rules, source),
+                None => decide_or_plain(&command.argv, plain.as_deref(), rules, source),
             };
             in_other_words(decision, &command.argv, &others, rules, source)
         })
+    }
+}
+
+/// The decision about a command, or about its plain form if that is milder and no rule is against
+/// the whole.
+fn decide_or_plain(argv: &[Arg], plain: Option<&[Arg]>, rules: &Rules, source: Source) -> Decision {
+    let whole = decide(argv, rules, source);
+    match plain {
+        Some(plain) if whole.action > Action::Allow && explicit(argv, rules, source).is_none() => {
+            let plain = decide(plain, rules, source);
+            if plain.action < whole.action { plain } else { whole }
+        }
+        _ => whole,
     }
 }
 

@@ -59,13 +59,14 @@ impl Judge {
         call: Call<'_>,
         resolver: &dyn Resolver,
     ) -> Option<Decision> {
-        if word.literal().is_some_and(is_free) {
-            return None;
-        }
         let start = match word.pieces.first() {
             Some(Piece::Text(text)) => text.as_str(),
             _ => "",
         };
+        // `<(…)` is a file of the shell's own.
+        if word.literal().is_some_and(is_free) || start.starts_with("/dev/fd/") {
+            return None;
+        }
         let directories: Vec<String> = match bases {
             _ if start.starts_with('/') => vec!["/".to_owned()],
             Bases::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
@@ -138,7 +139,12 @@ impl Judge {
     fn not_understood(&self, section: Section, why: &str) -> Option<Decision> {
         let sections = [section, Section::ExternalDirectory];
         let mut lists = sections.into_iter().flat_map(|section| self.rules(section));
-        if !lists.any(|(_, rules)| is_strict(rules)) {
+        // An intent that asks about what is outside says nothing about a file that may be inside.
+        let is_against = |rules: &Rules| {
+            rules.intent.action == Action::Deny
+                || rules.rules.iter().any(|rule| rule.action > Action::Allow)
+        };
+        if !lists.any(|(_, rules)| is_against(rules)) {
             return None;
         }
         let intents = self.rules(section).filter(|(_, rules)| counts(&rules.intent, rules));

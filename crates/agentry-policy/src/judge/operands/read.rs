@@ -100,12 +100,22 @@ struct Reader<'a> {
     in_place: bool,
     /// Whether an option says where the operands go.
     has_target: bool,
+    /// Whether links are made that hold a path, not a file.
+    is_symbolic: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(row: &'a Row) -> Self {
         let (operands, found) = (Vec::new(), Vec::new());
-        Self { row, operands, found, skip: row.skip, in_place: false, has_target: false }
+        Self {
+            row,
+            operands,
+            found,
+            skip: row.skip,
+            in_place: false,
+            has_target: false,
+            is_symbolic: false,
+        }
     }
 
     fn read(mut self, words: &[Arg]) -> Vec<Touched> {
@@ -173,6 +183,7 @@ impl<'a> Reader<'a> {
             self.skip = 0;
         }
         self.in_place |= has(self.row.in_place, name);
+        self.is_symbolic |= matches!(name, "-s" | "--symbolic") && self.row.names.contains(&"ln");
         let Some(value) = value else { return };
         if has(self.row.writes, name) {
             self.has_target |= matches!(name, "-t" | "--target-directory");
@@ -187,6 +198,9 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Vec<Touched> {
         let operands: Vec<Word> = self.operands.drain(..).skip(self.skip).collect();
         let count = operands.len();
+        if self.is_symbolic && !self.has_target {
+            return links(&operands);
+        }
         for (at, word) in operands.into_iter().enumerate() {
             let is_last = at + 1 == count && count > 1 && !self.has_target;
             let touches: &[Touch] = match self.row.operands {
@@ -214,6 +228,38 @@ impl<'a> Reader<'a> {
         }
         self.found
     }
+}
+
+/// `ln -s target link`: the target is seen from where the link is, or from inside of a directory.
+fn links(operands: &[Word]) -> Vec<Touched> {
+    let Some((link, targets)) = operands.split_last() else { return Vec::new() };
+    let mut found = vec![(Touch::Write, link.clone())];
+    let inside = first(link).to_owned();
+    let beside = inside.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
+    for target in targets {
+        let is_known = link.literal().is_some() && !first(target).starts_with('/');
+        let from = |directory: &str| {
+            let start = Piece::Text(format!("{directory}/"));
+            let pieces = std::iter::once(start).chain(target.pieces.iter().cloned()).collect();
+            let joined = Word { pieces };
+            if directory.is_empty() && !inside.starts_with('/') {
+                return target.clone();
+            }
+            match target.literal() {
+                Some(target) => Word::text(format!("{directory}/{target}")),
+                None => joined,
+            }
+        };
+        if is_known {
+            found.extend([&beside, &inside].map(|directory| (Touch::Read, from(directory))));
+        } else {
+            found.push((Touch::Read, target.clone()));
+        }
+    }
+    if targets.is_empty() {
+        found.push((Touch::Read, link.clone()));
+    }
+    found
 }
 
 /// The file in a value of an option of `curl`: `@file`, `name=@file`, `name@file`.
@@ -311,6 +357,11 @@ mod tests {
             ("cp a b c", "<a <b >c"),
             ("cp -t d a", ">d <a"),
             ("mv a b", "<a >a >b"),
+            ("ln a b", "<a >b"),
+            ("ln -s ../a b/c", ">b/c <b/../a <b/c/../a"),
+            ("ln -s a b", ">b <a <b/a"),
+            ("ln -s a", ">a <a"),
+            ("ln -s /a b", ">b </a"),
             ("dd if=a of=b", "<a >b"),
             ("tar czf a b c", ">a <b <c"),
             ("tar -c -f a b", ">a <b"),
