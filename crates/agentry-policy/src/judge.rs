@@ -1,6 +1,7 @@
 //! The one decision procedure: what becomes of a call, under all layers.
 
 mod command;
+mod embedded;
 mod files;
 mod line;
 mod operands;

@@ -9,6 +9,7 @@ use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
 
+use super::embedded::embedded;
 use super::{Judge, plain, spelling};
 
 impl Judge {
@@ -79,7 +80,12 @@ fn in_other_words(
         Some(Decision { note: Some(format!("the same as `{}`", shell::shown(argv))), ..decision })
     };
     let all: Vec<Vec<Arg>> = others.iter().cloned().chain(longer).collect();
-    all.iter().filter_map(against).fold(decision, Decision::strictest)
+    let decision = all.iter().filter_map(against).fold(decision, Decision::strictest);
+    let seen = |argv: &Vec<Arg>| {
+        let decision = explicit(argv, rules, source)?;
+        Some(Decision { note: Some(format!("it may run `{}`", shell::shown(argv))), ..decision })
+    };
+    embedded(argv).iter().filter_map(seen).fold(decision, Decision::strictest)
 }
 
 /// The strictest decision of one layer over everything that the command may become.

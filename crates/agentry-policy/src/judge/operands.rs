@@ -11,7 +11,7 @@ mod read;
 use overlap::Paths;
 
 use crate::argv::{Arg, Piece, Word};
-use crate::path::{Resolver, absolute};
+use crate::path::{Resolver, absolute, is_inside};
 use crate::pattern::Subject;
 use crate::shell::{Bases, word_text};
 use crate::tables::operands::Touch;
@@ -86,11 +86,26 @@ impl Judge {
                 resolver.resolve(&path)
             };
             match Paths::resolved(word, directory, &resolve, self.places.ignores_case) {
+                Some(paths) if section == Section::Edit && self.is_beyond(&paths) => {
+                    let call = Call { section, subject: paths.known(), directory };
+                    Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
+                }
                 Some(paths) => self.paths(section, &paths),
                 None => self.not_understood(section, "where it leads cannot be told"),
             }
         };
         directories.iter().filter_map(decide).reduce(Decision::strictest)
+    }
+
+    /// Whether files are nothing that a rule about commands alone may let be written: outside of the
+    /// workspace, apart from temporary files, and where git keeps what it runs. They are judged like
+    /// the target of a redirection.
+    fn is_beyond(&self, paths: &Paths) -> bool {
+        const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
+        let path = paths.known();
+        let is_temporary = TEMPORARY.iter().any(|place| is_inside(path, place));
+        let is_git = path.split('/').any(|name| name == ".git");
+        !self.is_open(Section::Bash) && (is_git || (!self.is_inside(path) && !is_temporary))
     }
 
     /// What is against any of `paths`.

@@ -11,6 +11,9 @@ use super::spelling::subcommand;
 /// the command starts, lies in the workspace.
 pub(super) fn plain(argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Option<Vec<Arg>> {
     let program = argv.first().and_then(Arg::literal).map(base_name)?;
+    if let Some(form) = help(program, argv) {
+        return Some(form);
+    }
     let form = match program {
         "curl" | "wget" | "wget2" => without_outputs(program, argv)?,
         "cargo" => without_tool_chain(argv),
@@ -20,6 +23,17 @@ pub(super) fn plain(argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Option<Ve
         _ => return None,
     };
     (form != argv).then_some(form)
+}
+
+/// Help about a subcommand is help.
+fn help(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
+    let [command, subcommand, option] = argv else { return None };
+    let subcommand = subcommand.literal()?;
+    let is_plain = subcommand.starts_with(|c: char| c.is_ascii_lowercase())
+        && subcommand.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let is_help = matches!(option.literal()?, "--help" | "-h");
+    let has_subcommands = !global_options(program).is_empty();
+    (is_plain && is_help && has_subcommands).then(|| vec![command.clone(), option.clone()])
 }
 
 /// Where a command runs that has options to go elsewhere: each of their values in order. Nothing if
@@ -236,6 +250,10 @@ mod tests {
             ("docker compose logs -f web", Some("docker compose logs web")),
             ("docker compose -f x logs", None),
             ("ls -C", None),
+            ("cargo test --help", Some("cargo --help")),
+            ("cargo run -- --help", None),
+            ("docker run x --help", None),
+            ("ls x --help", None),
         ];
         for (line, expected) in cases {
             let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();

@@ -60,10 +60,7 @@ const CASES: Cases = &[
         "while read -r line; do echo \"$line\"; done < in.txt",
         &["read in.txt", "free read -r line", "run echo …"],
     ),
-    (
-        "ls | while read -r f; do wc -l \"$f\"; done",
-        &["run ls", "free read -r f", "run wc -l …"],
-    ),
+    ("ls | while read -r f; do wc -l \"$f\"; done", &["run ls", "free read -r f", "run wc -l …"]),
     ("case \"$1\" in start) run it;; *) echo no;; esac", &["run run it", "run echo no"]),
     (
         "if git diff --quiet; then echo clean; else git status; fi",
