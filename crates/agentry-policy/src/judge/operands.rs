@@ -68,7 +68,7 @@ impl Judge {
             return None;
         }
         let directories: Vec<String> = match bases {
-            _ if start.starts_with('/') => vec!["/".to_owned()],
+            Bases::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
             Bases::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
             Bases::Unknown => {
                 let named = self.secret(section, &Paths::new(word, call.directory, None));

@@ -113,7 +113,10 @@ fn reading_settings(argv: &[Arg]) -> Vec<Arg> {
     let Some(at) = subcommand("git", argv) else { return argv.to_vec() };
     let rest: Option<Vec<&str>> = argv.iter().skip(at).map(Arg::literal).collect();
     let reads = match rest.as_deref() {
-        Some(["config", key]) => !key.starts_with('-') || matches!(*key, "-l" | "--list"),
+        Some(["config", key]) => {
+            let is_key = key.contains('.') && !key.starts_with('-');
+            is_key || matches!(*key, "-l" | "--list" | "list")
+        }
         Some(["config", option, key]) => {
             let gets = matches!(*option, "get" | "--get" | "--get-all" | "--get-regexp");
             gets && !key.starts_with('-')
@@ -240,6 +243,8 @@ mod tests {
             ("git config --get a.b", Some("git var")),
             ("git config a.b", Some("git var")),
             ("git config a.b c", None),
+            ("git config edit", None),
+            ("git config -e", None),
             ("git config --get --add a.b", None),
             ("git -C sub config -l", Some("git var")),
             ("cargo +nightly fmt", Some("cargo fmt")),

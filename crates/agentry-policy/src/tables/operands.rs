@@ -79,74 +79,85 @@ pub fn row_of(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.names.contains(&name))
 }
 
-/// The table.
+/// The table. An option that takes no value must not stand among those that do: it would hide the
+/// file behind it.
 pub const ROWS: &[Row] = &[
     row(
         &[
-            "bat",
-            "batcat",
+            "b2sum",
             "bzcat",
+            "bzmore",
             "cat",
+            "cksum",
             "cmp",
+            "colordiff",
             "comm",
-            "fmt",
+            "diff3",
+            "expand",
             "gcat",
+            "gtac",
+            "hd",
+            "hexdump",
             "lzcat",
             "md5sum",
             "more",
             "most",
-            "nl",
+            "nm",
+            "objdump",
+            "pr",
+            "readelf",
             "rev",
+            "sdiff",
             "sha1sum",
             "sha224sum",
             "sha256sum",
             "sha384sum",
             "sha512sum",
-            "b2sum",
-            "cksum",
             "sum",
             "tac",
             "tsort",
             "unexpand",
             "view",
+            "wc",
             "xzcat",
             "zcat",
             "zless",
             "zmore",
             "zstdcat",
-            "gtac",
-            "iconv",
-            "wc",
-            "base32",
-            "base64",
-            "basenc",
-            "fold",
-            "expand",
-            "pr",
-            "hexdump",
-            "hd",
-            "readelf",
-            "nm",
-            "objdump",
-            "colordiff",
-            "sdiff",
-            "diff3",
         ],
         Operands::Read,
     ),
+    Row {
+        valued: "-l -r -H -m --language --line-range --highlight-line --style --theme --paging --color --map-syntax --wrap --tabs",
+        ..row(&["bat", "batcat"], Operands::Read)
+    },
+    Row {
+        valued: "-w --wrap --width",
+        ..row(&["base32", "base64", "basenc", "fmt", "fold"], Operands::Read)
+    },
+    Row { valued: "-b -d -f -h -i -l -n -s -v -w", ..row(&["nl"], Operands::Read) },
+    Row {
+        valued: "-f -t --from-code --to-code",
+        writes: "-o --output",
+        ..row(&["iconv"], Operands::Read)
+    },
     Row {
         valued: "-n -c --lines --bytes --pid -s --sleep-interval",
         ..row(&["head", "tail", "ghead", "gtail"], Operands::Read)
     },
     Row {
-        valued: "-b -h -j -k -o -O -p -P -t -T -x -y -z",
+        valued: "-b -h -j -p -P -t -x -y -z",
+        reads: "-k -T",
         writes: "-o -O --log-file --LOG-FILE",
         ..row(&["less"], Operands::Read)
     },
     Row {
-        valued: "-d -f -c -b -s --delimiter --fields --output-delimiter --delimiters",
-        ..row(&["cut", "paste", "column", "join"], Operands::Read)
+        valued: "-d -f -c -b --delimiter --fields --characters --bytes --output-delimiter",
+        ..row(&["cut"], Operands::Read)
     },
+    Row { valued: "-d --delimiters", ..row(&["paste"], Operands::Read) },
+    Row { valued: "-s -o -c -N -H -R", ..row(&["column"], Operands::Read) },
+    Row { valued: "-t -1 -2 -j -e -o -a -v", ..row(&["join"], Operands::Read) },
     Row {
         valued: "-k -t -S -T --key --field-separator --buffer-size --parallel --batch-size",
         reads: "--files0-from --random-source",
@@ -155,32 +166,36 @@ pub const ROWS: &[Row] = &[
     },
     Row { valued: "-f -s -w", ..row(&["uniq"], Operands::Copy) },
     Row { valued: "-n -i --head-count", writes: "-o --output", ..row(&["shuf"], Operands::Read) },
+    Row { valued: "-l -b -n -a -C --lines --bytes --number", ..row(&["split"], Operands::Read) },
+    Row { valued: "-b -f -n", ..row(&["csplit"], Operands::Read) },
+    Row { valued: "-c -g -l -o -s", ..row(&["xxd"], Operands::Copy) },
+    Row { valued: "-A -j -N -t", ..row(&["od"], Operands::Read) },
+    Row { valued: "-n -t -e -T", ..row(&["strings"], Operands::Read) },
     Row {
-        valued: "-l -b -n -a -C --lines --bytes --number",
-        ..row(&["split", "csplit"], Operands::Read)
-    },
-    Row {
-        valued: "-n -s -l -c -o -g -A -j -N -S -w",
-        ..row(&["xxd", "od", "strings"], Operands::Read)
-    },
-    Row {
-        valued: "-U -C -L -x -X -I -W --exclude --label --width --color --ignore-matching-lines",
-        reads: "--from-file --to-file",
+        valued: "-U -C -L -x -I -W --exclude --label --width --ignore-matching-lines",
+        reads: "-X --exclude-from --from-file --to-file",
         writes: "--output",
         ..row(&["diff", "gdiff"], Operands::Read)
     },
     Row {
         skip: 1,
-        instead: "-e -f --regexp --file --files",
-        valued: "-A -B -C -m -d -D -e -g -t -T -M -E -j -r --regexp --include --exclude --exclude-dir --context --max-count --color --colour --glob --iglob --type --type-not --threads --replace --after-context --before-context --max-depth --sort --sortr --binary-files --label",
-        reads: "-f --file --exclude-from --ignore-file",
+        instead: "-e -f --regexp --file",
+        valued: "-A -B -C -m -d -D -e --regexp --include --exclude --exclude-dir --context --max-count --after-context --before-context --binary-files --label",
+        reads: "-f --file --exclude-from",
         ..row(
             &[
-                "ag", "egrep", "fgrep", "grep", "ggrep", "rg", "rgrep", "ugrep", "zgrep", "zegrep",
-                "xzgrep", "bzgrep",
+                "ag", "bzgrep", "egrep", "fgrep", "ggrep", "grep", "rgrep", "ugrep", "xzgrep",
+                "zegrep", "zgrep",
             ],
             Operands::Read,
         )
+    },
+    Row {
+        skip: 1,
+        instead: "-e -f --regexp --file --files --type-list",
+        valued: "-A -B -C -m -d -e -g -t -T -M -E -j -r --regexp --context --max-count --after-context --before-context --color --glob --iglob --type --type-not --threads --replace --max-depth --sort --sortr --encoding --max-columns --max-filesize --engine",
+        reads: "-f --file --ignore-file",
+        ..row(&["rg"], Operands::Read)
     },
     Row {
         skip: 1,
@@ -203,27 +218,27 @@ pub const ROWS: &[Row] = &[
         valued: "--indent --arg --argjson -L",
         reads: "-f --from-file --rawfile --slurpfile",
         in_place: "-i --inplace",
-        ..row(&["jq", "gojq", "jaq", "yq"], Operands::Read)
+        ..row(&["gojq", "jaq", "jq", "yq"], Operands::Read)
     },
     Row {
-        valued: "-S --suffix --preserve --no-preserve --reflink --sparse --backup --context",
+        valued: "-S --suffix --no-preserve --sparse",
         writes: "-t --target-directory",
         ..row(&["cp", "gcp"], Operands::Copy)
     },
     Row {
         valued: "-m -o -g -S --mode --owner --group --suffix",
         writes: "-t --target-directory",
-        ..row(&["install", "ginstall"], Operands::Copy)
+        ..row(&["ginstall", "install"], Operands::Copy)
     },
     Row {
-        valued: "-S --suffix --backup",
+        valued: "-S --suffix",
         writes: "-t --target-directory",
-        ..row(&["mv", "gmv"], Operands::Move)
+        ..row(&["gmv", "mv"], Operands::Move)
     },
     Row {
-        valued: "-S --suffix --backup",
+        valued: "-S --suffix",
         writes: "-t --target-directory",
-        ..row(&["ln", "gln", "link"], Operands::Copy)
+        ..row(&["gln", "link", "ln"], Operands::Copy)
     },
     Row {
         valued: "-e --rsh -f --filter --exclude --include --bwlimit --port --timeout -B -M --chmod --chown",
@@ -240,7 +255,9 @@ pub const ROWS: &[Row] = &[
         &[
             "grm",
             "gtee",
+            "gunlink",
             "mkfifo",
+            "mknod",
             "rm",
             "rmdir",
             "shred",
@@ -249,39 +266,38 @@ pub const ROWS: &[Row] = &[
             "trash",
             "trash-put",
             "unlink",
-            "gunlink",
-            "mknod",
         ],
         Operands::Write,
     ),
-    Row { valued: "-m -Z --mode", ..row(&["mkdir", "gmkdir"], Operands::Write) },
-    Row { valued: "-d -t --date --time", ..row(&["touch", "gtouch"], Operands::Write) },
-    Row { valued: "-s --size", ..row(&["truncate", "fallocate", "gtruncate"], Operands::Write) },
+    Row { valued: "-m --mode", ..row(&["gmkdir", "mkdir"], Operands::Write) },
+    Row { valued: "-d -t --date --time", ..row(&["gtouch", "touch"], Operands::Write) },
+    Row { valued: "-s -l -o --size --length", ..row(&["fallocate"], Operands::Write) },
+    Row { valued: "-s --size", ..row(&["gtruncate", "truncate"], Operands::Write) },
     Row {
         skip: 1,
         instead: "--reference",
         ..row(
-            &["chmod", "chown", "chgrp", "gchmod", "gchown", "setfacl", "chattr"],
+            &["chattr", "chgrp", "chmod", "chown", "gchmod", "gchown", "setfacl"],
             Operands::Write,
         )
     },
     row(
         &[
-            "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "unlzma", "zstd", "unzstd",
-            "lz4",
+            "bunzip2", "bzip2", "gunzip", "gzip", "lz4", "lzma", "unlzma", "unxz", "unzstd", "xz",
+            "zstd",
         ],
         Operands::Both,
     ),
-    Row { valued: "-i -x -P -n -t -b", ..row(&["zip"], Operands::Pack) },
-    Row { valued: "-x -P", writes: "-d", ..row(&["unzip", "zipinfo"], Operands::Read) },
-    Row { valued: "-r --relocate", ..row(&[".", "source"], Operands::Read) },
+    Row { valued: "-P -n -t -b", ..row(&["zip"], Operands::Pack) },
+    Row { valued: "-P", writes: "-d", ..row(&["unzip", "zipinfo"], Operands::Read) },
+    row(&[".", "source"], Operands::Read),
     row(
-        &["vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "pico", "micro", "hx", "code", "subl"],
+        &["code", "ed", "emacs", "ex", "hx", "micro", "nano", "nvim", "pico", "subl", "vi", "vim"],
         Operands::Read,
     ),
     Row {
         valued: "-X -H -A -u -x -e -m -r -y -Y -w -C -P -Q -U -z --request --header --user-agent --user --proxy --referer --max-time --range --write-out --connect-timeout --retry --retry-delay --retry-max-time --limit-rate --resolve --interface --max-redirs --url-query",
-        reads: "-T -K -E -d -F -b -n --upload-file --config --cert --key --cacert --netrc-file --data --data-binary --data-ascii --data-raw --data-urlencode --form --json --cookie --variable",
+        reads: "-T -K -E -d -F -b --upload-file --config --cert --key --cacert --netrc-file --data --data-binary --data-ascii --data-raw --data-urlencode --form --json --cookie --variable",
         writes: "-o -c -D --output --output-dir --cookie-jar --dump-header --trace --trace-ascii --stderr --etag-save --hsts --alt-svc --libcurl",
         ..row(&["curl"], Operands::Web)
     },
@@ -292,32 +308,33 @@ pub const ROWS: &[Row] = &[
         ..row(&["wget", "wget2"], Operands::Web)
     },
     Row {
-        valued: "-U -S -G -W --unified --stat --format --diff-filter --color -M -C -O -l --word-diff-regex --relative --since --until --author",
+        valued: "-U -S -G -O -l --diff-filter --word-diff-regex --since --until --author",
         ..row(&["git diff", "git difftool"], Operands::Read)
     },
     Row {
         valued: "-L -S --since --date",
         reads: "--contents",
-        ..row(&["git blame", "git annotate"], Operands::Read)
+        ..row(&["git annotate", "git blame"], Operands::Read)
     },
     Row {
         skip: 1,
         instead: "-e -f",
-        valued: "-e -A -B -C -m -O --threads --max-depth",
+        valued: "-e -A -B -C -m --threads --max-depth",
         reads: "-f",
         ..row(&["git grep"], Operands::Read)
     },
     Row { valued: "-t", ..row(&["git hash-object"], Operands::Read) },
     Row {
-        valued: "-n -S -G --format --pretty --since --until --author -L",
-        ..row(&["git show", "git cat-file"], Operands::Revision)
+        valued: "-n -S -G --since --until --author -L",
+        ..row(&["git cat-file", "git show"], Operands::Revision)
     },
     Row {
         valued: "-m -C -c --message --author --date --cleanup --trailer",
         reads: "-F --file -t --template",
-        ..row(&["git commit", "git tag", "git notes"], Operands::Nothing)
+        ..row(&["git commit", "git notes", "git tag"], Operands::Nothing)
     },
-    row(&["git rm", "git restore", "git clean"], Operands::Write),
+    Row { valued: "-s --source", ..row(&["git restore"], Operands::Write) },
+    row(&["git rm"], Operands::Write),
     row(&["git mv"], Operands::Move),
 ];
 

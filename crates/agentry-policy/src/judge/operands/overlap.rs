@@ -44,7 +44,9 @@ impl Paths {
         if segments.iter().skip(taken).any(climbs) || (is_open && taken == segments.len()) {
             return None;
         }
-        let start = if directory == "/" { "" } else { directory };
+        let is_absolute =
+            matches!(word.pieces.first(), Some(Piece::Text(text)) if text.starts_with('/'));
+        let start = if is_absolute || directory == "/" { "" } else { directory };
         let real = resolve(&format!("{start}/{}", names.join("/")))?;
         let real = if ignores_case { real.to_lowercase() } else { real };
         let mut paths = Self::new(word, directory, Some((real, taken)));

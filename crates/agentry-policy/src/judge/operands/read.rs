@@ -66,8 +66,17 @@ fn tar(words: &[Arg]) -> Vec<Touched> {
     });
     let mut found = Vec::new();
     let mut before = String::new();
+    let mut directories: Vec<String> = Vec::new();
+    let mut members: Vec<Word> = Vec::new();
     for (at, arg) in words.iter().enumerate() {
         let is_archive = before.ends_with('f') || before == "--file";
+        if before.ends_with('C') || before == "--directory" {
+            directories.extend(arg.literal().map(str::to_owned));
+            before.clear();
+            continue;
+        }
+        directories
+            .extend(behind(arg, "--directory=").and_then(|it| it.literal().map(str::to_owned)));
         if is_cluster(at, arg) && !is_archive {
             before = letters(arg).unwrap_or_default();
             continue;
@@ -81,12 +90,24 @@ fn tar(words: &[Arg]) -> Vec<Touched> {
                 before = long;
                 continue;
             }
+            None if arg.literal() == Some("-") => {}
             None if is_archive && creates => found.push((Touch::Write, word_of(arg).clone())),
-            None if is_archive || creates => found.push((Touch::Read, word_of(arg).clone())),
+            None if is_archive || creates => members.push(word_of(arg).clone()),
             // Members of an archive.
             None => {}
         }
         before.clear();
+    }
+    found.extend(members.iter().map(|word| (Touch::Read, word.clone())));
+    // From which of the directories is not looked at.
+    for directory in directories {
+        let inside = members.iter().filter(|word| !first(word).starts_with('/'));
+        found.extend(inside.map(|word| {
+            let start = Piece::Text(format!("{directory}/"));
+            let pieces = std::iter::once(start).chain(word.pieces.iter().cloned());
+            let text = word.literal().map(|name| Word::text(format!("{directory}/{name}")));
+            (Touch::Read, text.unwrap_or_else(|| Word { pieces: pieces.collect() }))
+        }));
     }
     found
 }
@@ -347,6 +368,24 @@ mod tests {
             ("head -n5 a", "<a"),
             ("head -5 a", "<a"),
             ("grep -rn x a", "<a"),
+            ("grep -E x a", "<a"),
+            ("grep -r x a", "<a"),
+            ("grep -T x a", "<a"),
+            ("rg -g b x a", "<a"),
+            ("od -c a", "<a"),
+            ("cut -f1 -s a", "<a"),
+            ("paste -s a", "<a"),
+            ("cp --backup a b", "<a >b"),
+            ("cp --preserve a b", "<a >b"),
+            ("mv --backup a b", "<a >a >b"),
+            ("git diff -W a", "<a"),
+            ("git diff --stat a", "<a"),
+            ("git diff -M a", "<a"),
+            ("curl -n u", "^u"),
+            ("mkdir -Z a", ">a"),
+            ("base64 -w 0 a", "<a"),
+            ("tar cf - -C /x a b", "<a <b </x/a </x/b"),
+            ("tar cf x.tgz --directory=/x a", ">x.tgz <a </x/a"),
             ("grep -e x a", "<a"),
             ("grep -f p a", "<p <a"),
             ("grep -A 3 -e x a", "<a"),
