@@ -7,6 +7,7 @@
 
 mod overlap;
 mod read;
+mod tar;
 
 use overlap::Paths;
 
@@ -202,11 +203,10 @@ fn counts(rule: &Rule, rules: &Rules) -> bool {
     let is_intent = std::ptr::eq(rule, &raw const rules.intent);
     match rule.action {
         Action::Allow => false,
-        Action::Deny => true,
         Action::Ask if is_intent => {
             rules.section == Section::ExternalDirectory && rule.span.is_some()
         }
-        Action::Ask => true,
+        Action::Ask | Action::Deny => true,
     }
 }
 

@@ -45,8 +45,8 @@ pub(super) fn directories(argv: &[Arg]) -> Option<Vec<String>> {
         return Some(found);
     }
     let mut at = 1;
-    while let Some((length, directory)) = place(program, argv, at) {
-        if let Some(directory) = directory {
+    while let Some((length, global)) = place(program, argv, at) {
+        if let Global::Directory(directory) = global {
             found.push(directory?);
         }
         at += length;
@@ -66,8 +66,16 @@ fn places(program: &str) -> &'static [&'static str] {
     }
 }
 
-/// The global option at `at`: its length, and for one that says where, the directory if it is known.
-fn place(program: &str, argv: &[Arg], at: usize) -> Option<(usize, Option<Option<String>>)> {
+/// A global option.
+enum Global {
+    /// It says where the program runs; nothing if that is not known.
+    Directory(Option<String>),
+    /// Any other one.
+    Other,
+}
+
+/// The global option at `at`, and how many words it takes.
+fn place(program: &str, argv: &[Arg], at: usize) -> Option<(usize, Global)> {
     let word = argv.get(at)?.literal()?;
     let (name, joined) = match word.split_once('=').filter(|_| word.starts_with("--")) {
         Some((name, value)) => (name, Some(value.to_owned())),
@@ -76,11 +84,11 @@ fn place(program: &str, argv: &[Arg], at: usize) -> Option<(usize, Option<Option
     if places(program).contains(&name) {
         let next = || argv.get(at + 1).and_then(Arg::literal).map(str::to_owned);
         let length = if joined.is_some() { 1 } else { 2 };
-        return Some((length, Some(joined.or_else(next))));
+        return Some((length, Global::Directory(joined.or_else(next))));
     }
     match drops(global_options(program), word) {
-        Drops::One => Some((1, None)),
-        Drops::Two => Some((2, None)),
+        Drops::One => Some((1, Global::Other)),
+        Drops::Two => Some((2, Global::Other)),
         Drops::Nothing | Drops::Either => None,
     }
 }
@@ -90,17 +98,17 @@ fn elsewhere(program: &str, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> V
     let mut form: Vec<Arg> = argv.iter().take(1).cloned().collect();
     let mut at = 1;
     let mut path = String::new();
-    while let Some((length, directory)) = place(program, argv, at) {
-        match directory {
-            Some(Some(directory)) if !directory.is_empty() => {
+    while let Some((length, global)) = place(program, argv, at) {
+        match global {
+            Global::Directory(Some(directory)) if !directory.is_empty() => {
                 let is_first = path.is_empty() || directory.starts_with('/');
                 path = if is_first { directory } else { format!("{path}/{directory}") };
                 if !is_inside(&path) {
                     return argv.to_vec();
                 }
             }
-            Some(_) => return argv.to_vec(),
-            None => form.extend(argv.iter().skip(at).take(length).cloned()),
+            Global::Directory(_) => return argv.to_vec(),
+            Global::Other => form.extend(argv.iter().skip(at).take(length).cloned()),
         }
         at += length;
     }

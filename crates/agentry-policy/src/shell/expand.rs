@@ -107,9 +107,8 @@ impl Expander<'_> {
             (Found::Text(text), false) => builder.split(&text),
             (Found::Number, _) => builder.number(),
             (Found::Name(word), true) => builder.name(word),
-            (Found::Name(_), false) => builder.unknown(),
             (Found::Unknown, true) => builder.any(),
-            (Found::Unknown, false) => builder.unknown(),
+            (Found::Name(_) | Found::Unknown, false) => builder.unknown(),
         }
     }
 

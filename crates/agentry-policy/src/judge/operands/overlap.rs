@@ -139,7 +139,9 @@ fn segments(word: &Word) -> (Vec<Vec<Piece>>, bool) {
                 }
             }
             Piece::Segment => {
-                all.iter_mut().last().into_iter().for_each(|it| it.push(Piece::Segment))
+                if let Some(last) = all.last_mut() {
+                    last.push(Piece::Segment);
+                }
             }
             Piece::Any => is_open = true,
         }

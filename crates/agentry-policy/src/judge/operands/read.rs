@@ -1,5 +1,6 @@
 //! The files and addresses among the arguments of a command.
 
+use super::tar;
 use crate::argv::{Arg, Piece, Word};
 use crate::judge::spelling::subcommand;
 use crate::pattern::command::base_name;
@@ -15,7 +16,7 @@ pub(super) fn touched(argv: &[Arg]) -> Vec<Touched> {
     match name {
         "dd" | "gdd" => keyed(rest),
         "openssl" => openssl(rest),
-        "tar" | "gtar" | "bsdtar" => tar(rest),
+        "tar" | "gtar" | "bsdtar" => tar::touched(rest),
         "git" => {
             let Some(at) = subcommand("git", argv) else { return Vec::new() };
             let verb = argv.get(at).and_then(Arg::literal).unwrap_or_default();
@@ -49,67 +50,6 @@ fn openssl(words: &[Arg]) -> Vec<Touched> {
         Some((touch, word_of(value).clone()))
     });
     touched.collect()
-}
-
-/// `tar czf archive files`: letters first, with or without a dash.
-fn tar(words: &[Arg]) -> Vec<Touched> {
-    let letters = |arg: &Arg| arg.literal().map(|word| word.trim_start_matches('-').to_owned());
-    let is_cluster = |at: usize, arg: &Arg| {
-        let dashed = arg.literal().is_some_and(|word| word.starts_with('-'));
-        let is_long = arg.literal().is_some_and(|word| word.starts_with("--"));
-        (at == 0 && arg.literal().is_some() || dashed) && !is_long
-    };
-    let creates = words.iter().enumerate().any(|(at, arg)| {
-        let short =
-            is_cluster(at, arg) && letters(arg).is_some_and(|it| it.contains(['c', 'r', 'u']));
-        short || matches!(arg.literal(), Some("--create" | "--append" | "--update"))
-    });
-    let mut found = Vec::new();
-    let mut before = String::new();
-    let mut directories: Vec<String> = Vec::new();
-    let mut members: Vec<Word> = Vec::new();
-    for (at, arg) in words.iter().enumerate() {
-        let is_archive = before.ends_with('f') || before == "--file";
-        if before.ends_with('C') || before == "--directory" {
-            directories.extend(arg.literal().map(str::to_owned));
-            before.clear();
-            continue;
-        }
-        directories
-            .extend(behind(arg, "--directory=").and_then(|it| it.literal().map(str::to_owned)));
-        if is_cluster(at, arg) && !is_archive {
-            before = letters(arg).unwrap_or_default();
-            continue;
-        }
-        let long = arg.literal().filter(|word| word.starts_with("--")).map(str::to_owned);
-        match long {
-            Some(long) => {
-                if let Some(word) = behind(arg, "--file=") {
-                    found.push((if creates { Touch::Write } else { Touch::Read }, word));
-                }
-                before = long;
-                continue;
-            }
-            None if arg.literal() == Some("-") => {}
-            None if is_archive && creates => found.push((Touch::Write, word_of(arg).clone())),
-            None if is_archive || creates => members.push(word_of(arg).clone()),
-            // Members of an archive.
-            None => {}
-        }
-        before.clear();
-    }
-    found.extend(members.iter().map(|word| (Touch::Read, word.clone())));
-    // From which of the directories is not looked at.
-    for directory in directories {
-        let inside = members.iter().filter(|word| !first(word).starts_with('/'));
-        found.extend(inside.map(|word| {
-            let start = Piece::Text(format!("{directory}/"));
-            let pieces = std::iter::once(start).chain(word.pieces.iter().cloned());
-            let text = word.literal().map(|name| Word::text(format!("{directory}/{name}")));
-            (Touch::Read, text.unwrap_or_else(|| Word { pieces: pieces.collect() }))
-        }));
-    }
-    found
 }
 
 /// Reads arguments by one row of the table.
@@ -260,16 +200,10 @@ fn links(operands: &[Word]) -> Vec<Touched> {
     for target in targets {
         let is_known = link.literal().is_some() && !first(target).starts_with('/');
         let from = |directory: &str| {
-            let start = Piece::Text(format!("{directory}/"));
-            let pieces = std::iter::once(start).chain(target.pieces.iter().cloned()).collect();
-            let joined = Word { pieces };
             if directory.is_empty() && !inside.starts_with('/') {
                 return target.clone();
             }
-            match target.literal() {
-                Some(target) => Word::text(format!("{directory}/{target}")),
-                None => joined,
-            }
+            tar::below(directory, target)
         };
         if is_known {
             found.extend([&beside, &inside].map(|directory| (Touch::Read, from(directory))));
@@ -326,7 +260,7 @@ fn has(options: &str, wanted: &str) -> bool {
     options.split(' ').any(|option| option == wanted)
 }
 
-fn word_of(arg: &Arg) -> &Word {
+pub(super) fn word_of(arg: &Arg) -> &Word {
     let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
     word
 }
@@ -336,14 +270,14 @@ fn start(arg: &Arg) -> &str {
     first(word_of(arg))
 }
 
-fn first(word: &Word) -> &str {
+pub(super) fn first(word: &Word) -> &str {
     match word.pieces.first() {
         Some(Piece::Text(text)) => text,
         _ => "",
     }
 }
 
-fn behind(arg: &Arg, prefix: &str) -> Option<Word> {
+pub(super) fn behind(arg: &Arg, prefix: &str) -> Option<Word> {
     without(word_of(arg), prefix)
 }
 
