@@ -1,8 +1,12 @@
 //! The one decision procedure: what becomes of a call, under all layers.
 
 mod command;
+mod embedded;
 mod files;
 mod line;
+mod operands;
+mod plain;
+mod spelling;
 mod web;
 
 use crate::path::Resolver;

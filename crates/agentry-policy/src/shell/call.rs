@@ -131,6 +131,7 @@ impl Analyser<'_> {
             let index = self.command(call.text, call.argv.clone(), &state);
             self.scripts.push((name.to_owned(), index));
         }
+        self.settings(base, &call, &state);
         if OTHER_SHELLS.contains(&base) && call.argv.len() > 1 {
             self.unclear(call.text, "a shell of another language", &state);
         } else if SHELLS.contains(&base) {

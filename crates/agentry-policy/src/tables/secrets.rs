@@ -15,6 +15,17 @@ pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     place.or_else(|| named().filter(|_| !public))
 }
 
+/// The same for one of the paths that a word with wildcards may become: a name that starts with a
+/// dot may also go on like the name of a secret.
+pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
+    is_secret(path, home).or_else(|| {
+        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches('x').to_lowercase();
+        let longer = |(pattern, _): &&(&str, &str)| pattern.starts_with(&name);
+        let found = NAMES.iter().filter(|_| name.starts_with('.')).find(longer);
+        found.map(|(_, what)| *what)
+    })
+}
+
 /// The name of the file that `name` is a copy of, as editors and people call copies.
 fn original(name: &str) -> &str {
     const COPIES: &[&str] =
