@@ -27,6 +27,13 @@ pub(crate) struct Wish<'a> {
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
+/// The planner of the format's own document: files as `=== path` and their text.
+pub(crate) fn planner() -> Vec<(String, String)> {
+    let parts = include_str!("chiron.txt").split("=== ").skip(1);
+    let parts = parts.filter_map(|part| part.split_once('\n'));
+    parts.map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
+}
+
 /// The agents among `files`, rendered for a harness.
 pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_>) -> Rendering {
     let world = MemoryWorld::new(files.iter().cloned());

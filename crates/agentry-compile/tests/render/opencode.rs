@@ -14,3 +14,13 @@ rules = ["git push --force*:deny", "git push*:allow"]
     let text = file(&rendered, ".opencode/agents/helper.md");
     assert!(text.contains(expected), "{text}");
 }
+
+#[test]
+fn the_planner() {
+    let files = crate::planner();
+    let r = crate::rendering("opencode", &files, Wish::default());
+    for f in &r.agents[0].files {
+        println!("=== {}\n{}", f.path, f.text);
+    }
+    println!("{}", crate::told(&r.agents[0]));
+}

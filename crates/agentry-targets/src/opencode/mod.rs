@@ -16,6 +16,10 @@
 
 mod blind;
 mod encode;
+mod files;
+mod layers;
+mod names;
+mod paths;
 mod ruleset;
 mod write;
 

@@ -5,7 +5,6 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::permission;
-use super::ruleset::path;
 use crate::front;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Skill, Subject};
@@ -37,7 +36,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     dropped(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&subject.path, &metadata.build(), &body);
-    out.files.push(File { path: path(&subject.name), text });
+    out.files.push(File { path: format!(".opencode/agents/{}.md", subject.name), text });
     for skill in &subject.skills {
         copy(skill, &mut out);
     }
