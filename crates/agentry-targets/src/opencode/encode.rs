@@ -72,13 +72,19 @@ pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
             break;
         }
         for text in words {
-            if entries.iter().all(|before| before.text != text) {
+            if !entries.iter().any(|before| covers(&before.text, &text)) {
                 entries.push(entry(section, &text, rule.action));
             }
         }
     }
     entries.reverse();
     Encoding { section, order: Order::Last, entries, default }
+}
+
+/// Whether a pattern plainly takes all that another one takes.
+fn covers(before: &str, text: &str) -> bool {
+    let start = before.strip_suffix('*');
+    before == text || start.is_some_and(|start| text.starts_with(start))
 }
 
 /// A section with patterns, narrowed until it stays within its source.
@@ -99,9 +105,12 @@ fn map(subject: &Subject, section: Section) -> Encoding {
 /// stands behind each pattern.
 fn one_segment(mut encoding: Encoding) -> Encoding {
     let default = encoding.default;
+    let texts: Vec<String> = encoding.entries.iter().map(|entry| entry.text.clone()).collect();
     let nested = |known: &Entry| {
+        let text = known.text.replace('*', "*/*");
         let wider = known.action < default && known.text.matches('*').count() == 1;
-        wider.then(|| entry(Section::Delegate, &known.text.replace('*', "*/*"), default))
+        let new = wider && !texts.contains(&text);
+        new.then(|| entry(Section::Delegate, &text, default))
     };
     let entries = encoding.entries.into_iter();
     encoding.entries = entries

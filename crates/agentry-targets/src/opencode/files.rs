@@ -15,7 +15,7 @@ use crate::subject::Subject;
 use crate::wildcard::ANYTHING;
 
 /// Where OpenCode keeps the output of tools that it has cut off, and lets every agent read it.
-const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
+pub(super) const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
 
 /// Adds the keys about files.
 pub(super) fn block(

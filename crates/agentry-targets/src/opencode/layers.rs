@@ -6,7 +6,7 @@ use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
-use crate::front;
+use crate::lenient;
 
 /// Settings, from the weakest to the strongest.
 const SETTINGS: &[&str] = &[
@@ -51,8 +51,32 @@ impl Found {
     }
 }
 
+/// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
+pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
+    let mut found = in_settings(files, None);
+    found.add(fields, "");
+    found.places.clear();
+    found
+}
+
 /// What OpenCode finds of the agent `name`; nothing if there is none.
 pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
+    let mut found = in_settings(files, Some(name));
+    for home in HOMES {
+        for kind in KINDS {
+            let path = format!("{home}/{kind}/{name}.md");
+            let Some(text) = files(&path) else { continue };
+            found.add(lenient::read(&text).ok()?.metadata, &path);
+        }
+    }
+    let is_other = |id: &Data| id.as_str() != Some(name);
+    let renamed = found.fields.get("name").is_some_and(is_other);
+    let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
+    (!found.places.is_empty() && !renamed && !disabled).then_some(found)
+}
+
+/// What the settings say, of all agents and of one.
+fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
     let mut found =
         Found { fields: Data::Null, shared: Data::Null, places: vec![], servers: vec![] };
     for path in SETTINGS {
@@ -62,23 +86,24 @@ pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
             found.servers.extend(servers.iter().map(|(name, _)| name.clone()));
         }
         for key in ["mode", "agent"] {
-            if let Some(fields) = settings.get(key).and_then(|agents| agents.get(name)) {
+            let agents = settings.get(key).zip(name);
+            if let Some(fields) = agents.and_then(|(agents, name)| agents.get(name)) {
                 found.add(fields.clone(), path);
             }
         }
     }
-    for home in HOMES {
-        for kind in KINDS {
-            let path = format!("{home}/{kind}/{name}.md");
-            let Some(text) = files(&path) else { continue };
-            let (fields, _) = front::read(&text)?;
-            found.add(fields, &path);
-        }
-    }
-    let is_other = |id: &Data| id.as_str() != Some(name);
-    let renamed = found.fields.get("name").is_some_and(is_other);
-    let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
-    (!found.places.is_empty() && !renamed && !disabled).then_some(found)
+    found
+}
+
+/// Where something is said of the agent `name`, whether it can be read or not.
+pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
+    let found = find(files, name).map(|found| found.places).unwrap_or_default();
+    let broken = HOMES
+        .iter()
+        .flat_map(|home| KINDS.iter().map(move |kind| format!("{home}/{kind}/{name}.md")));
+    let unread = broken.filter(|path| !found.contains(path) && files(path).is_some());
+    let unread: Vec<_> = unread.collect();
+    found.into_iter().chain(unread).collect()
 }
 
 /// The first settings file that cannot be read.
@@ -102,11 +127,14 @@ impl Found {
     }
 }
 
-/// The settings in a file, comments and all; nothing if it is no map.
+/// The settings in a file; nothing if it cannot be read. Comments and a last comma are no problem.
 fn settings(text: &str) -> Option<Data> {
     let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
-    let data = json::parse(&source, &mut Findings::default()).to_data();
-    matches!(data, Data::Map(_)).then_some(data)
+    let mut findings = Findings::default();
+    let data = json::parse(&source, &mut findings).to_data();
+    let usual = ["JSON has no comments", "a comma after the last value"];
+    let readable = findings.iter().all(|found| usual.contains(&found.message.as_str()));
+    (readable && matches!(data, Data::Map(_))).then_some(data)
 }
 
 /// `permission` with the older `tools` before it.

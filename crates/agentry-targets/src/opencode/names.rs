@@ -86,7 +86,7 @@ fn ambiguous(subject: &Subject, keys: &[(String, Action)], out: &mut Rendered) {
 }
 
 /// A pattern `server/tool` as OpenCode calls it: what is no letter, digit or `-` is `_`.
-fn sanitised(pattern: &str) -> String {
+pub(super) fn sanitised(pattern: &str) -> String {
     let each = |c: char| match c {
         '*' => '*',
         c if c.is_ascii_alphanumeric() || c == '-' => c,

@@ -67,19 +67,28 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
     if is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
         return Vec::new();
     }
-    let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
-    let plain = plain(&parts.collect::<Vec<_>>().join("/"));
-    match plain.strip_prefix("**/") {
-        _ if plain.is_empty() => Vec::new(),
-        // Below the workspace at any depth: at its top, or below some directory.
-        Some("*" | "**") => vec!["*".to_owned()],
-        Some(rest) if !rest.starts_with('*') => {
-            let rest = rest.replace("**", "*");
-            vec![rest.clone(), format!("*/{rest}")]
+    let plain = plain(pattern);
+    let parts = plain.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts: Vec<&str> = parts.collect();
+    let mut found = vec![String::new()];
+    for (at, part) in parts.iter().enumerate() {
+        let next = parts.get(at + 1);
+        match (*part, next) {
+            // What follows takes any number of directories by itself.
+            ("**", Some(next)) if next.starts_with('*') => {}
+            // With a directory between, and without.
+            ("**", Some(_)) => {
+                let deeper: Vec<_> = found.iter().map(|text| format!("{text}*/")).collect();
+                found.extend(deeper);
+            }
+            _ => {
+                let end = if next.is_some() { "/" } else { "" };
+                found.iter_mut().for_each(|text| *text += &format!("{part}{end}"));
+            }
         }
-        Some(rest) => vec![rest.replace("**", "*")],
-        None => vec![plain.replace("**", "*")],
     }
+    found.retain(|text| !text.is_empty());
+    found.iter().map(|text| text.replace("**", "*")).collect()
 }
 
 /// The patterns of `external_directory` that come nearest to one of a source: it is never asked about
@@ -125,6 +134,8 @@ mod tests {
             ("**/*.rs", &["*.rs"], &[], &[]),
             ("**/x", &["x", "*/x"], &[], &[]),
             ("**/*", &["*"], &[], &[]),
+            ("docs/**/*.md", &["docs/*.md"], &[], &[]),
+            ("a/**/b", &["a/b", "a/*/b"], &[], &[]),
             (".", &[], &[], &[]),
             ("../x", &[], &[], &[]),
             ("~root/x", &["~root/x"], &[], &[]),
