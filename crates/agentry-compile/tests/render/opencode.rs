@@ -76,7 +76,7 @@ fn t3_a_catch_all_rule_is_written_once() {
 
 #[test]
 fn t4_a_number_is_refused() {
-    for lines in [bash("ask", &["10:allow", "2:allow"]), section("tool", "ask", &["10:allow"])] {
+    for lines in [bash("ask", &["10:allow", "x *:allow"]), section("tool", "ask", &["10:allow"])] {
         let told = losses(&lines);
         assert!(told.contains("would put the rule `10` before all others"), "{told}");
     }
@@ -177,9 +177,14 @@ fn t24_a_star_takes_words_there() {
 
 #[test]
 fn t25_a_last_star_takes_nothing_too() {
-    let lines = bash("deny", &["ls *:allow", "npm*:allow"]);
-    holds(&lines, "    npm*: allow\n    ls *: allow\n");
+    let lines = bash("deny", &["ls *:allow"]);
+    holds(&lines, "    ls *: allow\n");
     assert!(!losses(&lines).contains("narrowed permissions.bash"));
+    // A star in the name of a program would take a `/`, and the directory of another program.
+    let lines = bash("deny", &["npm*:allow"]);
+    holds(&lines, "    npm *: allow\n");
+    assert!(losses(&lines).contains("narrowed permissions.bash: `npmx`"), "{}", losses(&lines));
+    holds(&bash("allow", &["npm*:deny"]), "    npm*: deny\n");
 }
 
 #[test]
@@ -214,11 +219,7 @@ fn t28_absolute_paths_are_outside() {
 fn t31_the_home_directory_is_written_out_there() {
     holds(&bash("allow", &["~/bin/x *:deny"]), "    \"*/bin/x *\": deny\n");
     let lines = bash("ask", &["~/bin/x *:allow"]);
-    assert!(
-        losses(&lines).contains("narrowed permissions.bash: `'~/bin/x'`"),
-        "{}",
-        losses(&lines)
-    );
+    assert!(losses(&lines).contains("narrowed permissions.bash: `~/bin/x`"), "{}", losses(&lines));
 }
 
 #[test]
@@ -451,14 +452,14 @@ fn what_is_no_tool_keeps_its_answer() {
 
 #[test]
 fn servers_and_tools_share_their_names() {
-    let lines = section("mcp", "deny", &["github/*:allow", "github/delete*:deny"])
+    let lines = section("mcp", "deny", &["github/delete*:deny", "github/*:allow"])
         + &section("tool", "deny", &["todowrite:allow", "my_tool:allow"]);
     let text = text(&lines);
     // A server `my` with a tool `tool` would be called so, too.
-    let expected = "  \"*\": deny\n  github_*: allow\n  my_tool: deny\n  todowrite: allow\n";
+    let expected = "  \"*\": deny\n  github_*: allow\n  github_delete*: deny\n  my_tool: deny\n  todowrite: allow\n";
     assert!(text.contains(expected), "{text}");
     let told = losses(&lines);
-    assert!(told.contains("a server `github_x` would be taken for `github`"), "{told}");
+    assert!(told.contains("`github_x` would be taken for one of `github`"), "{told}");
 }
 
 #[test]

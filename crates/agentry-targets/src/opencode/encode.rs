@@ -129,7 +129,11 @@ pub(super) fn words(section: Section, rule: &PatternRule) -> Vec<String> {
         return vec!["*".to_owned()];
     }
     match section.kind() {
-        Kind::Command if *action == Action::Allow => at_most(pattern),
+        Kind::Command if *action == Action::Allow => match pattern.split_once('*') {
+            // The name of a program holds no `/`, which `*` would take: only its arguments are left.
+            Some((program, "")) if !program.contains(' ') => at_most(&format!("{program} *")),
+            _ => at_most(pattern),
+        },
         Kind::Command => at_least(pattern),
         Kind::Path if section == Section::ExternalDirectory => {
             words_outside(pattern, *action == Action::Allow)

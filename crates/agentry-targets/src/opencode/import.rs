@@ -94,7 +94,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("permissions.read", LossKind::Gap, detail);
     }
     permissions(&rules, &mut draft);
-    let model = of(&rules, &found.servers);
+    let model = of(&rules, &found.servers, Action::Allow);
     Ok(Read { agent: draft.agent, model, losses: draft.losses })
 }
 

@@ -51,8 +51,10 @@ fn view(section: Section, keys: &[(String, Action)], default: Action) -> Encodin
     masked(Encoding { section, order: Order::Last, entries, default }, &[], Action::Deny)
 }
 
-/// Where the source is compared with what is stricter, masks must not count.
+/// Where the source is compared with what is stricter, masks must not count; that for names that could
+/// be taken for others is none then.
 fn lift_masks(encoding: &mut Encoding, keys: usize) {
+    encoding.entries.truncate(keys + 2);
     encoding.entries.iter_mut().skip(keys).for_each(|mask| mask.action = Action::Allow);
 }
 
@@ -79,7 +81,7 @@ fn ambiguous(subject: &Subject, keys: &[(String, Action)], out: &mut Rendered) {
     });
     if let Some((server, _)) = allowed.and_then(|rule| rule.pattern.split_once('/')) {
         let detail = format!(
-            "OpenCode joins the names of server and tool: a server `{server}_x` would be taken for `{server}`"
+            "OpenCode joins the names of server and tool: any other tool or server `{server}_x` would be taken for one of `{server}`"
         );
         out.lose("permissions.mcp", LossKind::Gap, detail);
     }
@@ -113,17 +115,24 @@ fn of_servers(key: &str) -> String {
     key.chars().map(each).collect()
 }
 
-/// The same with `action` for names that no such tool has, or that other rules decide about. That a
-/// server has `_` in its name counts only if one is set up.
+const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
+
+/// The same with `action` for names that no such tool has, or that other rules decide about: a name
+/// with `_` is one of a server, and a server has one in its name only if such a one is set up.
 pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action) -> Encoding {
     let own: Vec<String> = OWN.iter().map(|name| escape(name)).collect();
+    let odd_server = servers.iter().any(|name| name.contains(|c| !is_plain(c)));
     let masks = match encoding.section {
-        Section::Mcp if servers.iter().any(|name| name.contains(|c| !is_plain(c))) => {
-            vec!["[^/]*".to_owned()]
+        Section::Mcp => {
+            let odd = (!odd_server).then_some("[^/]*[^A-Za-z0-9/-][^/]*/(?s:.)*");
+            let masks = ["[^/]*", "[^/]*/[^/]*/(?s:.)*"].into_iter().chain(odd);
+            masks.map(str::to_owned).collect()
         }
-        Section::Mcp => vec!["[^/]*".to_owned(), "[^/]*[^A-Za-z0-9/-][^/]*/(?s:.)*".to_owned()],
-        Section::Tool => vec!["(?s:.)*/(?s:.)*".to_owned(), own.join("|")],
-        _ => vec!["(?s:.)*/(?s:.)*".to_owned()],
+        Section::Tool => {
+            let masks = [OF_A_DIRECTORY.to_owned(), own.join("|"), "(?s:.)*_(?s:.)*".to_owned()];
+            masks.into()
+        }
+        _ => vec![OF_A_DIRECTORY.to_owned()],
     };
     encoding.entries.extend(masks.into_iter().map(|regex| Entry {
         text: String::new(),

@@ -27,7 +27,7 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 /// What OpenCode lets the agent `name` do.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let found = layers::find(files, name)?;
-    Some(of(&found.rules(), &found.servers))
+    Some(of(&found.rules(), &found.servers, Action::Deny))
 }
 
 /// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be
@@ -93,8 +93,9 @@ pub(super) fn is_number(key: &str) -> bool {
     digits && (key == "0" || !key.starts_with('0'))
 }
 
-/// The rules as ways to do something, with these servers set up.
-pub(super) fn of(rules: &[Ruled], servers: &[String]) -> Model {
+/// The rules as ways to do something, with these servers set up. What no tool is called gets the answer
+/// `unreal`, so that it makes no difference to what the ways are compared with.
+pub(super) fn of(rules: &[Ruled], servers: &[String], unreal: Action) -> Model {
     let mut model = Model::default();
     let beyond = encoding(rules, "external_directory", Section::ExternalDirectory).rules();
     let list = |key: &str, section| encoding(rules, key, section).rules();
@@ -107,7 +108,8 @@ pub(super) fn of(rules: &[Ruled], servers: &[String]) -> Model {
         model.add(Section::Read, *tool, files(tool, Section::Read));
     }
     model.add(Section::ExternalDirectory, "external_directory", vec![beyond.clone()]);
-    model.add(Section::Skill, "skill", vec![list("skill", Section::Skill)]);
+    let skill = names::masked(encoding(rules, "skill", Section::Skill), &[], unreal);
+    model.add(Section::Skill, "skill", vec![skill.rules()]);
     model.add(Section::Delegate, "task", vec![list("task", Section::Delegate)]);
     let others: Vec<&Ruled> =
         rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
@@ -116,17 +118,16 @@ pub(super) fn of(rules: &[Ruled], servers: &[String]) -> Model {
         let whole = others.iter().filter(|it| it.pattern == "*" || it.action == Action::Allow);
         let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
         let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
-        model.add(section, tools, vec![names::masked(encoding, servers, Action::Deny).rules()]);
+        model.add(section, tools, vec![names::masked(encoding, servers, unreal).rules()]);
     }
     model
 }
 
 /// The rules about one permission.
-pub(super) fn encoding(rules: &[Ruled], permission: &str, section: Section) -> Encoding {
+fn encoding(rules: &[Ruled], permission: &str, section: Section) -> Encoding {
     let about = rules.iter().filter(|rule| takes(&rule.key, permission));
     let entries = about.map(|rule| entry(section, &rule.pattern, rule.action)).collect();
-    let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
-    if section == Section::Skill { names::masked(encoding, &[], Action::Deny) } else { encoding }
+    Encoding { section, order: Order::Last, entries, default: Action::Ask }
 }
 
 /// The permissions that have rules of their own: no other tool has one of these names.
