@@ -16,12 +16,15 @@ pub mod front;
 pub mod gap;
 pub mod guard;
 pub mod import;
+mod imported;
+mod lenient;
 pub mod loss;
 pub mod model;
 pub mod opencode;
 pub mod proof;
 mod render;
 pub mod rendering;
+mod servers;
 pub mod subject;
 pub mod wildcard;
 

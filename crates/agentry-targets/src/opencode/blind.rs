@@ -38,6 +38,14 @@ pub(super) const BLIND: &[Blind] = &[
         },
     },
     Blind {
+        name: "variables",
+        why: "OpenCode takes a variable before a command for a part of its name",
+        lines: |command| {
+            let line = format!("PATH=x {command}");
+            vec![Line::new(line.clone(), words(&line))]
+        },
+    },
+    Blind {
         name: "dangerous options",
         why: "OpenCode has no table of options that make a harmless command write or run something",
         lines: |command| {

@@ -16,6 +16,12 @@
 
 mod blind;
 mod encode;
+mod files;
+mod guard;
+mod import;
+mod layers;
+mod names;
+mod paths;
 mod ruleset;
 mod write;
 
@@ -30,8 +36,8 @@ pub static TARGET: Target = Target {
     render: write::render,
     model: ruleset::model,
     blind: blind::BLIND,
-    guard: None,
-    import: None,
+    guard: Some(guard::GUARD),
+    import: Some(import::IMPORT),
 };
 
 const SUPPORTS: &[(&str, Support)] = &[
