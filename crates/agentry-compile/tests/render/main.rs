@@ -2,7 +2,12 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
+mod agent_skills;
+mod agents_md;
+mod chiron;
 mod opencode;
+mod pi;
+mod pi_guard;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};

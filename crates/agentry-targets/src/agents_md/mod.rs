@@ -8,6 +8,9 @@
 //! | `permissions` | a list in words at its end; nobody makes sure, which is reported |
 //! | everything else | dropped |
 //!
+//! The section of a single agent speaks to every reader; before those of several a sentence says that
+//! each is for one agent only.
+//!
 //! The file belongs to the project: only what stands between the two marks is ever changed.
 
 mod write;

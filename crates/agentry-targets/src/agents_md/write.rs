@@ -8,6 +8,10 @@ use crate::marked::{begin, end, merged};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
 
+/// What stands before the sections of several agents.
+const SEVERAL: &str = "Each section below is for one agent: follow the one of the agent that you are \
+                       asked to be, and no other.";
+
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
     let mut sections: Vec<(&str, String)> = Vec::new();
@@ -42,7 +46,10 @@ fn file(
     }
     let existing = existing.unwrap_or_default();
     let texts: Vec<&str> = sections.iter().map(|(_, text)| text.as_str()).collect();
-    let part = texts.join("\n\n");
+    let part = match texts.as_slice() {
+        [only] => (*only).to_owned(),
+        texts => format!("{SEVERAL}\n\n{}", texts.join("\n\n")),
+    };
     match merged(&existing, NAME, (!texts.is_empty()).then_some(part.as_str())) {
         Ok(text) if text == existing && texts.is_empty() => None,
         Ok(text) => Some(File { path: PATH.to_owned(), text }),

@@ -23,9 +23,8 @@ const TOOLS: &[(&str, &str, Section)] = &[
 /// The extension of an agent as a subagent.
 pub(super) fn child(subject: &Subject) -> String {
     let used = TOOLS.iter().filter(|(_, _, section)| is_used(subject, *section));
-    let tools: Vec<String> =
-        used.map(|(name, create, _)| format!("  {name}: pi.{create},\n")).collect();
-    filled(CHILD, subject).replace("@TOOLS@", &tools.concat())
+    let tools: Vec<String> = used.map(|(name, create, _)| format!("{name}: pi.{create}")).collect();
+    filled(CHILD, subject).replace("@TOOLS@", &tools.join(", "))
 }
 
 /// The extension of an agent as the main session.
@@ -42,9 +41,33 @@ fn filled(template: &str, subject: &Subject) -> String {
         .replace("@GUARD@", &guard.to_string())
 }
 
-/// Whether a file is the guard of that agent, as it was rendered.
+/// Whether a file is the guard of that agent and nobody has changed it.
 pub(super) fn is_guard_of(text: &str, name: &str) -> bool {
-    let agent = format!("const AGENT = {};", json!(name));
-    let rendered = text.starts_with(&format!("// {}", MARK.trim_start_matches("# ")));
-    rendered && text.ends_with(ASK) && text.lines().any(|line| line == agent)
+    [CHILD, MAIN].into_iter().any(|template| {
+        let template = format!("{template}{ASK}");
+        let pairs = template.lines().zip(text.lines());
+        let same = |(template, line): (&str, &str)| is_filled(template, line, name);
+        template.lines().count() == text.lines().count() && pairs.into_iter().all(same)
+    })
+}
+
+/// Whether a line is one of the template with something in the place of its words.
+fn is_filled(template: &str, line: &str, name: &str) -> bool {
+    let inner = |word: &str| {
+        let (start, end) = template.split_once(word)?;
+        line.strip_prefix(start)?.strip_suffix(end)
+    };
+    let is_guard = |list: &str| {
+        let words: Option<Vec<String>> = serde_json::from_str(list).ok();
+        words.is_some_and(|words| words.starts_with(&["agentry", "guard", "pi"].map(str::to_owned)))
+    };
+    let is_tool = |tool: &str| {
+        tool.is_empty()
+            || TOOLS.iter().any(|(name, create, _)| tool == format!("{name}: pi.{create}"))
+    };
+    template == line
+        || inner("@MARK@").is_some_and(|mark| mark.starts_with(MARK.trim_start_matches("# ")))
+        || inner("@AGENT@").is_some_and(|agent| agent == json!(name).to_string())
+        || inner("@GUARD@").is_some_and(is_guard)
+        || inner("@TOOLS@").is_some_and(|tools| tools.split(", ").all(is_tool))
 }

@@ -282,7 +282,7 @@ mod tests {
             ("- x", Some("\"- x\"")),
             ("*x", Some("\"*x\"")),
             ("a #b", Some("\"a #b\"")),
-            ("---", Some("\"---\"")),
+            ("---", Some("---")),
             (">-", Some("\">-\"")),
             ("back\\slash: x", Some("'back\\slash: x'")),
             ("{{ x }}", Some("\"{{ x }}\"")),

@@ -74,7 +74,7 @@ pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not look");
     match within(&[everything], &subject.bounds(section)) {
         Proof::Holds => Ok(()),
-        Proof::Fails { example, source, .. } => Err(format!("`{example}` is {source}")),
+        Proof::Fails { example, source, .. } => Err(format!("{section} `{example}` is {source}")),
         Proof::Unknown(why) => Err(why),
     }
 }
@@ -98,7 +98,8 @@ fn gap(subject: &Subject, section: Section) -> Option<(&'static str, Action)> {
 
 /// What the source is stricter about than a tool without any limits.
 fn stricter(subject: &Subject, section: Section) -> Option<String> {
-    let protected = || gap(subject, section).map(|(call, action)| format!("`{call}` is {action}"));
+    let protected =
+        || gap(subject, section).map(|(call, action)| format!("{section} `{call}` is {action}"));
     free(subject, section).err().or_else(protected)
 }
 

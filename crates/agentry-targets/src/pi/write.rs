@@ -55,7 +55,7 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
         }
     }
     if part == Part::Main {
-        out.files.push(File { path: place.system, text: system(subject, body) });
+        out.files.push(File { path: place.system, text: format!("{body}\n") });
         if settings.guard {
             out.files.push(File { path: place.session, text: extension::main(subject) });
         }
@@ -84,14 +84,6 @@ fn description(subject: &Subject) -> String {
     found.into_iter().find(|text| !text.is_empty()).unwrap_or_else(|| subject.name.clone())
 }
 
-/// The main session is told the prompt to the letter, if there is nothing to add.
-fn system(subject: &Subject, body: &str) -> String {
-    match subject.parts.as_slice() {
-        [only] => only.text.clone(),
-        _ => format!("{body}\n"),
-    }
-}
-
 /// The tools of an agent without a guard; whether it can read.
 fn plain(
     subject: &Subject,
@@ -110,11 +102,13 @@ fn plain(
     if !denied.is_empty() {
         fields.push(("permission", raw(json!(denied).to_string())));
     }
-    let web = ["fetch_content", "web_search"].iter().any(|tool| tools.contains(tool));
-    if web {
-        let detail =
-            "the tools come with the extension pi-web-access; without it the agent has none";
-        out.lose("permissions.webfetch", LossKind::Narrowed, detail);
+    for (tool, section) in
+        [("fetch_content", Section::Webfetch), ("web_search", Section::Websearch)]
+    {
+        if tools.contains(&tool) {
+            let detail = format!("`{tool}` comes with pi-web-access; without it there is none");
+            out.lose(format!("permissions.{section}"), LossKind::Narrowed, detail);
+        }
     }
     tools.contains(&"read")
 }
@@ -137,8 +131,10 @@ fn guarded(
     let detail = "Pi protects no file: whoever may write `.pi/` can replace the guard before the \
                   agent is started";
     out.lose("permissions", LossKind::Gap, detail);
-    let detail = "an ask is refused where nobody can be asked, as in every subagent of Pi";
-    out.lose("permissions", LossKind::Narrowed, detail);
+    if asks(subject) {
+        let detail = "an ask is refused where nobody can be asked, as in every subagent of Pi";
+        out.lose("permissions", LossKind::Narrowed, detail);
+    }
     for section in [Section::Webfetch, Section::Websearch] {
         if is_used(subject, section) {
             let detail = "the guard brings no tool for it";
@@ -146,6 +142,13 @@ fn guarded(
         }
     }
     is_used(subject, Section::Read)
+}
+
+/// Whether there is anything that a person is asked about.
+fn asks(subject: &Subject) -> bool {
+    let sections = [Section::Bash, Section::Edit, Section::Read];
+    let bounds = sections.into_iter().flat_map(|section| subject.bounds(section));
+    bounds.into_iter().any(|rules| rules.all().any(|rule| rule.action == Action::Ask))
 }
 
 /// The models to try.

@@ -13,8 +13,7 @@ const AGENT = @AGENT@;
 const GUARD = @GUARD@;
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PREFIX = "guarded_";
-const TOOLS: Record<string, (cwd: string) => any> = {
-@TOOLS@};
+const TOOLS: Record<string, (cwd: string) => any> = { @TOOLS@ };
 
 export default function (api: pi.ExtensionAPI) {
   for (const [name, create] of Object.entries(TOOLS)) {
