@@ -20,6 +20,9 @@ intent = "allow"
 intent = "allow"
 "#;
 
+/// The tools of an agent that has none.
+const NONE: &str = "contact_supervisor";
+
 /// Lines that allow every section.
 fn everything() -> String {
     let rest = ["websearch", "question", "mcp", "tool", "skill", "delegate", "env"];
@@ -53,7 +56,7 @@ fn with(files: &[(String, String)], options: &[(String, String)], scope: Scope) 
 
 #[test]
 fn t22_an_absent_section_is_written_as_no_tool() {
-    assert_eq!(tools(""), "");
+    assert_eq!(tools(""), NONE);
     let told = told(&one("pi", "", Wish::default()));
     assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
     assert!(told.contains("narrowed permissions.read: Pi checks no call"), "{told}");
@@ -121,8 +124,15 @@ fn t42_values_are_written_without_escapes() {
 fn t43_no_tool_is_never_written_as_all_tools() {
     let rendered = one("pi", "[permissions.bash]\nintent = \"deny\"\n", Wish::default());
     let text = file(&rendered, "helper.md");
-    assert!(text.contains("\ntools:\n"), "{text}");
+    assert_eq!(field(text, "tools").as_deref(), Some(NONE));
     assert!(!tools(ALL).contains('['));
+    // Neither of the two is all tools to Pi, but a missing list is.
+    let model = target("pi").expect("a target").model;
+    for (tools, ways) in [("tools:\n", false), ("tools: contact_supervisor\n", false), ("", true)] {
+        let text = format!("---\nname: x\ndescription: y\n{tools}---\n");
+        let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
+        assert_eq!(!model(&files, "x").expect("an agent").ways.is_empty(), ways, "{tools}");
+    }
 }
 
 #[test]
@@ -254,7 +264,7 @@ fn t51_rules_about_commands_take_the_shell_away() {
     let lines = format!("[permissions.bash]\nintent = \"deny\"\n{rules}");
     let rendered = one("pi", &lines, Wish::default());
     let text = file(&rendered, "helper.md");
-    assert_eq!(field(text, "tools").as_deref(), Some(""));
+    assert_eq!(field(text, "tools").as_deref(), Some(NONE));
     assert_eq!(field(text, "permission"), None);
     let told = told(&rendered);
     assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");

@@ -57,6 +57,7 @@ fn is_filled(template: &str, line: &str, name: &str) -> bool {
         let (start, end) = template.split_once(word)?;
         line.strip_prefix(start)?.strip_suffix(end)
     };
+    let own = json!(name).to_string();
     let is_guard = |list: &str| {
         let words: Option<Vec<String>> = serde_json::from_str(list).ok();
         words.is_some_and(|words| words.starts_with(&["agentry", "guard", "pi"].map(str::to_owned)))
@@ -67,7 +68,7 @@ fn is_filled(template: &str, line: &str, name: &str) -> bool {
     };
     template == line
         || inner("@MARK@").is_some_and(|mark| mark.starts_with(MARK.trim_start_matches("# ")))
-        || inner("@AGENT@").is_some_and(|agent| agent == json!(name).to_string())
+        || inner("@AGENT@").is_some_and(|agent| *agent == *own)
         || inner("@GUARD@").is_some_and(is_guard)
         || inner("@TOOLS@").is_some_and(|tools| tools.split(", ").all(is_tool))
 }

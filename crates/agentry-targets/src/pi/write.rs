@@ -93,7 +93,10 @@ fn plain(
 ) -> bool {
     let tools = granted(subject, settings);
     report(subject, &tools, out);
-    fields.push(("tools", raw(tools.join(", "))));
+    // A list is always written: Pi would give an agent without one all that it has. Who starts the
+    // agent can always be spoken to.
+    let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };
+    fields.push(("tools", raw(listed)));
     let denied = TOOLS.iter().filter(|tool| {
         tool.name != "bash" && tool.reaches.iter().all(|section| !is_used(subject, *section))
     });
