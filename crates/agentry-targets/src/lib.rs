@@ -11,6 +11,8 @@
 //! not look at at all is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+pub mod agent_skills;
+pub mod agents_md;
 pub mod encoding;
 pub mod front;
 pub mod gap;
@@ -18,9 +20,12 @@ pub mod guard;
 pub mod import;
 mod imported;
 mod lenient;
+pub mod limits;
 pub mod loss;
+pub mod marked;
 pub mod model;
 pub mod opencode;
+pub mod pi;
 pub mod proof;
 mod render;
 pub mod rendering;
@@ -78,7 +83,8 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET];
+pub const TARGETS: &[&Target] =
+    &[&opencode::TARGET, &pi::TARGET, &agents_md::TARGET, &agent_skills::TARGET];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -8,6 +8,11 @@ mod opencode_guard;
 mod opencode_import;
 mod policies;
 mod property;
+mod agent_skills;
+mod agents_md;
+mod chiron;
+mod pi;
+mod pi_guard;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
