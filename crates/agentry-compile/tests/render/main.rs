@@ -3,6 +3,8 @@
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
 mod opencode;
+mod policies;
+mod property;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
