@@ -11,17 +11,22 @@
 //! not look at at all is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+pub mod copilot;
 pub mod encoding;
 pub mod front;
 pub mod gap;
 pub mod guard;
 pub mod import;
+mod imported;
+mod lenient;
 pub mod loss;
 pub mod model;
 pub mod opencode;
 pub mod proof;
 mod render;
 pub mod rendering;
+mod servers;
+mod skills;
 pub mod subject;
 pub mod wildcard;
 
@@ -75,7 +80,7 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET];
+pub const TARGETS: &[&Target] = &[&opencode::TARGET, &copilot::TARGET];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

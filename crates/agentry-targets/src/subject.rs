@@ -3,6 +3,8 @@
 use agentry_model::Agent;
 use agentry_policy::{Judge, Permissions, Rules, Section};
 
+use crate::proof::{Proof, within};
+
 /// An agent on its way to a harness.
 #[derive(Debug)]
 pub struct Subject {
@@ -75,5 +77,17 @@ impl Subject {
             bounds.extend(outside.map(|(_, rules)| crate::model::outside(section, rules)));
         }
         bounds
+    }
+
+    /// What it is for; its name, if nobody says.
+    pub fn description(&self) -> &str {
+        let identity = &self.agent.identity;
+        let said = identity.description.as_ref().or(identity.display_name.as_ref());
+        said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// Whether rules about a section stay within what the agent may do.
+    pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
+        within(layers, &self.bounds(section)) == Proof::Holds
     }
 }
