@@ -15,7 +15,9 @@ pub mod copilot;
 pub mod encoding;
 pub mod front;
 pub mod gap;
+pub mod gemini;
 pub mod guard;
+mod harmless;
 pub mod import;
 mod imported;
 mod lenient;
@@ -80,7 +82,7 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET, &copilot::TARGET];
+pub const TARGETS: &[&Target] = &[&opencode::TARGET, &gemini::TARGET, &copilot::TARGET];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -61,10 +61,12 @@ pub struct Skill {
 }
 
 impl Subject {
-    /// The whole prompt with what the harness has no place for: each part after an empty line.
+    /// The whole prompt with what the harness has no place for: each part after an empty line, every
+    /// line ended by LF.
     pub fn prompt(&self, kinds: &[PartKind]) -> String {
         let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
-        texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n")
+        let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
+        whole.replace("\r\n", "\n")
     }
 
     /// What a rendered section must stay within: the rules as they are written, layer by layer. For

@@ -4,6 +4,7 @@
 
 mod back;
 mod copilot;
+mod gemini;
 mod opencode;
 mod policies;
 mod property;
@@ -36,6 +37,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) scope: Option<Scope>,
     /// Options of the target.
     pub(crate) options: &'a [(&'a str, &'a str)],
+    /// What the agent is called there.
+    pub(crate) alias: Option<&'a str>,
     /// Files that exist already, by path and text.
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
@@ -50,7 +53,7 @@ pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_
         .map(|found| {
             let compiled = read(&world, found);
             assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-            subject(&world, &compiled, None)
+            subject(&world, &compiled, wish.alias)
         })
         .collect();
     let existing = |path: &str| {
