@@ -13,10 +13,13 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+pub mod copilot;
 pub mod encoding;
 pub mod front;
 pub mod gap;
+pub mod gemini;
 pub mod guard;
+mod harmless;
 pub mod import;
 mod imported;
 mod lenient;
@@ -30,6 +33,7 @@ pub mod proof;
 mod render;
 pub mod rendering;
 mod servers;
+mod skills;
 pub mod subject;
 pub mod wildcard;
 
@@ -83,8 +87,14 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] =
-    &[&opencode::TARGET, &pi::TARGET, &agents_md::TARGET, &agent_skills::TARGET];
+pub const TARGETS: &[&Target] = &[
+    &opencode::TARGET,
+    &pi::TARGET,
+    &gemini::TARGET,
+    &copilot::TARGET,
+    &agents_md::TARGET,
+    &agent_skills::TARGET,
+];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

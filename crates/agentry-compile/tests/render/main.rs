@@ -2,17 +2,19 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
+mod agent_skills;
+mod agents_md;
 mod back;
+mod chiron;
+mod copilot;
+mod gemini;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;
-mod policies;
-mod property;
-mod agent_skills;
-mod agents_md;
-mod chiron;
 mod pi;
 mod pi_guard;
+mod policies;
+mod property;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};

@@ -5,7 +5,8 @@ use agentry_compile::targets::{Scope, Settings, render, target};
 use crate::pi::subjects;
 use crate::{Wish, agent, file, one, rendering, told};
 
-const GUARD: Wish<'_> = Wish { guard: true, close_gaps: false, existing: &[] };
+const GUARD: Wish<'_> =
+    Wish { guard: true, close_gaps: false, scope: None, options: &[], alias: None, existing: &[] };
 
 const LINES: &str = r#"
 [permissions.bash]
