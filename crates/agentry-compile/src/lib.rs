@@ -27,7 +27,7 @@ mod pipeline;
 mod prompt;
 mod registry;
 mod relocate;
-mod render;
+pub mod render;
 mod rules;
 mod schema;
 mod show;
