@@ -39,7 +39,7 @@ mod world;
 pub use baseline::Baseline;
 pub use config::{Config, SeverityOverride};
 pub use digest::{Digest, digest, hash};
-pub use discover::{Discovery, Found, discover};
+pub use discover::{Discovery, Found, at, discover};
 pub use fix::{FixMode, Fixed, fix};
 pub use home::{CheckedReceipt, HomeReceipt, check_receipt};
 pub use inherit::Base;

@@ -3,9 +3,12 @@
 pub(crate) mod check;
 mod check_report;
 pub(crate) mod convert;
+pub(crate) mod guard;
 pub(crate) mod hash;
+pub(crate) mod import;
 pub(crate) mod new;
 pub(crate) mod policy;
+pub(crate) mod render;
 pub(crate) mod rules;
 pub(crate) mod schema;
 pub(crate) mod shell;

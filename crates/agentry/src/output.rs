@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Findings,
     /// Bad usage or unreadable input.
     Usage,
+    /// The user ended it.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Findings => 1,
             Exit::Usage => 2,
+            Exit::Interrupted => 130,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Both sides of a rendering: what the source says of a section, and what the harness makes of the
 //! files that were written for it.
 
-use agentry_policy::{Rules, Section};
+use agentry_policy::{Places, Rules, Section};
 use agentry_targets::proof::{Proof, within};
 use agentry_targets::{Rendering, Settings, Subject, Target, Way, read_back};
 
@@ -51,8 +51,19 @@ pub(super) fn explain(
     Section::ALL.iter().filter_map(section).collect()
 }
 
+/// Examples are made up in stand-in places; a person reads them from the workspace.
+pub(super) fn plain(text: &str) -> String {
+    let Places { workspace, home, .. } = Places::default();
+    let text = text.replace(&format!("`{workspace}/"), "`");
+    home.map_or(text.clone(), |home| text.replace(&format!("`{home}/"), "`~/"))
+}
+
 fn side(name: &str, rules: &Rules) -> Side {
-    Side { name: name.to_owned(), rules: rules.all().map(|rule| rule.text.clone()).collect() }
+    let mut texts: Vec<String> = rules.all().map(|rule| rule.text.clone()).collect();
+    // Nothing behind a rule for everything is ever asked.
+    let all = texts.iter().position(|text| text.starts_with("*: "));
+    texts.truncate(all.map_or(texts.len(), |at| at + 1));
+    Side { name: name.to_owned(), rules: texts }
 }
 
 /// What a tool of the harness is stricter about.
@@ -61,7 +72,8 @@ fn difference(subject: &Subject, way: &Way) -> Option<String> {
         Proof::Holds => None,
         // The source is on the left here: what is called the source is the harness.
         Proof::Fails { example, source, target } => {
-            Some(format!("`{example}` is {target} in the source and {source} in {}", way.tool))
+            let tool = &way.tool;
+            Some(plain(&format!("`{example}` is {target} in the source and {source} in {tool}")))
         }
         Proof::Unknown(why) => Some(why),
     }

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod config;
+mod drift;
 mod explain;
 mod guard;
 mod ledger;
@@ -19,10 +20,12 @@ mod skills;
 mod subject;
 
 pub use config::RenderConfig;
+pub use drift::drift;
 pub use explain::{Explained, Side};
 pub use guard::{Guarded, guard};
 pub use ledger::{Entry, Ledger, sha256};
 pub use merged::{Hunk, Merge};
 pub use plan::{Change, ChangeKind, Plan, Present, Refused, Situation, Wanted, existing, plan};
+pub use protected::protect;
 pub use run::{Job, Ran, run};
 pub use subject::subject;

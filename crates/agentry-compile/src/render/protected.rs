@@ -5,6 +5,11 @@ use agentry_policy::argv::{Arg, Piece, Word};
 use agentry_policy::path::{Resolver, absolute, is_inside, with_home};
 use agentry_policy::shell::{self, Bases, Command, Context, Part, What};
 use agentry_policy::{Action, Call, Places, Reason, Section, Source};
+use agentry_text::path::join;
+
+use super::ledger::Ledger;
+use crate::pipeline::Compiled;
+use crate::world::World;
 
 /// Paths that are not written to.
 pub(super) struct Protected<'a> {
@@ -12,6 +17,51 @@ pub(super) struct Protected<'a> {
     pub(super) paths: &'a [String],
     /// What relative paths and `~` are seen from.
     pub(super) places: &'a Places,
+}
+
+/// What harnesses read their settings from, below a project or a home.
+const SETTINGS: &[&str] = &[
+    ".claude",
+    ".codex",
+    ".config/opencode",
+    ".gemini",
+    ".mcp.json",
+    ".opencode",
+    ".pi",
+    "opencode.json",
+    "opencode.jsonc",
+];
+/// What Agentry reads, below a workspace.
+const OWN: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
+
+/// The paths that the calls of an agent must not write to: its definition with its bases, what was
+/// rendered, settings of harnesses and of Agentry, and `more`.
+pub fn protect(
+    world: &dyn World,
+    compiled: &Compiled,
+    ledger: &Ledger,
+    more: &[String],
+) -> Vec<String> {
+    let below = |root: &str, paths: &[&str]| -> Vec<String> {
+        paths.iter().map(|path| join(root, path)).collect()
+    };
+    let root = world.absolute(&compiled.workspace);
+    let mut paths: Vec<String> =
+        compiled.sources.iter().map(|source| world.absolute(&source.path)).collect();
+    paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
+    paths.extend(below(&root, OWN));
+    paths.extend(below(&root, SETTINGS));
+    if let Some(home) = world.home() {
+        paths.extend(below(&home, &[".agentry"]));
+        paths.extend(below(&home, SETTINGS));
+    }
+    paths.extend(world.user_config());
+    paths.extend(more.iter().cloned());
+    let mut real: Vec<String> =
+        paths.iter().map(|path| world.real(path).unwrap_or_else(|| path.clone())).collect();
+    real.sort();
+    real.dedup();
+    real
 }
 
 /// Programs that change the files they name.

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use agentry_targets::{Rendering, Scope, Settings, Subject, Target, render};
+use agentry_targets::{Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
 
 use super::config::RenderConfig;
-use super::explain::{Explained, explain};
+use super::explain::{Explained, explain, plain};
 use super::plan::Wanted;
 
 /// How agents are rendered.
@@ -59,7 +59,8 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
             options: job.config.options(target),
             existing: &existing,
         };
-        let rendering = render(target, subjects, &settings);
+        let mut rendering = render(target, subjects, &settings);
+        rendering.agents.iter_mut().for_each(in_words_of_the_user);
         let explained = if job.explain {
             subjects.iter().map(|it| explain(target, it, &rendering, &settings)).collect()
         } else {
@@ -70,6 +71,16 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         out.push(Ran { target, rendering, explained });
     }
     out
+}
+
+/// Writes examples as seen from the workspace.
+fn in_words_of_the_user(rendered: &mut Rendered) {
+    let losses = std::mem::take(&mut rendered.losses);
+    rendered.losses =
+        losses.into_iter().map(|loss| Loss { detail: plain(&loss.detail), ..loss }).collect();
+    if let Some(refused) = &mut rendered.refused {
+        refused.message = plain(&refused.message);
+    }
 }
 
 impl Ran {
