@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
+mod guard;
 mod opencode;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};

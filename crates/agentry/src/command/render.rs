@@ -68,11 +68,10 @@ struct Group {
 
 /// The agents that were asked for, by workspace. Into a directory that is named, all go together.
 fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
-    let start = args.agents.first().map_or(".", String::as_str);
+    let start = args.agents.first().map_or("", String::as_str);
     let root = disk.workspace(start);
     let paths = match args.agents.as_slice() {
-        [] if root.is_empty() => vec![".".to_owned()],
-        [] => vec![root.clone()],
+        [] => vec![place::here(&root)],
         paths => paths.to_vec(),
     };
     let config = usable(Config::read(disk, start))?;
@@ -91,24 +90,36 @@ fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
         remark(&format!("note: no agent found in `{path}`"));
         remark(&format!("  = help: {LOOKED_FOR}"));
     }
-    let mut by_root: BTreeMap<String, Vec<Found>> = BTreeMap::from([(root.clone(), Vec::new())]);
-    let together = args.output.is_some();
-    for agent in found.agents {
-        let own = if together { root.clone() } else { disk.workspace(&agent.dir) };
-        by_root.entry(own).or_default().push(agent);
-    }
-    let mut first = Some(config);
-    let mut groups = Vec::new();
-    // The workspace that was asked for comes first.
-    let (own, others): (Vec<_>, Vec<_>) = by_root.into_iter().partition(|(it, _)| *it == root);
-    for (root, agents) in own.into_iter().chain(others) {
-        let (config, is_first) = match first.take() {
-            Some(config) => (config, true),
-            None => (usable(Config::read(disk, &root))?, false),
+    Ok((by_workspace(disk, args, (root, config), found.agents)?, exit))
+}
+
+/// Puts agents to their workspaces; the one that was asked for comes first.
+fn by_workspace(
+    disk: &Disk,
+    args: &Render,
+    (root, config): (String, Config),
+    agents: Vec<Found>,
+) -> Result<Vec<Group>, Failure> {
+    let first = disk.absolute(&root);
+    let mut groups = vec![Group { root, config, agents: Vec::new(), is_first: true }];
+    let mut known = BTreeMap::from([(first.clone(), 0)]);
+    for agent in agents {
+        let own = disk.workspace(&agent.dir);
+        let key = if args.output.is_some() { first.clone() } else { disk.absolute(&own) };
+        let at = match known.get(&key) {
+            Some(at) => *at,
+            None => {
+                let config = usable(Config::read(disk, &own))?;
+                groups.push(Group { root: own, config, agents: Vec::new(), is_first: false });
+                known.insert(key, groups.len() - 1);
+                groups.len() - 1
+            }
         };
-        groups.push(Group { root, config, agents, is_first });
+        if let Some(group) = groups.get_mut(at) {
+            group.agents.push(agent);
+        }
     }
-    Ok((groups, exit))
+    Ok(groups)
 }
 
 /// A configuration without errors: one that cannot be read may say anything.

@@ -51,7 +51,7 @@ impl Place {
                 (home, agentry_home().map(|home| join(&home, "rendered.json")))
             }
         };
-        let root = if root.is_empty() { ".".to_owned() } else { root };
+        let root = here(&root);
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
         Ok(Self { ledger: ledger(&path)?, root, scope, elsewhere })
     }
@@ -101,6 +101,11 @@ impl Place {
         let bytes = metadata.is_file().then(|| bytes(&full).ok()).flatten()?;
         agentry_compile::render::existing(&self.ledger, &Present::File(bytes), path)
     }
+}
+
+/// A directory, the current one by its name.
+pub(super) fn here(path: &str) -> String {
+    if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {

@@ -86,8 +86,12 @@ impl<'a> Report<'a> {
         let start = self.text.len();
         self.changes(done, name);
         self.refusals(done, name);
+        let end = self.text.len();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
             self.lost(done, ran);
+            if start < end && end < self.text.len() {
+                self.text.insert(end, '\n');
+            }
             self.explained(done, ran);
         }
         if self.text.len() > start {

@@ -13,7 +13,7 @@ use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, complain, print};
 use crate::save;
 
-use super::place::LEDGER;
+use super::place::{LEDGER, here};
 use super::project::Done;
 use super::report::Report;
 
@@ -79,9 +79,8 @@ impl<'a> Watch<'a> {
     /// Watches every directory of the workspace that is not ignored.
     fn look_at_new_directories(&mut self) {
         let disk = Disk::default();
-        let start = self.args.agents.first().map_or(".", String::as_str);
-        let root = disk.workspace(start);
-        let root = if root.is_empty() { ".".to_owned() } else { root };
+        let start = self.args.agents.first().map_or("", String::as_str);
+        let root = here(&disk.workspace(start));
         let mut dirs = BTreeSet::from([PathBuf::from(&root)]);
         let mut paths = vec![root.clone()];
         paths.extend(self.args.agents.iter().cloned());
