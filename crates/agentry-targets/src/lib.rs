@@ -42,7 +42,7 @@ pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
-pub use render::render;
+pub use render::{read_back, render};
 pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
 pub use subject::{Part, PartKind, Skill, Subject};
 

@@ -32,7 +32,7 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
 }
 
 /// What the harness makes of the files as they would be.
-fn read_back(
+pub fn read_back(
     target: &Target,
     subject: &Subject,
     rendering: &Rendering,

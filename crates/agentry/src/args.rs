@@ -8,6 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
+use agentry_compile::targets::{Scope, TARGETS, Target};
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
@@ -33,6 +34,12 @@ pub(crate) enum Command {
     Hash(Hash),
     /// Write an agent in another format and list what is lost
     Convert(Convert),
+    /// Write agents for the harnesses that run them, never wider than their definitions
+    Render(Render),
+    /// Read the agents of a harness into a definition format
+    Import(Import),
+    /// Answer the hook of a harness: may the agent make this call?
+    Guard(Guard),
     /// Ask what an agent may do: which rule decides, what a change allows
     Policy(Policy),
     /// Put an agent into the store and print its digest
@@ -184,6 +191,91 @@ pub(crate) struct Convert {
 }
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Render {
+    /// The agents, or directories with agents; all of the workspace unless said
+    pub(crate) agents: Vec<String>,
+    /// The harnesses, with commas between them; those of `agentry.toml` unless said
+    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target)]
+    pub(crate) targets: Vec<&'static Target>,
+    /// The root of the project to write to; that of the workspace unless said
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<String>,
+    /// Where the files go: `project`, or `user` for below the home directory
+    #[arg(long, value_name = "SCOPE", value_parser = scope)]
+    pub(crate) scope: Option<Scope>,
+    /// Say what differs from what would be rendered, and write nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
+    pub(crate) check: bool,
+    /// Show what would happen, and write nothing
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) dry_run: bool,
+    /// Render again whenever a definition changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Show the rules of both sides, section by section
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Have each call decided by `agentry guard`, where the harness has hooks
+    #[arg(long)]
+    pub(crate) guard: bool,
+    /// Make rules stricter where the harness does not look closely enough
+    #[arg(long)]
+    pub(crate) close_gaps: bool,
+    /// Replace files that somebody else wrote or edited
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Read the agents as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Import {
+    /// Agents of a harness: their files, or projects that hold them
+    #[arg(required = true)]
+    pub(crate) paths: Vec<String>,
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) to: Format,
+    /// What to write: as in `convert` for one file, else a directory that holds all of them
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: String,
+    /// The harness that they are from
+    #[arg(long = "as", value_name = "HARNESS", value_parser = target)]
+    pub(crate) harness: Option<&'static Target>,
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Guard {
+    /// The harness that asks
+    pub(crate) harness: String,
+    /// The agent that the call is for: its file or its directory
+    pub(crate) agent: String,
+    /// The digest that the definition had when it was rendered
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Policy {
     #[command(subcommand)]
     pub(crate) command: PolicyCommand,
@@ -331,6 +423,20 @@ fn section(text: &str) -> Result<Section, String> {
     }
     let near = agentry_compile::text::near::did_you_mean(text, Section::WORDS.iter().copied());
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
+}
+
+/// A harness by its name.
+fn target(text: &str) -> Result<&'static Target, String> {
+    let names = || TARGETS.iter().map(|target| target.name);
+    agentry_compile::targets::target(text).ok_or_else(|| {
+        let near = agentry_compile::text::near::did_you_mean(text, names());
+        near.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")))
+    })
+}
+
+/// Where rendered files go.
+fn scope(text: &str) -> Result<Scope, String> {
+    text.parse().map_err(|()| format!("known are {}", Scope::WORDS.join(", ")))
 }
 
 /// A format by its name.

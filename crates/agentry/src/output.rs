@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Usage,
     /// What was asked for is not trusted.
     Refused,
+    /// The user ended it.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,6 +28,7 @@ impl From<Exit> for ExitCode {
             Exit::Findings => 1,
             Exit::Usage => 2,
             Exit::Refused => 3,
+            Exit::Interrupted => 130,
         })
     }
 }

@@ -8,6 +8,7 @@ mod back;
 mod chiron;
 mod copilot;
 mod gemini;
+mod guard;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;

@@ -16,6 +16,9 @@ fn help() {
       show         Show an agent: every value and where it comes from
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
+      render       Write agents for the harnesses that run them, never wider than their definitions
+      import       Read the agents of a harness into a definition format
+      guard        Answer the hook of a harness: may the agent make this call?
       policy       Ask what an agent may do: which rule decides, what a change allows
       push         Put an agent into the store and print its digest
       pull         Write an agent of the store to files

@@ -1,0 +1,40 @@
+//! `agentry guard`: whatever goes wrong is a denial.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::render::workspace;
+use crate::test::Test;
+
+/// Asks the guard, and gives its exit code with all that it said.
+fn ask(test: &Test, args: &str, question: &[u8]) -> (Option<i32>, String) {
+    let mut command = test.command(args.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    // It need not read a question that it cannot answer.
+    let _ = child.stdin.take().expect("a pipe").write_all(question);
+    let output = child.wait_with_output().expect("it ends");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn errors_are_denials() {
+    let test = workspace().file("broken.agent", crate::test::BROKEN);
+    let cases: [(&str, &[u8]); 8] = [
+        ("guard nothing agents/helper", b"{}"),
+        ("guard opencode nowhere", b"{}"),
+        ("guard opencode broken.agent", b"{}"),
+        ("guard opencode agents/helper", b""),
+        ("guard opencode agents/helper", b"nonsense"),
+        ("guard opencode agents/helper", b"\xff\xfe"),
+        ("guard opencode agents/helper --digest sha256:0", b"{}"),
+        ("guard opencode", b"{}"),
+    ];
+    for (args, question) in cases {
+        let (code, said) = ask(&test, args, question);
+        assert_eq!(code, Some(2), "{args}: {said}");
+        assert!(!said.contains("\"allow\""), "{args}: {said}");
+        assert!(!said.is_empty(), "{args}");
+    }
+}
