@@ -1,0 +1,64 @@
+//! Pi with pi-subagents: agents in `.pi/agents/*.md`, which only run as subagents.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Action, Driver, Role, Start, Verdict};
+use crate::scratch::Scratch;
+use crate::script::Call;
+use crate::session::{Listing, Played};
+
+/// How Pi is asked.
+pub(crate) struct Pi;
+
+impl Driver for Pi {
+    fn roles(&self) -> &'static [Role] {
+        &[Role::Sub]
+    }
+
+    fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
+        let model = json!({ "id": "scripted", "name": "scripted", "contextWindow": 200_000, "maxTokens": 8000 });
+        let provider = json!({
+            "baseUrl": format!("{}/v1", start.model), "api": "openai-completions",
+            "apiKey": "none", "models": [model],
+        });
+        let models = json!({ "providers": { "scripted": provider } });
+        start.scratch.write_home(".pi/agent/models.json", &models.to_string())
+    }
+
+    fn command(&self, start: &Start<'_>) -> Command {
+        let modules = &start.installed.modules;
+        let mut command = start.scratch.command(&modules.join("node/bin/node"));
+        command.arg(modules.join("@earendil-works/pi-coding-agent/dist/cli.js"));
+        command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1");
+        command.args(["-p", "--mode", "json", "--no-session", "--approve", "-e"]);
+        command.arg(modules.join("pi-subagents"));
+        command.args(["--model", "scripted/scripted", start.prompt]);
+        command
+    }
+
+    fn call(&self, action: &Action, _scratch: &Scratch) -> Option<Call> {
+        Some(match action {
+            Action::Bash(line) => Call::new("bash", json!({ "command": line })),
+            Action::Read(file) => Call::new("read", json!({ "path": file })),
+            Action::Write(file) => {
+                Call::new("write", json!({ "path": file, "content": "written\n" }))
+            }
+            Action::Fetch(_) => return None,
+        })
+    }
+
+    fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
+        vec![Call::new("subagent", json!({ "agent": agent, "task": task, "async": false }))]
+    }
+
+    fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
+        let blocked = result.contains("Blocked by") || result.contains("blocked");
+        blocked.then(|| Verdict::Refused(result.lines().next().unwrap_or_default().to_owned()))
+    }
+
+    fn describe(&self, _start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        let _ = (played, listing);
+    }
+}

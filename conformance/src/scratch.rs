@@ -1,0 +1,129 @@
+//! A project, a home and a `PATH` of stand-ins that a client may do with as it likes.
+//!
+//! A stand-in writes down that it was called and does nothing else. Only the shells of a client find
+//! them, through `BASH_ENV`; the client itself finds the real programs, which it uses for its own
+//! business.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::process;
+
+/// Every program that a command of the suite may name.
+pub(crate) const STAND_INS: &[&str] = &[
+    "cargo", "curl", "docker", "git", "make", "mv", "node", "npm", "rm", "ssh", "sudo", "tee",
+    "touch", "wget",
+];
+
+/// What the files that are there to be read contain.
+pub(crate) const SECRET: &str = "forty-two-and-a-half";
+
+/// What a stand-in prints before its name.
+pub(crate) const CALLED: &str = "this stands in for";
+
+/// The directories of one client's run.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    root: PathBuf,
+}
+
+impl Scratch {
+    /// Makes everything anew below `root`.
+    pub(crate) fn new(root: &Path) -> Result<Self, String> {
+        let scratch = Self { root: root.to_owned() };
+        scratch.build().map_err(|error| format!("`{}`: {error}", root.display()))?;
+        let mut git = Command::new("git");
+        git.args(["init", "--quiet"]).current_dir(scratch.project()).env_remove("GIT_DIR");
+        process::run(&mut git, Duration::from_secs(20))?;
+        Ok(scratch)
+    }
+
+    fn build(&self) -> std::io::Result<()> {
+        let _ = fs::remove_dir_all(&self.root);
+        for directory in [self.project(), self.home(), self.stand_ins()] {
+            fs::create_dir_all(directory)?;
+        }
+        fs::write(self.log(), "")?;
+        for name in STAND_INS {
+            let path = self.stand_ins().join(name);
+            let log = self.log();
+            let line = format!("printf '%s\\n' \"{name} $*\" >>'{}'", log.display());
+            fs::write(&path, format!("#!/bin/sh\n{line}\nprintf '{CALLED} %s\\n' {name}\n"))?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
+        let path = format!("export PATH='{}':\"$PATH\"\n", self.stand_ins().display());
+        fs::write(self.shell_start(), &path)?;
+        for name in [".bashrc", ".bash_profile"] {
+            fs::write(self.home().join(name), &path)?;
+        }
+        Ok(())
+    }
+
+    /// The project, a Git repository.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// The home of the user.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// What the stand-ins wrote down.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.root.join("calls.log")
+    }
+
+    /// Keeps what happened beside the project, for whoever wants to know why.
+    pub(crate) fn keep(&self, transcript: &str) {
+        let _ = fs::write(self.root.join("transcript.txt"), transcript);
+    }
+
+    fn stand_ins(&self) -> PathBuf {
+        self.root.join("stand-ins")
+    }
+
+    /// What a shell reads first to find the stand-ins.
+    pub(crate) fn shell_start(&self) -> PathBuf {
+        self.root.join("shell-start.sh")
+    }
+
+    /// Writes a file below the home.
+    pub(crate) fn write_home(&self, path: &str, text: &str) -> Result<(), String> {
+        write(&self.home().join(path), text)
+    }
+
+    /// Writes a file below the project.
+    pub(crate) fn write_project(&self, path: &str, text: &str) -> Result<(), String> {
+        write(&self.project().join(path), text)
+    }
+
+    /// A program in the project with nothing in its environment but what a shell needs.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.project());
+        command.env("HOME", self.home()).env("PATH", search_path());
+        command.env("BASH_ENV", self.shell_start()).env("SHELL", "/bin/bash");
+        command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("NO_COLOR", "1");
+        command
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let say = |error| format!("`{}`: {error}", path.display());
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(say)?;
+    }
+    fs::write(path, text).map_err(say)
+}
+
+/// The usual directories, after the one that Node is in.
+fn search_path() -> String {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let node = std::env::split_paths(&own).find(|directory| directory.join("node").is_file());
+    let usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+    node.map_or_else(|| usual.to_owned(), |node| format!("{}:{usual}", node.display()))
+}
