@@ -195,7 +195,8 @@ impl Subject<'_> {
         if proof {
             return Some(Verdict::Ran);
         }
-        let refusal = self.driver().refusal(played, &id, result.unwrap_or_default());
+        let refusal = guarded(result.unwrap_or_default())
+            .or_else(|| self.driver().refusal(played, &id, result.unwrap_or_default()));
         match (refusal, result) {
             (_, Some(_)) if !is_offered => Some(Verdict::Unavailable),
             (Some(verdict), _) if was_made => Some(verdict),
@@ -239,6 +240,13 @@ impl Subject<'_> {
     fn driver(&self) -> &'static dyn Driver {
         self.installed.client.driver()
     }
+}
+
+/// What our own hooks say of a call.
+fn guarded(result: &str) -> Option<Verdict> {
+    let words = result.split("agentry: ").nth(1)?;
+    let reason = words.lines().next().unwrap_or_default().to_owned();
+    Some(if reason.starts_with("ask") { Verdict::Asked } else { Verdict::Refused(reason) })
 }
 
 fn script_of(role: Role) -> &'static str {

@@ -26,8 +26,16 @@ impl Driver for OpenCode {
         &[Role::Main, Role::Sub]
     }
 
-    fn prepare(&self, _start: &Start<'_>) -> Result<(), String> {
-        Ok(())
+    /// Keeps it from fetching the types of its plugins, which it does at every start unless a lock
+    /// file says that they are there. Nothing needs them.
+    fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
+        let root = json!({ "dependencies": { "@opencode-ai/plugin": "*" } });
+        let lock = json!({ "lockfileVersion": 3, "packages": { "": root } }).to_string();
+        let Start { scratch, .. } = start;
+        scratch.write_project(".opencode/package-lock.json", &lock)?;
+        scratch.write_project(".opencode/node_modules/.keep", "")?;
+        scratch.write_home(".config/opencode/package-lock.json", &lock)?;
+        scratch.write_home(".config/opencode/node_modules/.keep", "")
     }
 
     fn command(&self, start: &Start<'_>) -> Command {
