@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::process;
 
 const PACKAGES: &str = include_str!("../clients/package.json");
-const LIMIT: Duration = Duration::from_secs(240);
+const LIMIT: Duration = Duration::from_mins(4);
 
 /// A client on this disk.
 #[derive(Debug, Clone)]
@@ -34,8 +34,9 @@ impl Installed {
 /// Where the clients of these versions are kept, below the directory for build products.
 pub(crate) fn cache(target: &Path) -> PathBuf {
     let digest = Sha256::digest(PACKAGES.as_bytes());
-    let hash: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    target.join("conformance").join(format!("clients-{hash}"))
+    let bytes = digest.iter().take(6);
+    let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
+    target.join("conformance").join(format!("clients-{hash:012x}"))
 }
 
 /// The client, if it is installed already.

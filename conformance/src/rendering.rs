@@ -13,7 +13,7 @@ use crate::process;
 use crate::scratch::Scratch;
 use crate::suite::House;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Whether the guard is rendered beside the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,15 @@ pub(crate) enum Guard {
     Without,
     /// With the client's own hook, which asks Agentry.
     With,
+    /// With the hook, but nothing answers it.
+    Broken,
+    /// As if the client had not loaded the hook.
+    Unloaded,
+}
+
+impl Guard {
+    /// Every way, in the order of reports.
+    pub(crate) const ALL: [Self; 4] = [Self::Without, Self::With, Self::Broken, Self::Unloaded];
 }
 
 /// What was rendered.
@@ -50,9 +59,42 @@ pub(crate) fn place(
     scratch: &Scratch,
     order: Order<'_>,
 ) -> Result<Option<Rendering>, String> {
+    scratch.install_agentry(&answerer(house, order.guard)?)?;
+    let rendering = if knows(house, "render")? {
+        render(house, scratch, order).map(Some)
+    } else {
+        sample(house, scratch, order)
+    };
+    let is_gone = order.guard != Guard::Unloaded || unload(scratch, order.client);
+    rendering.map(|rendering| rendering.filter(|_| is_gone))
+}
+
+/// The script that answers the hooks.
+fn answerer(house: &House, guard: Guard) -> Result<String, String> {
+    let agentry = house.agentry.display();
+    if guard == Guard::Broken {
+        return Ok("exit 1".to_owned());
+    }
+    if knows(house, "guard")? {
+        return Ok(format!("exec '{agentry}' \"$@\""));
+    }
+    let stand_in = house.home.join("fixtures/guard.mjs");
+    Ok(format!("shift; exec node '{}' '{agentry}' \"$@\"", stand_in.display()))
+}
+
+/// Whether the program under test has a command.
+fn knows(house: &House, command: &str) -> Result<bool, String> {
     let mut help = Command::new(&house.agentry);
-    let can_render = process::run(help.args(["render", "--help"]), LIMIT)?.code == Some(0);
-    if can_render { render(house, scratch, order).map(Some) } else { sample(house, scratch, order) }
+    Ok(process::run(help.args([command, "--help"]), LIMIT)?.code == Some(0))
+}
+
+/// Takes the hook away; whether the client has one in a file of its own.
+fn unload(scratch: &Scratch, client: Client) -> bool {
+    match client {
+        Client::OpenCode => scratch.remove(".opencode/plugins"),
+        Client::Pi => scratch.remove(".pi/guard/keeper.ts"),
+        Client::ClaudeCode | Client::Gemini | Client::Codex => false,
+    }
 }
 
 fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Rendering, String> {
@@ -65,7 +107,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Renderin
         Client::Gemini => command.args(["--scope", "user"]),
         _ => command.args(["-o", "."]),
     };
-    command.args((guard == Guard::With).then_some("--guard"));
+    command.args((guard != Guard::Without).then_some("--guard"));
     let done = process::run(&mut command, LIMIT)?;
     if done.code != Some(0) {
         return Err(format!("`agentry render` failed: {}", done.stderr.trim()));
@@ -76,19 +118,15 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Renderin
 }
 
 fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Option<Rendering>, String> {
-    let kind = if order.guard == Guard::With { "guarded" } else { "plain" };
+    let kind = if order.guard == Guard::Without { "plain" } else { "guarded" };
     let directory = house.home.join("fixtures").join(kind).join(order.client.name());
     if !directory.is_dir() {
         return Ok(None);
     }
-    let words = [
-        ("@AGENTRY@", house.agentry.display().to_string()),
-        ("@GUARD@", house.home.join("fixtures/guard.mjs").display().to_string()),
-    ];
     for (part, to) in [("project", scratch.project()), ("home", scratch.home())] {
         let from = directory.join(part);
         if from.is_dir() {
-            copy(&from, &to, &words).map_err(|error| format!("`{}`: {error}", from.display()))?;
+            copy(&from, &to).map_err(|error| format!("`{}`: {error}", from.display()))?;
         }
     }
     let report = fs::read_to_string(directory.join("losses.json")).unwrap_or_default();
@@ -106,19 +144,16 @@ fn gaps(report: &Value) -> Vec<String> {
     gaps.filter_map(section).collect()
 }
 
-/// Copies a tree of text files, with words in place of the names that stand for them.
-pub(crate) fn copy(from: &Path, to: &Path, words: &[(&str, String)]) -> std::io::Result<()> {
+/// Copies a tree of files.
+pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
-        let (from, to) = (entry.as_ref().map(fs::DirEntry::path), to);
-        let from = from.map_err(|error| std::io::Error::new(error.kind(), error.to_string()))?;
-        let to = to.join(entry?.file_name());
-        if from.is_dir() {
-            copy(&from, &to, words)?;
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to)?;
         } else {
-            let text = fs::read_to_string(&from)?;
-            let text = words.iter().fold(text, |text, (name, word)| text.replace(name, word));
-            fs::write(to, text)?;
+            fs::copy(entry.path(), to)?;
         }
     }
     Ok(())

@@ -35,6 +35,7 @@ fn table(client: &str, sheets: &[Sheet]) -> String {
         }
         text += &aligned(&lines);
         for sheet in sheets {
+            let _ = writeln!(text, "  {}: its tools are {}", head(sheet), sheet.tools.join(", "));
             for complaint in &sheet.complaints {
                 let _ = writeln!(text, "  {}: {complaint}", head(sheet));
             }
@@ -59,7 +60,12 @@ fn head(sheet: &Sheet) -> String {
         Role::Main => "main",
         Role::Sub => "subagent",
     };
-    let guard = if sheet.guard == Guard::With { " guarded" } else { "" };
+    let guard = match sheet.guard {
+        Guard::Without => "",
+        Guard::With => " guarded",
+        Guard::Broken => " broken guard",
+        Guard::Unloaded => " no hook",
+    };
     let sample = if sheet.is_sample { " (sample)" } else { "" };
     format!("{role}{guard}{sample}")
 }

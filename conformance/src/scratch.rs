@@ -43,7 +43,7 @@ impl Scratch {
 
     fn build(&self) -> std::io::Result<()> {
         let _ = fs::remove_dir_all(&self.root);
-        for directory in [self.project(), self.home(), self.stand_ins()] {
+        for directory in [self.project(), self.home(), self.stand_ins(), self.programs()] {
             fs::create_dir_all(directory)?;
         }
         fs::write(self.log(), "")?;
@@ -82,6 +82,25 @@ impl Scratch {
         let _ = fs::write(self.root.join("transcript.txt"), transcript);
     }
 
+    /// Where the client and its hooks find `agentry`.
+    fn programs(&self) -> PathBuf {
+        self.root.join("programs")
+    }
+
+    /// Puts a script called `agentry` where the hooks look for it.
+    pub(crate) fn install_agentry(&self, script: &str) -> Result<(), String> {
+        let path = self.programs().join("agentry");
+        write(&path, &format!("#!/bin/sh\n{script}\n"))?;
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, mode).map_err(|error| format!("`{}`: {error}", path.display()))
+    }
+
+    /// Takes a file or a directory of the project away; whether it was there.
+    pub(crate) fn remove(&self, path: &str) -> bool {
+        let path = self.project().join(path);
+        fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).is_ok()
+    }
+
     fn stand_ins(&self) -> PathBuf {
         self.root.join("stand-ins")
     }
@@ -105,7 +124,8 @@ impl Scratch {
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.project());
-        command.env("HOME", self.home()).env("PATH", search_path());
+        let path = format!("{}:{}", self.programs().display(), search_path());
+        command.env("HOME", self.home()).env("PATH", path);
         command.env("BASH_ENV", self.shell_start()).env("SHELL", "/bin/bash");
         command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("NO_COLOR", "1");
         command

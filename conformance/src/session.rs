@@ -74,6 +74,23 @@ impl Played {
         self.log.get(start..end).unwrap_or_default()
     }
 
+    /// Whether a task was handed over.
+    pub(crate) fn is_delegated(&self) -> bool {
+        self.opening(SUB).is_some()
+    }
+
+    /// All that the agent of the user is told before it hands over a task.
+    pub(crate) fn heard(&self) -> String {
+        let Some(opening) = self.opening(MAIN) else { return String::new() };
+        let mut texts = vec![opening.system.clone()];
+        texts.extend(opening.user.iter().cloned());
+        for tool in &opening.tools {
+            texts.push(tool.description.clone());
+            strings(&tool.schema, &mut texts);
+        }
+        texts.join("\n")
+    }
+
     /// What to look at when the client did not do as expected.
     fn complaint(&self) -> String {
         let Finished { stderr, stdout, code, timed_out, time } = &self.finished;
@@ -115,7 +132,7 @@ impl Subject<'_> {
             parameters: opening.parameters.clone(),
             ..Listing::default()
         };
-        let start = self.start(None, "", "");
+        let start = self.start(Some(self.agent), "", "");
         self.driver().describe(&start, played, &mut listing);
         listing
     }
@@ -240,6 +257,22 @@ impl Subject<'_> {
     fn driver(&self) -> &'static dyn Driver {
         self.installed.client.driver()
     }
+}
+
+/// Every text in a value.
+fn strings(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, texts)),
+        Value::Object(members) => members.values().for_each(|member| strings(member, texts)),
+        _ => {}
+    }
+}
+
+/// What stands between two marks.
+pub(crate) fn between(text: &str, start: &str, end: &str) -> Option<String> {
+    let (_, rest) = text.split_once(start)?;
+    rest.split_once(end).map(|(found, _)| found.to_owned())
 }
 
 /// What our own hooks say of a call.

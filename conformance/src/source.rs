@@ -36,3 +36,12 @@ pub(crate) fn why(
         _ => Err(format!("`policy why {agent} {section} {subject}`: {}", done.stderr.trim())),
     }
 }
+
+/// What `agentry show` prints of the agent.
+pub(crate) fn show(program: &Path, project: &Path, agent: &str) -> Result<Value, String> {
+    let mut command = Command::new(program);
+    command.current_dir(project).args(["show", "--format", "json", "--", agent]);
+    let done = process::run(&mut command, Duration::from_secs(20))?;
+    serde_json::from_str(&done.stdout)
+        .map_err(|_| format!("`show {agent}`: {}", done.stderr.trim()))
+}

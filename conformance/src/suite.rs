@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::calls::{self, Case};
 use crate::client::Client;
 use crate::clients::{Role, Verdict};
@@ -86,8 +88,8 @@ pub(crate) struct Sheet {
     pub(crate) guard: Guard,
     /// Written by hand.
     pub(crate) is_sample: bool,
-    /// What the client makes of the agent.
-    pub(crate) listing: Listing,
+    /// The tools that its model is offered.
+    pub(crate) tools: Vec<String>,
     /// What is wrong with that.
     pub(crate) complaints: Vec<String>,
     /// One a call.
@@ -180,7 +182,7 @@ fn ask(house: &House, client: Client, agents: &[String], cases: &[Case]) -> Outc
         Err(reason) => Err(Miss::Skipped(reason)),
         Ok(installed) => sheets(house, &installed, agents, cases).map_err(Miss::Failed),
     };
-    Outcome { client, installing, asking: start.elapsed() - installing, sheets }
+    Outcome { client, installing, asking: start.elapsed().saturating_sub(installing), sheets }
 }
 
 fn sheets(
@@ -191,8 +193,12 @@ fn sheets(
 ) -> Result<Vec<Sheet>, String> {
     let mut sheets = Vec::new();
     for agent in agents {
-        for guard in [Guard::Without, Guard::With] {
-            for role in installed.client.driver().roles() {
+        for guard in Guard::ALL {
+            let roles = installed.client.driver().roles().iter();
+            // What a failing hook does is the same for both, and a start is dear.
+            let most =
+                if matches!(guard, Guard::Broken | Guard::Unloaded) { 1 } else { usize::MAX };
+            for role in roles.take(most) {
                 let order = Order { agent, client: installed.client, guard };
                 sheets.extend(sheet(house, installed, (order, *role), cases)?);
             }
@@ -215,7 +221,7 @@ fn sheet(
         scratch.write_project(path, text)?;
     }
     let from = house.home.join("agents").join(agent);
-    rendering::copy(&from, &scratch.project().join("agents").join(agent), &[])
+    rendering::copy(&from, &scratch.project().join("agents").join(agent))
         .map_err(|error| format!("`{}`: {error}", from.display()))?;
     let Some(rendering) = rendering::place(house, &scratch, order)? else { return Ok(None) };
     let subject = Subject { installed, scratch: &scratch, agent };
@@ -230,17 +236,30 @@ fn sheet(
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
         rows.push(Row { case: case.clone(), wish, verdict, judgement });
     }
-    let prompt = fs::read_to_string(from.join("system-prompt.md")).unwrap_or_default();
-    let complaints = complaints(&listing, prompt.trim());
+    let wanted = source::show(&house.agentry, &scratch.project(), &format!("agents/{agent}"))?;
+    let complaints = complaints(&listing, &wanted, role);
     let is_sample = rendering.is_sample;
-    Ok(Some(Sheet { agent: agent.to_owned(), role, guard, is_sample, listing, complaints, rows }))
+    let tools = listing.tools.into_iter().collect();
+    Ok(Some(Sheet { agent: agent.to_owned(), role, guard, is_sample, tools, complaints, rows }))
 }
 
 /// What an agent must have kept in every client.
-fn complaints(listing: &Listing, prompt: &str) -> Vec<String> {
-    let has_prompt = listing.system_prompt.contains(prompt);
-    let missing = (!has_prompt).then(|| "its model is not told its prompt".to_owned());
-    missing.into_iter().collect()
+fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let system = wanted["system"].as_str().unwrap_or_default().trim();
+    if !listing.system_prompt.contains(system) {
+        complaints.push("its model is not told its prompt".to_owned());
+    }
+    let description = wanted["description"].as_str();
+    if role == Role::Sub && listing.description.as_deref() != description {
+        let found = &listing.description;
+        complaints.push(format!("others are told `{found:?}`, not its description"));
+    }
+    let steps = wanted["max_turns"].as_u64();
+    if listing.steps.is_some() && listing.steps != steps {
+        complaints.push(format!("its steps are {:?}, not {steps:?}", listing.steps));
+    }
+    complaints
 }
 
 fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
@@ -253,6 +272,9 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
     let is_known = case.trap.is_some() && rendering.gaps.iter().any(|gap| gap == case.section);
     if answer == wish {
         Judgement::Same
+    } else if guard == Guard::Unloaded && answer > Wish::Allow {
+        // Without its hook it may ask about what is denied, and must do nothing unasked.
+        Judgement::Stricter
     } else if answer < wish {
         if is_known { Judgement::Gap } else { Judgement::Milder }
     } else if guard == Guard::With && *verdict != Verdict::Unavailable {
@@ -280,6 +302,9 @@ mod tests {
             (Wish::Ask, Verdict::Ran, trap, Guard::Without, Gap),
             (Wish::Deny, Verdict::Asked, None, Guard::With, Milder),
             (Wish::Deny, refused(), None, Guard::With, Same),
+            (Wish::Deny, Verdict::Asked, None, Guard::Unloaded, Stricter),
+            (Wish::Ask, Verdict::Ran, None, Guard::Unloaded, Milder),
+            (Wish::Allow, refused(), None, Guard::Broken, Stricter),
         ];
         for (wish, verdict, trap, guard, expected) in cases {
             let trap = trap.map(str::to_owned);

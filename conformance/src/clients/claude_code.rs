@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Action, Driver, Role, Start, Verdict};
 use crate::scratch::Scratch;
 use crate::script::Call;
-use crate::session::{Listing, Played};
+use crate::session::{Listing, Played, between};
 
 /// How Claude Code is asked.
 pub(crate) struct ClaudeCode;
@@ -90,8 +90,9 @@ impl Driver for ClaudeCode {
         }
     }
 
-    fn describe(&self, _start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let _ = (played, listing);
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        let start = format!("- {}: ", start.agent.unwrap_or_default());
+        listing.description = between(&played.heard(), &start, " (Tools:");
     }
 }
 

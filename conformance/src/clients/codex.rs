@@ -8,7 +8,7 @@ use super::{Action, Driver, Role, Start, Verdict};
 use crate::scratch::Scratch;
 use crate::script::Call;
 use crate::server::ToolResult;
-use crate::session::{Listing, Played};
+use crate::session::{Listing, Played, between};
 
 /// How Codex is asked.
 pub(crate) struct Codex;
@@ -69,8 +69,9 @@ impl Driver for Codex {
         Some(Verdict::Refused(reason.chars().take(100).collect()))
     }
 
-    fn describe(&self, _start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let _ = (played, listing);
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        let start = format!("\n{}: {{\n", start.agent.unwrap_or_default());
+        listing.description = between(&played.heard(), &start, "\n}");
     }
 }
 

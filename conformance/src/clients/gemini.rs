@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Action, Driver, Role, Start, Verdict};
 use crate::scratch::Scratch;
 use crate::script::Call;
-use crate::session::{Listing, Played};
+use crate::session::{Listing, Played, between};
 
 /// How Gemini CLI is asked.
 pub(crate) struct Gemini;
@@ -70,8 +70,9 @@ impl Driver for Gemini {
             .then_some(Verdict::Refused(reason))
     }
 
-    fn describe(&self, _start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let _ = (played, listing);
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        let start = format!("- {} -> ", start.agent.unwrap_or_default());
+        listing.description = between(&played.heard(), &start, "\n");
     }
 }
 

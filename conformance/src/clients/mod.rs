@@ -70,7 +70,7 @@ pub(crate) trait Driver: Sync {
 
     /// Its longest session.
     fn limit(&self) -> Duration {
-        Duration::from_secs(120)
+        Duration::from_mins(2)
     }
 
     /// Writes what it wants to find in its home before it starts.
@@ -94,5 +94,5 @@ pub(crate) trait Driver: Sync {
     fn refusal(&self, played: &Played, id: &str, result: &str) -> Option<Verdict>;
 
     /// Adds what only this client tells of an agent.
-    fn describe(&self, _start: &Start<'_>, _played: &Played, _listing: &mut Listing) {}
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing);
 }

@@ -12,7 +12,7 @@ use super::{Action, Driver, Role, Start, Verdict};
 use crate::process;
 use crate::scratch::Scratch;
 use crate::script::Call;
-use crate::session::{Listing, Played};
+use crate::session::{Listing, Played, between};
 
 /// What it would do beside its work.
 const OFF: [&str; 6] =
@@ -77,15 +77,26 @@ impl Driver for OpenCode {
     }
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let _ = (start, played, listing);
+        if played.is_delegated() {
+            let start = format!("- {}: ", start.agent.unwrap_or_default());
+            listing.description = between(&played.heard(), &start, "\n");
+            return;
+        }
+        // A start of its own, so only where nothing else tells.
+        let Some(told) = debug(start) else { return };
+        let text = |name: &str| told[name].as_str().map(str::to_owned);
+        listing.description = text("description");
+        listing.mode = text("mode");
+        listing.steps = told["steps"].as_u64();
     }
 }
 
-/// What `debug agent` prints of an agent.
-pub(crate) fn debug(start: &Start<'_>, agent: &str) -> Option<Value> {
+/// What `debug agent` prints of the agent.
+fn debug(start: &Start<'_>) -> Option<Value> {
     let mut command = client(start);
+    let agent = start.agent?;
     let done =
-        process::run(command.args(["debug", "agent", agent]), Duration::from_secs(60)).ok()?;
+        process::run(command.args(["debug", "agent", agent]), Duration::from_mins(1)).ok()?;
     serde_json::from_str(&done.stdout).ok()
 }
 

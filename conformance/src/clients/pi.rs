@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Action, Driver, Role, Start, Verdict};
 use crate::scratch::Scratch;
 use crate::script::Call;
-use crate::session::{Listing, Played};
+use crate::session::{Listing, Played, between};
 
 /// How Pi is asked.
 pub(crate) struct Pi;
@@ -38,19 +38,26 @@ impl Driver for Pi {
         command
     }
 
-    fn call(&self, action: &Action, _scratch: &Scratch) -> Option<Call> {
+    /// With the guard, its own tools are gone and others stand in their place.
+    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+        let is_guarded = scratch.project().join(".pi/guard").is_dir();
+        let tool =
+            |name: &str| if is_guarded { format!("guarded_{name}") } else { name.to_owned() };
         Some(match action {
-            Action::Bash(line) => Call::new("bash", json!({ "command": line })),
-            Action::Read(file) => Call::new("read", json!({ "path": file })),
+            Action::Bash(line) => Call::new(&tool("bash"), json!({ "command": line })),
+            Action::Read(file) => Call::new(&tool("read"), json!({ "path": file })),
             Action::Write(file) => {
-                Call::new("write", json!({ "path": file, "content": "written\n" }))
+                Call::new(&tool("write"), json!({ "path": file, "content": "written\n" }))
             }
             Action::Fetch(_) => return None,
         })
     }
 
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
-        vec![Call::new("subagent", json!({ "agent": agent, "task": task, "async": false }))]
+        vec![
+            Call::new("subagent", json!({ "action": "get", "agent": agent })),
+            Call::new("subagent", json!({ "agent": agent, "task": task, "async": false })),
+        ]
     }
 
     fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
@@ -58,7 +65,10 @@ impl Driver for Pi {
         blocked.then(|| Verdict::Refused(result.lines().next().unwrap_or_default().to_owned()))
     }
 
-    fn describe(&self, _start: &Start<'_>, played: &Played, listing: &mut Listing) {
-        let _ = (played, listing);
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        let told = played.result("call_main_0").unwrap_or_default();
+        let is_it = told.starts_with(&format!("Agent: {} ", start.agent.unwrap_or_default()));
+        listing.description = between(told, "\nDescription: ", "\n").filter(|_| is_it);
+        listing.mode = Some("subagent".to_owned());
     }
 }

@@ -11,10 +11,7 @@ pub(super) fn read(body: &Value) -> Conversation {
     let plain = of_user().filter_map(|it| it["content"].as_str().map(str::to_owned));
     let texts = blocks().filter(|it| it["type"] == "text").map(|it| text(&it["text"]));
     Conversation {
-        system: match &body["system"] {
-            Value::Array(parts) => parts.iter().map(text).collect::<Vec<_>>().join("\n\n"),
-            other => text(other),
-        },
+        system: system(body),
         user: plain.chain(texts).collect(),
         tools: items(&body["tools"]).map(tool).collect(),
         results: blocks().filter(|it| it["type"] == "tool_result").map(result).collect(),
@@ -22,6 +19,17 @@ pub(super) fn read(body: &Value) -> Conversation {
         parameters: parameters(body, &["messages", "tools", "model", "system"]),
         stream: body["stream"] == true,
     }
+}
+
+/// The prompt, and what is added to it between the turns.
+fn system(body: &Value) -> String {
+    let prompt = match &body["system"] {
+        Value::Array(parts) => parts.iter().map(text).collect(),
+        other => vec![text(other)],
+    };
+    let later = items(&body["messages"]).filter(|it| it["role"] == "system");
+    let later = later.map(|it| text(&it["content"]));
+    prompt.into_iter().chain(later).collect::<Vec<_>>().join("\n\n")
 }
 
 fn tool(value: &Value) -> Tool {

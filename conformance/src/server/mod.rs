@@ -12,7 +12,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tiny_http::{Header, Method, Request, Response};
@@ -74,8 +73,6 @@ pub(crate) struct Exchange {
     pub(crate) step: usize,
     /// How long the log of the stand-ins was.
     pub(crate) mark: usize,
-    /// When it arrived, after the start of the server.
-    pub(crate) at: Duration,
     /// What was asked.
     pub(crate) conversation: Conversation,
 }
@@ -88,7 +85,6 @@ pub(crate) struct Server {
 }
 
 struct State {
-    start: Instant,
     scripts: Vec<Script>,
     log: PathBuf,
     exchanges: Mutex<Vec<Exchange>>,
@@ -112,7 +108,6 @@ impl Server {
             .map_err(|error| format!("cannot listen on loopback: {error}"))?;
         let http = Arc::new(http);
         let state = Arc::new(State {
-            start: Instant::now(),
             scripts,
             log: log.to_owned(),
             exchanges: Mutex::default(),
@@ -177,10 +172,9 @@ impl State {
         let path = request.url().split('?').next().unwrap_or_default().to_owned();
         if *request.method() != Method::Post {
             let models = json!({ "object": "list", "data": [], "models": [] });
-            return match path.ends_with("/models") {
-                true => Ok((JSON, models.to_string())),
-                false => Err("not a request to a model".to_owned()),
-            };
+            let is_list = path.ends_with("/models");
+            let list = is_list.then(|| (JSON, models.to_string()));
+            return list.ok_or_else(|| "not a request to a model".to_owned());
         }
         let body = body(request)?;
         let protocol = Protocol::of(&path).ok_or("no protocol has this path")?;
@@ -212,7 +206,6 @@ impl State {
             script: script.map(|script| script.name),
             step,
             mark: usize::try_from(mark).unwrap_or(usize::MAX),
-            at: self.start.elapsed(),
             conversation: conversation.clone(),
         });
         Ok(script.map_or_else(
@@ -332,4 +325,105 @@ fn named(frames: &[Value]) -> String {
     let pairs: Vec<_> =
         frames.map(|data| (data["type"].as_str().unwrap_or_default(), data.clone())).collect();
     events(&pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpStream;
+
+    use super::*;
+    use crate::script::Call;
+
+    fn post(server: &Server, path: &str, body: &Value) -> String {
+        let address = server.address();
+        let host = address.trim_start_matches("http://");
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(host).expect("the server listens");
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+
+    /// A request in each protocol, after no call and after one.
+    fn requests() -> Vec<(&'static str, Value, Value)> {
+        let said = "please play <main>";
+        let function = json!({ "name": "bash", "description": "runs", "parameters": {} });
+        let user = json!({ "role": "user", "content": said });
+        let chat = |messages: Value| {
+            json!({ "model": "m", "stream": true, "messages": messages,
+                    "tools": [{ "type": "function", "function": function }] })
+        };
+        let told = json!({ "role": "tool", "tool_call_id": "call_main_0", "content": "fine" });
+        let messages = |messages: Value| {
+            json!({ "model": "m", "system": "be good", "messages": messages,
+                    "tools": [{ "name": "bash", "input_schema": {} }] })
+        };
+        let block =
+            json!({ "type": "tool_result", "tool_use_id": "call_main_0", "content": "fine" });
+        let input = |input: Value| json!({ "model": "m", "input": input, "tools": [function] });
+        let output =
+            json!({ "type": "function_call_output", "call_id": "call_main_0", "output": "fine" });
+        let contents = |parts: Value| {
+            json!({ "contents": [{ "role": "user", "parts": parts }],
+                    "tools": [{ "functionDeclarations": [function] }] })
+        };
+        let response = json!({ "functionResponse": { "id": "call_main_0", "response": "fine" } });
+        vec![
+            ("/v1/chat/completions", chat(json!([user])), chat(json!([user, told]))),
+            (
+                "/v1/messages?beta=true",
+                messages(json!([user])),
+                messages(json!([user, { "role": "user", "content": [block] }])),
+            ),
+            ("/v1/responses", input(json!([user])), input(json!([user, output]))),
+            (
+                "/v1beta/models/m:streamGenerateContent?alt=sse",
+                contents(json!([{ "text": said }])),
+                contents(json!([{ "text": said }, response])),
+            ),
+        ]
+    }
+
+    #[test]
+    fn a_script_is_played_in_every_protocol() {
+        for (path, first, second) in requests() {
+            let call = Call::new("bash", json!({ "command": "git status" }));
+            let script = Script::new("main", vec![call]);
+            let server = Server::start(vec![script], Path::new("no-log")).expect("a free port");
+            let answer = post(&server, path, &first);
+            assert!(
+                answer.contains("git status") && answer.contains("call_main_0"),
+                "{path}: {answer}"
+            );
+            let answer = post(&server, path, &second);
+            assert!(answer.contains("done") && !answer.contains("call_main"), "{path}: {answer}");
+            let record = server.finish();
+            let steps: Vec<_> = record.exchanges.iter().map(|it| (it.script, it.step)).collect();
+            assert_eq!(steps, [(Some("main"), 0), (Some("main"), 1)], "{path}");
+            let last = record.exchanges.last().expect("two requests");
+            assert_eq!(
+                last.conversation.tools.first().map(|it| it.name.as_str()),
+                Some("bash"),
+                "{path}"
+            );
+            assert!(last.conversation.results.iter().all(|it| it.text.contains("fine")), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_to_a_model_is_kept_apart() {
+        let server = Server::start(Vec::new(), Path::new("no-log")).expect("a free port");
+        let answer = post(&server, "/v1/elsewhere", &json!({}));
+        assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+        let record = server.finish();
+        assert_eq!(record.strays, ["POST /v1/elsewhere: no protocol has this path"]);
+        assert!(record.exchanges.is_empty());
+    }
 }

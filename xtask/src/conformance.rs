@@ -1,0 +1,34 @@
+//! `cargo xtask conformance`: the real clients are asked what becomes of rendered agents.
+
+use std::process::Command;
+
+use crate::process::{self, cargo};
+use crate::step::Outcome;
+
+/// Builds what is asked with and what is asked about, and runs it.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
+    build()?;
+    process::run(tool("run").args(arguments))
+}
+
+/// As a step of `ci`: with the clients that are there, or with all of them where `CI` is set, since
+/// they are more than a gigabyte.
+pub(crate) fn step() -> Result<Outcome, String> {
+    build()?;
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    if !is_ci && !process::succeeds(&mut tool("installed")) {
+        let why = "no client is installed here; `cargo xtask conformance` installs them \
+                   (more than 1 GB from npm) and runs it";
+        return Ok(Outcome::Skipped(why.to_owned()));
+    }
+    let mut command = tool("run");
+    process::run(command.args((!is_ci).then_some("--installed"))).map(|()| Outcome::Done)
+}
+
+fn build() -> Result<(), String> {
+    process::run(&mut cargo("build --quiet --package agentry --package agentry-conformance"))
+}
+
+fn tool(command: &str) -> Command {
+    cargo(&format!("run --quiet --package agentry-conformance -- {command}"))
+}
