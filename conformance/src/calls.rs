@@ -1,4 +1,4 @@
-//! The table of calls that every agent tries, as `agents/calls.txt` has it.
+//! The table of calls that every agent tries, as `calls.txt` has it.
 
 use crate::clients::Action;
 
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::scratch::STAND_INS;
 
-    const TABLE: &str = include_str!("../agents/calls.txt");
+    const TABLE: &str = include_str!("../calls.txt");
     /// What does no harm when it really runs.
     const HARMLESS: &[&str] = &["echo", "ls", "sh", "timeout", "gitk"];
 

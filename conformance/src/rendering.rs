@@ -92,7 +92,9 @@ fn knows(house: &House, command: &str) -> Result<bool, String> {
 fn unload(scratch: &Scratch, client: Client) -> bool {
     match client {
         Client::OpenCode => scratch.remove(".opencode/plugins"),
-        Client::Pi => scratch.remove(".pi/guard/keeper.ts"),
+        Client::Pi => {
+            scratch.remove(".pi/guard") && scratch.write_project(".pi/guard/.keep", "").is_ok()
+        }
         Client::ClaudeCode | Client::Gemini | Client::Codex => false,
     }
 }
@@ -119,7 +121,8 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Renderin
 
 fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Option<Rendering>, String> {
     let kind = if order.guard == Guard::Without { "plain" } else { "guarded" };
-    let directory = house.home.join("fixtures").join(kind).join(order.client.name());
+    let directory =
+        house.home.join("fixtures").join(order.agent).join(kind).join(order.client.name());
     if !directory.is_dir() {
         return Ok(None);
     }

@@ -121,7 +121,7 @@ pub(crate) enum Miss {
 /// Asks the clients and prints what they say; whether no answer is a defect.
 pub(crate) fn run(house: &House, clients: &[Client]) -> Result<bool, String> {
     let agents = agents(house)?;
-    let table = fs::read_to_string(house.home.join("agents/calls.txt"));
+    let table = fs::read_to_string(house.home.join("calls.txt"));
     let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
     let queue = Mutex::new(clients.iter().copied().collect::<VecDeque<_>>());
     let outcomes = Mutex::new(Vec::new());
@@ -161,7 +161,7 @@ impl Sheet {
 
 /// The names of the agents of the suite.
 fn agents(house: &House) -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(house.home.join("agents"));
+    let entries = fs::read_dir(house.home.join("workspace/agents"));
     let entries = entries.map_err(|error| format!("the agents of the suite: {error}"))?;
     let directories = entries.flatten().filter(|entry| entry.path().is_dir());
     let mut names: Vec<String> =
@@ -194,13 +194,15 @@ fn sheets(
     let mut sheets = Vec::new();
     for agent in agents {
         for guard in Guard::ALL {
-            let roles = installed.client.driver().roles().iter();
             // What a failing hook does is the same for both, and a start is dear.
-            let most =
-                if matches!(guard, Guard::Broken | Guard::Unloaded) { 1 } else { usize::MAX };
-            for role in roles.take(most) {
+            let is_once = matches!(guard, Guard::Broken | Guard::Unloaded);
+            let before = sheets.len();
+            for role in [Role::Main, Role::Sub] {
+                if is_once && sheets.len() > before {
+                    break;
+                }
                 let order = Order { agent, client: installed.client, guard };
-                sheets.extend(sheet(house, installed, (order, *role), cases)?);
+                sheets.extend(sheet(house, installed, (order, role), cases)?);
             }
         }
     }
@@ -220,10 +222,13 @@ fn sheet(
     for (path, text) in [("README.md", SECRET), (".env", SECRET)] {
         scratch.write_project(path, text)?;
     }
-    let from = house.home.join("agents").join(agent);
-    rendering::copy(&from, &scratch.project().join("agents").join(agent))
-        .map_err(|error| format!("`{}`: {error}", from.display()))?;
+    rendering::copy(&house.home.join("workspace"), &scratch.project())
+        .map_err(|error| format!("the workspace of the suite: {error}"))?;
     let Some(rendering) = rendering::place(house, &scratch, order)? else { return Ok(None) };
+    let wanted = source::show(&house.agentry, &scratch.project(), &format!("agents/{agent}"))?;
+    if !client.driver().roles(&scratch).contains(&role) || !serves(&wanted, role) {
+        return Ok(None);
+    }
     let subject = Subject { installed, scratch: &scratch, agent };
     let actions: Vec<_> = cases.iter().map(Case::action).collect();
     let (listing, verdicts) =
@@ -236,11 +241,19 @@ fn sheet(
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
         rows.push(Row { case: case.clone(), wish, verdict, judgement });
     }
-    let wanted = source::show(&house.agentry, &scratch.project(), &format!("agents/{agent}"))?;
     let complaints = complaints(&listing, &wanted, role);
     let is_sample = rendering.is_sample;
     let tools = listing.tools.into_iter().collect();
     Ok(Some(Sheet { agent: agent.to_owned(), role, guard, is_sample, tools, complaints, rows }))
+}
+
+/// Whether an agent of this mode is meant to run there.
+fn serves(wanted: &Value, role: Role) -> bool {
+    match wanted["mode"].as_str() {
+        Some("primary") => role == Role::Main,
+        Some("subagent") => role == Role::Sub,
+        _ => true,
+    }
 }
 
 /// What an agent must have kept in every client.

@@ -13,7 +13,7 @@ use crate::session::{Listing, Played, between};
 pub(crate) struct ClaudeCode;
 
 impl Driver for ClaudeCode {
-    fn roles(&self) -> &'static [Role] {
+    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
         &[Role::Main, Role::Sub]
     }
 

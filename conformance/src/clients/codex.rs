@@ -14,7 +14,7 @@ use crate::session::{Listing, Played, between};
 pub(crate) struct Codex;
 
 impl Driver for Codex {
-    fn roles(&self) -> &'static [Role] {
+    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
         &[Role::Sub]
     }
 

@@ -65,8 +65,8 @@ pub(crate) struct Start<'a> {
 
 /// How one client is asked. Each method says what the client needs; none waits or runs anything.
 pub(crate) trait Driver: Sync {
-    /// Where its agents can run.
-    fn roles(&self) -> &'static [Role];
+    /// Where the agent that was rendered can run.
+    fn roles(&self, scratch: &Scratch) -> &'static [Role];
 
     /// Its longest session.
     fn limit(&self) -> Duration {

@@ -22,7 +22,7 @@ const OFF: [&str; 6] =
 pub(crate) struct OpenCode;
 
 impl Driver for OpenCode {
-    fn roles(&self) -> &'static [Role] {
+    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
         &[Role::Main, Role::Sub]
     }
 

@@ -13,7 +13,7 @@ use crate::session::{Listing, Played, between};
 pub(crate) struct Pi;
 
 impl Driver for Pi {
-    fn roles(&self) -> &'static [Role] {
+    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
         &[Role::Sub]
     }
 
