@@ -4,7 +4,7 @@
 //! files that were rendered for it ([`rendering`]). Its model is a server on loopback that plays a
 //! script ([`server`], [`script`]), so that it calls exactly the tools that the suite wants to see
 //! called ([`session`]). What the client lets happen is compared with what the source says
-//! ([`suite`]).
+//! ([`sheet`], [`suite`]).
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
 
 mod calls;
@@ -18,6 +18,7 @@ mod scratch;
 mod script;
 mod server;
 mod session;
+mod sheet;
 mod source;
 mod suite;
 

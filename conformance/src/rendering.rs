@@ -31,6 +31,8 @@ pub(crate) enum Guard {
 impl Guard {
     /// Every way, in the order of reports.
     pub(crate) const ALL: [Self; 4] = [Self::Without, Self::With, Self::Broken, Self::Unloaded];
+    /// The ways that are meant to be used.
+    pub(crate) const WORKING: [Self; 2] = [Self::Without, Self::With];
 }
 
 /// What was rendered.
@@ -40,6 +42,17 @@ pub(crate) struct Rendering {
     pub(crate) gaps: Vec<String>,
     /// Written by hand, not by the program under test.
     pub(crate) is_sample: bool,
+}
+
+/// What came of an order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// The files are there.
+    Done(Rendering),
+    /// The program under test would not write them, for this reason.
+    Refused(String),
+    /// There is nothing of the kind.
+    Nothing,
 }
 
 /// What to render.
@@ -53,20 +66,16 @@ pub(crate) struct Order<'a> {
     pub(crate) guard: Guard,
 }
 
-/// Puts the files into the scratch project; none if there is nothing to put there.
-pub(crate) fn place(
-    house: &House,
-    scratch: &Scratch,
-    order: Order<'_>,
-) -> Result<Option<Rendering>, String> {
+/// Puts the files into the scratch project.
+pub(crate) fn place(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
     scratch.install_agentry(&answerer(house, order.guard)?)?;
-    let rendering = if knows(house, "render")? {
-        render(house, scratch, order).map(Some)
+    let placed = if knows(house, "render")? {
+        render(house, scratch, order)?
     } else {
-        sample(house, scratch, order)
+        sample(house, scratch, order)?
     };
     let is_gone = order.guard != Guard::Unloaded || unload(scratch, order.client);
-    rendering.map(|rendering| rendering.filter(|_| is_gone))
+    Ok(if is_gone { placed } else { Placed::Nothing })
 }
 
 /// The script that answers the hooks.
@@ -88,6 +97,11 @@ fn knows(house: &House, command: &str) -> Result<bool, String> {
     Ok(process::run(help.args([command, "--help"]), LIMIT)?.code == Some(0))
 }
 
+/// Whether a guard is rendered for the client at all.
+fn has_guard(client: Client) -> bool {
+    matches!(client, Client::OpenCode | Client::ClaudeCode | Client::Pi)
+}
+
 /// Takes the hook away; whether the client has one in a file of its own.
 fn unload(scratch: &Scratch, client: Client) -> bool {
     match client {
@@ -99,7 +113,10 @@ fn unload(scratch: &Scratch, client: Client) -> bool {
     }
 }
 
-fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Rendering, String> {
+fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
+    if order.guard != Guard::Without && !has_guard(order.client) {
+        return Ok(Placed::Nothing);
+    }
     let Order { agent, client, guard } = order;
     let mut command = scratch.command(&house.agentry);
     command.args(["render", &format!("agents/{agent}"), "--target", client.name()]);
@@ -111,20 +128,22 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Renderin
     };
     command.args((guard != Guard::Without).then_some("--guard"));
     let done = process::run(&mut command, LIMIT)?;
-    if done.code != Some(0) {
-        return Err(format!("`agentry render` failed: {}", done.stderr.trim()));
+    match done.code {
+        Some(0) => {}
+        Some(1) => return Ok(Placed::Refused(done.stderr.trim().to_owned())),
+        _ => return Err(format!("`agentry render` failed: {}", done.stderr.trim())),
     }
     let report = serde_json::from_str(&done.stdout)
         .map_err(|error| format!("`agentry render --format json`: {error}"))?;
-    Ok(Rendering { gaps: gaps(&report), is_sample: false })
+    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: false }))
 }
 
-fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Option<Rendering>, String> {
+fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
     let kind = if order.guard == Guard::Without { "plain" } else { "guarded" };
     let directory =
         house.home.join("fixtures").join(order.agent).join(kind).join(order.client.name());
     if !directory.is_dir() {
-        return Ok(None);
+        return Ok(Placed::Nothing);
     }
     for (part, to) in [("project", scratch.project()), ("home", scratch.home())] {
         let from = directory.join(part);
@@ -134,7 +153,7 @@ fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Option<R
     }
     let report = fs::read_to_string(directory.join("losses.json")).unwrap_or_default();
     let report = serde_json::from_str(&report).unwrap_or_default();
-    Ok(Some(Rendering { gaps: gaps(&report), is_sample: true }))
+    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: true }))
 }
 
 /// The sections with a loss of the kind `gap`.

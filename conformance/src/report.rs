@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use crate::clients::{Role, Verdict};
 use crate::rendering::Guard;
+use crate::sheet::{Judgement, Row, Sheet};
 use crate::source::Wish;
-use crate::suite::{Judgement, Miss, Outcome, Row, Sheet};
+use crate::suite::Outcome;
 
 /// Prints everything.
 pub(crate) fn print(outcomes: &[Outcome]) {
@@ -27,21 +28,31 @@ fn table(client: &str, sheets: &[Sheet]) -> String {
         let heads = ["call", "source"].map(str::to_owned).into_iter();
         let mut lines =
             vec![heads.chain(sheets.iter().map(|sheet| head(sheet))).collect::<Vec<_>>()];
-        let first = sheets.first().map_or(&[][..], |sheet| &sheet.rows);
+        let first = sheets.iter().map(|sheet| &sheet.rows[..]).find(|rows| !rows.is_empty());
+        let first = first.unwrap_or_default();
         for (index, row) in first.iter().enumerate() {
-            let answers = sheets.iter().filter_map(|sheet| sheet.rows.get(index)).map(answer);
+            let answers = sheets.iter().map(|sheet| sheet.rows.get(index).map(answer));
+            let answers = answers.map(Option::unwrap_or_default);
             let start = [call(row), wish(row.wish).to_owned()].into_iter();
             lines.push(start.chain(answers).collect());
         }
         text += &aligned(&lines);
-        for sheet in sheets {
-            let _ = writeln!(text, "  {}: its tools are {}", head(sheet), sheet.tools.join(", "));
-            for complaint in &sheet.complaints {
-                let _ = writeln!(text, "  {}: {complaint}", head(sheet));
-            }
-        }
+        sheets.iter().for_each(|sheet| text += &footnotes(sheet));
     }
     text
+}
+
+/// What does not fit into the table.
+fn footnotes(sheet: &Sheet) -> String {
+    let mut notes = Vec::new();
+    if let Some(why) = &sheet.note {
+        notes.push(format!("not rendered: {why}"));
+    } else if sheet.complaints.is_empty() {
+        let time = sheet.time.as_secs_f64();
+        notes.push(format!("{time:.1} s, its tools are {}", sheet.tools.join(", ")));
+    }
+    notes.extend(sheet.complaints.iter().map(|complaint| format!("DEFECT: {complaint}")));
+    notes.iter().fold(String::new(), |text, note| text + &format!("  {}: {note}\n", head(sheet)))
 }
 
 fn by_agent(sheets: &[Sheet]) -> Vec<(&str, Vec<&Sheet>)> {
@@ -124,8 +135,7 @@ fn summary(outcome: &Outcome) -> String {
     );
     let sheets = match &outcome.sheets {
         Ok(sheets) => sheets,
-        Err(Miss::Skipped(why)) => return format!("{name:<12} SKIPPED: {why}"),
-        Err(Miss::Failed(why)) => return format!("{name:<12} FAILED: {why} ({time})"),
+        Err(why) => return format!("{name:<12} SKIPPED: {why}"),
     };
     let rows = || sheets.iter().flat_map(|sheet| &sheet.rows);
     let count = |judgement| rows().filter(|row| row.judgement == judgement).count();
