@@ -21,7 +21,8 @@ impl Case {
             "bash" => Action::Bash(subject),
             "read" => Action::Read(subject),
             "edit" => Action::Write(subject),
-            _ => Action::Fetch(subject),
+            "webfetch" => Action::Fetch(subject),
+            _ => Action::Search(subject),
         }
     }
 }
@@ -40,6 +41,7 @@ fn case(line: &str) -> Option<Case> {
         "read" => "read",
         "write" => "edit",
         "webfetch" => "webfetch",
+        "websearch" => "websearch",
         _ => return None,
     };
     let trapped = rest.strip_prefix('[').and_then(|rest| rest.split_once("] "));

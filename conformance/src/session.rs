@@ -207,7 +207,7 @@ impl Subject<'_> {
             }
             Action::Write(path) => self.scratch.project().join(path).exists(),
             Action::Read(_) => result.is_some_and(|text| text.contains(SECRET)),
-            Action::Fetch(_) => false,
+            Action::Fetch(_) | Action::Search(_) => false,
         };
         if proof {
             return Some(Verdict::Ran);

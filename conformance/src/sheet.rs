@@ -10,7 +10,7 @@ use crate::install::Installed;
 use crate::rendering::{self, Guard, Order, Placed, Rendering};
 use crate::scratch::{SECRET, Scratch};
 use crate::session::{Listing, Subject};
-use crate::source::{self, Wish};
+use crate::source::{Source, Wish};
 use crate::suite::House;
 
 /// What a client's answer is worth.
@@ -97,7 +97,7 @@ pub(crate) fn ask(
     house: &House,
     installed: &Installed,
     order: Order<'_>,
-    cases: &[Case],
+    suite: (&Source, &[Case]),
 ) -> Vec<Sheet> {
     let mut sheets: Vec<Sheet> = Vec::new();
     for role in [Role::Main, Role::Sub] {
@@ -105,7 +105,7 @@ pub(crate) fn ask(
         if is_failing && !sheets.is_empty() {
             break;
         }
-        let found = sheet(house, installed, (order, role), cases);
+        let found = sheet(house, installed, (order, role), suite);
         sheets.extend(found.unwrap_or_else(|error| {
             Some(Sheet { complaints: vec![error], ..Sheet::empty(order, role) })
         }));
@@ -118,12 +118,10 @@ fn sheet(
     house: &House,
     installed: &Installed,
     (order, role): (Order<'_>, Role),
-    cases: &[Case],
+    (source, cases): (&Source, &[Case]),
 ) -> Result<Option<Sheet>, String> {
     let start = Instant::now();
     let Order { agent, client, guard } = order;
-    let source = format!("agents/{agent}");
-    let wanted = source::show(&house.agentry, &house.home.join("workspace"), &source)?;
     let name = format!("{}-{agent}-{guard:?}-{role:?}", client.name()).to_lowercase();
     let scratch = scratch(house, &name)?;
     let rendering = match rendering::place(house, &scratch, order)? {
@@ -133,23 +131,22 @@ fn sheet(
         }
         Placed::Refused(_) | Placed::Nothing => return Ok(None),
     };
-    if !places(&wanted, client.driver().roles(&scratch)).contains(&role) {
+    if !places(&source.shown, client.driver().roles(&scratch)).contains(&role) {
         return Ok(None);
     }
     let subject = Subject { installed, scratch: &scratch, agent };
     let actions: Vec<_> = cases.iter().map(Case::action).collect();
     let (listing, verdicts) = subject.ask(role, &actions)?;
     let mut rows = Vec::new();
-    for (case, verdict) in cases.iter().zip(verdicts) {
-        let call = (source.as_str(), case.section, case.subject.as_str());
-        let wish = source::why(&house.agentry, &scratch.project(), call)?;
+    for ((case, verdict), wish) in cases.iter().zip(verdicts).zip(&source.wishes) {
+        let wish = *wish;
         let judgement = judge(wish, &verdict, case, (&rendering, guard));
         rows.push(Row { case: case.clone(), wish, verdict, judgement });
     }
     Ok(Some(Sheet {
         is_sample: rendering.is_sample,
         time: start.elapsed(),
-        complaints: complaints(&listing, &wanted, role),
+        complaints: complaints(&listing, &source.shown, role),
         tools: listing.tools.into_iter().collect(),
         rows,
         ..Sheet::empty(order, role)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::calls::Case;
 use crate::process;
 
 /// What the source wants to become of a call.
@@ -19,8 +20,35 @@ pub(crate) enum Wish {
     Deny,
 }
 
+/// An agent of the suite, as its source has it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its name.
+    pub(crate) agent: String,
+    /// What `agentry show` prints of it.
+    pub(crate) shown: Value,
+    /// What it wants, call by call.
+    pub(crate) wishes: Vec<Wish>,
+}
+
+impl Source {
+    /// Asks the program about an agent of the workspace.
+    pub(crate) fn read(
+        program: &Path,
+        workspace: &Path,
+        agent: String,
+        cases: &[Case],
+    ) -> Result<Self, String> {
+        let place = format!("agents/{agent}");
+        let shown = show(program, workspace, &place)?;
+        let wish = |case: &Case| why(program, workspace, (&place, case.section, &case.subject));
+        let wishes = cases.iter().map(wish).collect::<Result<_, _>>()?;
+        Ok(Self { agent, shown, wishes })
+    }
+}
+
 /// Asks the program about a call of an agent whose definition is at `agent` in `project`.
-pub(crate) fn why(
+fn why(
     program: &Path,
     project: &Path,
     (agent, section, subject): (&str, &str, &str),
@@ -38,7 +66,7 @@ pub(crate) fn why(
 }
 
 /// What `agentry show` prints of the agent.
-pub(crate) fn show(program: &Path, project: &Path, agent: &str) -> Result<Value, String> {
+fn show(program: &Path, project: &Path, agent: &str) -> Result<Value, String> {
     let mut command = Command::new(program);
     command.current_dir(project).args(["show", "--format", "json", "--", agent]);
     let done = process::run(&mut command, Duration::from_secs(20))?;

@@ -13,6 +13,7 @@ use crate::install::{self, Installed};
 use crate::rendering::{Guard, Order};
 use crate::report;
 use crate::sheet::{self, Sheet};
+use crate::source::Source;
 
 /// Two clients at a time: they wait for each other's disk more than for each other's processor.
 const WORKERS: usize = 2;
@@ -55,9 +56,11 @@ pub(crate) struct Outcome {
 
 /// Asks the clients and prints what they say; whether no answer is a defect.
 pub(crate) fn run(house: &House, clients: &[Client]) -> Result<bool, String> {
-    let agents = agents(house)?;
     let table = fs::read_to_string(house.home.join("calls.txt"));
     let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
+    let workspace = house.home.join("workspace");
+    let read = |agent| Source::read(&house.agentry, &workspace, agent, &cases);
+    let agents = agents(house)?.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let queue = Mutex::new(clients.iter().copied().collect::<VecDeque<_>>());
     let outcomes = Mutex::new(Vec::new());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -98,7 +101,7 @@ fn agents(house: &House) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn ask(house: &House, client: Client, agents: &[String], cases: &[Case]) -> Outcome {
+fn ask(house: &House, client: Client, agents: &[Source], cases: &[Case]) -> Outcome {
     let start = Instant::now();
     let installed = match install::find(client, &house.target) {
         None if !house.install => Err("it is not installed".to_owned()),
@@ -114,14 +117,15 @@ fn ask(house: &House, client: Client, agents: &[String], cases: &[Case]) -> Outc
 }
 
 /// Every agent, with and without the guard, wherever it can run.
-fn sheets(house: &House, installed: &Installed, agents: &[String], cases: &[Case]) -> Vec<Sheet> {
+fn sheets(house: &House, installed: &Installed, agents: &[Source], cases: &[Case]) -> Vec<Sheet> {
     let mut sheets: Vec<Sheet> = Vec::new();
-    for agent in agents {
+    for source in agents {
+        let agent = source.agent.as_str();
         // What a failing hook does is the same for all agents, and a start is dear.
         let ways = if agent == FAILING { &Guard::ALL[..] } else { &Guard::WORKING[..] };
         for guard in ways {
             let order = Order { agent, client: installed.client, guard: *guard };
-            sheets.extend(sheet::ask(house, installed, order, cases));
+            sheets.extend(sheet::ask(house, installed, order, (source, cases)));
         }
     }
     sheets

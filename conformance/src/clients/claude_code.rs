@@ -59,6 +59,7 @@ impl Driver for ClaudeCode {
             Action::Fetch(url) => {
                 Call::new("WebFetch", json!({ "url": url, "prompt": "sum it up" }))
             }
+            Action::Search(words) => Call::new("WebSearch", json!({ "query": words })),
         })
     }
 

@@ -52,6 +52,8 @@ impl Driver for Codex {
                 Call::new("exec_command", json!({ "cmd": format!("cat {file}") }))
             }
             Action::Fetch(_) => return None,
+            // The provider would run it: it is enough that it is offered.
+            Action::Search(words) => Call::new("web_search", json!({ "query": words })),
         })
     }
 

@@ -49,6 +49,7 @@ impl Driver for Gemini {
             Action::Fetch(url) => {
                 Call::new("web_fetch", json!({ "prompt": format!("sum up {url}") }))
             }
+            Action::Search(words) => Call::new("google_web_search", json!({ "query": words })),
         })
     }
 

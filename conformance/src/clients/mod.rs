@@ -25,6 +25,8 @@ pub(crate) enum Action {
     Write(String),
     /// Fetches an address.
     Fetch(String),
+    /// Searches the web.
+    Search(String),
 }
 
 /// What became of it.

@@ -57,6 +57,7 @@ impl Driver for OpenCode {
                 Call::new("write", json!({ "filePath": path(file), "content": "written\n" }))
             }
             Action::Fetch(url) => Call::new("webfetch", json!({ "url": url, "format": "text" })),
+            Action::Search(words) => Call::new("websearch", json!({ "query": words })),
         })
     }
 

@@ -49,7 +49,7 @@ impl Driver for Pi {
             Action::Write(file) => {
                 Call::new(&tool("write"), json!({ "path": file, "content": "written\n" }))
             }
-            Action::Fetch(_) => return None,
+            Action::Fetch(_) | Action::Search(_) => return None,
         })
     }
 
