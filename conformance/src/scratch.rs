@@ -43,7 +43,8 @@ impl Scratch {
 
     fn build(&self) -> std::io::Result<()> {
         let _ = fs::remove_dir_all(&self.root);
-        for directory in [self.project(), self.home(), self.stand_ins(), self.programs()] {
+        let inside = [self.project(), self.home(), self.temporary()];
+        for directory in inside.into_iter().chain([self.stand_ins(), self.programs()]) {
             fs::create_dir_all(directory)?;
         }
         fs::write(self.log(), "")?;
@@ -70,6 +71,12 @@ impl Scratch {
     /// The home of the user.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.join("home")
+    }
+
+    /// For temporary files, beside the projects: nothing is left elsewhere, Codex wants a home that is
+    /// not below it, and Pi keeps there what it compiled, which takes it longer than all the rest.
+    fn temporary(&self) -> PathBuf {
+        self.root.with_file_name("temporary")
     }
 
     /// What the stand-ins wrote down.
@@ -127,7 +134,11 @@ impl Scratch {
         let path = format!("{}:{}", self.programs().display(), search_path());
         command.env("HOME", self.home()).env("PATH", path);
         command.env("BASH_ENV", self.shell_start()).env("SHELL", "/bin/bash");
-        command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("NO_COLOR", "1");
+        command
+            .env("TMPDIR", self.temporary())
+            .env("TERM", "xterm")
+            .env("LANG", "C.UTF-8")
+            .env("NO_COLOR", "1");
         command
     }
 }

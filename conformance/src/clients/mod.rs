@@ -72,7 +72,7 @@ pub(crate) trait Driver: Sync {
 
     /// Its longest session.
     fn limit(&self) -> Duration {
-        Duration::from_mins(2)
+        Duration::from_mins(3)
     }
 
     /// Writes what it wants to find in its home before it starts.
