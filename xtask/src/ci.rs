@@ -45,7 +45,7 @@ const STEPS: &[Step] = &[
         })
     },
     step("links", "links and anchors of the pages", || done(docs::check_links())),
-    step("conformance", "the real clients, asked about rendered agents", conformance::step),
+    step("clients", "the real clients, asked about rendered agents", conformance::step),
     step("deny", "cargo deny check licenses bans sources", deny),
 ];
 

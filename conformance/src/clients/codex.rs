@@ -67,6 +67,9 @@ impl Driver for Codex {
     }
 
     fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
+        if result.contains("approval required by policy") {
+            return Some(Verdict::Asked);
+        }
         let reason = result.split("rejected: ").nth(1)?;
         Some(Verdict::Refused(reason.chars().take(100).collect()))
     }

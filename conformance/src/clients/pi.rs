@@ -1,4 +1,5 @@
-//! Pi with pi-subagents: agents in `.pi/agents/*.md`, which only run as subagents.
+//! Pi with pi-subagents: agents in `.pi/agents/*.md`, which only run as subagents, or
+//! `.pi/SYSTEM.md` for the user's own session.
 
 use std::process::Command;
 
@@ -13,8 +14,14 @@ use crate::session::{Listing, Played, between};
 pub(crate) struct Pi;
 
 impl Driver for Pi {
-    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
-        &[Role::Sub]
+    /// A prompt for the user's own session makes that session the agent.
+    fn roles(&self, scratch: &Scratch) -> &'static [Role] {
+        let has = |path: &str| scratch.project().join(path).exists();
+        match (has(".pi/SYSTEM.md"), has(".pi/agents")) {
+            (true, true) => &[Role::Main, Role::Sub],
+            (true, false) => &[Role::Main],
+            (false, _) => &[Role::Sub],
+        }
     }
 
     fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
