@@ -47,7 +47,7 @@ fn footnotes(sheet: &Sheet) -> String {
     let mut notes = Vec::new();
     if let Some(why) = &sheet.note {
         notes.push(format!("not rendered: {why}"));
-    } else if sheet.complaints.is_empty() {
+    } else if !sheet.rows.is_empty() {
         let time = sheet.time.as_secs_f64();
         notes.push(format!("{time:.1} s, its tools are {}", sheet.tools.join(", ")));
     }

@@ -10,6 +10,10 @@ use crate::script::Call;
 use crate::server::ToolResult;
 use crate::session::{Listing, Played, between};
 
+/// The model of the agent: one that the client knows, so that it offers all its tools. The parent's is
+/// unknown to it: only then does it say at once which agents there are.
+const CHILD: &str = "gpt-5.5";
+
 /// How Codex is asked.
 pub(crate) struct Codex;
 
@@ -38,16 +42,13 @@ impl Driver for Codex {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, _scratch: &Scratch) -> Option<Call> {
         let patch = |file: &str| {
-            format!(
-                "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {file}\n+written\n*** End Patch\nEOF\n"
-            )
+            format!("*** Begin Patch\n*** Add File: {file}\n+written\n*** End Patch\n")
         };
-        let _ = scratch;
         Some(match action {
             Action::Bash(line) => Call::new("exec_command", json!({ "cmd": line })),
-            Action::Write(file) => Call::new("exec_command", json!({ "cmd": patch(file) })),
+            Action::Write(file) => Call::new("apply_patch", json!(patch(file))),
             Action::Read(file) => {
                 Call::new("exec_command", json!({ "cmd": format!("cat {file}") }))
             }
@@ -58,7 +59,7 @@ impl Driver for Codex {
     }
 
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
-        let arguments = json!({ "agent_type": agent, "message": task });
+        let arguments = json!({ "agent_type": agent, "message": task, "model": CHILD });
         let wait = Call::new("multi_agent_v1.wait_agent", json!({ "timeout_ms": 60_000 }));
         vec![
             Call::new("multi_agent_v1.spawn_agent", arguments),
