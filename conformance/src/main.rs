@@ -26,21 +26,24 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use client::Client;
-use suite::House;
+use suite::{End, House};
 
 const USAGE: &str = "\
 usage: agentry-conformance COMMAND
 
   run [--installed] [CLIENT...]   asks the clients; installs them first, or takes those that are there
   installed                       says which clients are installed; fails if none is
+
+Exit codes: 0 all is well, 1 a client is milder or different, 2 bad usage, 3 no client could be asked.
 ";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match house().and_then(|house| dispatch(&house, &words)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(End::Well) => ExitCode::SUCCESS,
+        Ok(End::Defects) => ExitCode::FAILURE,
+        Ok(End::Skipped) => ExitCode::from(3),
         Err(message) => {
             eprintln!("{message}");
             ExitCode::from(2)
@@ -48,8 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is well.
-fn dispatch(house: &House, words: &[&str]) -> Result<bool, String> {
+fn dispatch(house: &House, words: &[&str]) -> Result<End, String> {
     match words {
         ["run", "--installed", names @ ..] => suite::run(&house.installed_only(), &clients(names)?),
         ["run", names @ ..] => suite::run(house, &clients(names)?),
@@ -57,7 +59,7 @@ fn dispatch(house: &House, words: &[&str]) -> Result<bool, String> {
             let found = Client::ALL.map(|client| install::find(client, &house.target));
             let names: Vec<_> = found.iter().flatten().map(|it| it.client.name()).collect();
             println!("{}", names.join(" "));
-            Ok(!names.is_empty())
+            Ok(if names.is_empty() { End::Skipped } else { End::Well })
         }
         _ => Err(USAGE.to_owned()),
     }

@@ -54,8 +54,19 @@ pub(crate) struct Outcome {
     pub(crate) sheets: Result<Vec<Sheet>, String>,
 }
 
-/// Asks the clients and prints what they say; whether no answer is a defect.
-pub(crate) fn run(house: &House, clients: &[Client]) -> Result<bool, String> {
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// No answer is a defect.
+    Well,
+    /// Some are.
+    Defects,
+    /// No client could be asked.
+    Skipped,
+}
+
+/// Asks the clients and prints what they say.
+pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
     let table = fs::read_to_string(house.home.join("calls.txt"));
     let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
     let workspace = house.home.join("workspace");
@@ -77,7 +88,13 @@ pub(crate) fn run(house: &House, clients: &[Client]) -> Result<bool, String> {
     let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|outcome| outcome.client);
     report::print(&outcomes);
-    Ok(!outcomes.iter().any(Outcome::is_defect))
+    Ok(if outcomes.iter().any(Outcome::is_defect) {
+        End::Defects
+    } else if outcomes.iter().all(|outcome| outcome.sheets.is_err()) {
+        End::Skipped
+    } else {
+        End::Well
+    })
 }
 
 impl Outcome {

@@ -5,6 +5,9 @@ use std::process::Command;
 use crate::process::{self, cargo};
 use crate::step::Outcome;
 
+/// The exit code that says that no client could be asked.
+const NOBODY: i32 = 3;
+
 /// Builds what is asked with and what is asked about, and runs it.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     build()?;
@@ -22,7 +25,12 @@ pub(crate) fn step() -> Result<Outcome, String> {
         return Ok(Outcome::Skipped(why.to_owned()));
     }
     let mut command = tool("run");
-    process::run(command.args((!is_ci).then_some("--installed"))).map(|()| Outcome::Done)
+    let status = command.args((!is_ci).then_some("--installed")).status();
+    match status.map_err(|error| format!("the clients cannot be asked: {error}"))?.code() {
+        Some(0) => Ok(Outcome::Done),
+        Some(NOBODY) => Ok(Outcome::Skipped("no client could be had, see above".to_owned())),
+        _ => Err("a client does not do as the source says".to_owned()),
+    }
 }
 
 fn build() -> Result<(), String> {
