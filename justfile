@@ -41,6 +41,10 @@ deny:
 fuzz *args:
     cargo xtask fuzz {{ args }}
 
+# ask the real clients about rendered agents; `just conformance opencode`
+conformance *args:
+    cargo xtask conformance {{ args }}
+
 # measure
 bench *args:
     cargo xtask bench {{ args }}

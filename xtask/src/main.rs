@@ -7,6 +7,7 @@
 mod bench;
 mod catalogue;
 mod ci;
+mod conformance;
 mod docs;
 mod files;
 mod fuzz;
@@ -32,6 +33,7 @@ usage: cargo xtask COMMAND
   docs [--check]                   rustdoc and the links of the pages; --check: the links only
   deny                             licences, bans and sources of the dependencies
   fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
+  conformance [CLIENT...]          asks the real clients about rendered agents; installs them
   bench [ARGUMENTS]                the benchmarks
 ";
 
@@ -63,6 +65,7 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
             Outcome::Skipped(why) => Err(why),
         },
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
+        ["conformance", arguments @ ..] => conformance::run(arguments),
         ["bench", arguments @ ..] => bench::run(arguments),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
