@@ -55,14 +55,26 @@ fn write(data: &Data, out: &mut Vec<u8>) {
 }
 
 fn write_text(text: &str, out: &mut Vec<u8>) {
-    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte != 0x7f;
-    if text.bytes().all(is_plain) {
-        out.push(b'"');
-        out.extend(text.bytes());
-        out.push(b'"');
-    } else {
-        out.extend(serde_jcs::to_vec(text).unwrap_or_default());
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..b' ' | b'"' | b'\\')) {
+        let (plain, special) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let Some((byte, after)) = special.split_first() else { break };
+        match byte {
+            b'"' => out.extend(b"\\\""),
+            b'\\' => out.extend(b"\\\\"),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            0x08 => out.extend(b"\\b"),
+            0x0c => out.extend(b"\\f"),
+            byte => out.extend(format!("\\u{byte:04x}").bytes()),
+        }
+        rest = after;
     }
+    out.extend_from_slice(rest);
+    out.push(b'"');
 }
 
 /// `sha256:` and the digest of the canonical JSON of `data`.
@@ -102,7 +114,7 @@ mod tests {
             "\\",
             "/",
             "\n\r\t",
-            "\u{0}\u{1f}",
+            "\u{0}\u{1f}\u{8}\u{c}",
             "\u{7f}\u{80}",
             "é\u{2028}",
             "\u{1F680}\u{fffe}",
