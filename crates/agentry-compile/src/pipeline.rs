@@ -73,6 +73,12 @@ impl Compiled {
         self.sources.iter().take(self.own_files)
     }
 
+    /// Hides its secrets from whatever is shown of it.
+    pub(crate) fn hide_secrets(&mut self) {
+        let whole = self.whole.as_ref().unwrap_or(&self.agent);
+        masked::hide(whole, self.found.format, &mut self.sources);
+    }
+
     /// Whether it cannot be used.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
@@ -82,11 +88,16 @@ impl Compiled {
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
 /// hidden from whatever is shown of it.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
+    let mut compiled = read_openly(world, found);
+    compiled.hide_secrets();
+    compiled
+}
+
+/// Reads an agent of which only findings will be shown, if anything: its secrets are not looked for.
+pub(crate) fn read_openly(world: &dyn World, found: &Found) -> Compiled {
     let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
     inherit(world, &mut compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
-    let whole = compiled.whole.as_ref().unwrap_or(&compiled.agent);
-    masked::hide(whole, found.format, &mut compiled.sources);
     Compiled { diagnostics, ..compiled }
 }
 

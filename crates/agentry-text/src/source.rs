@@ -112,13 +112,15 @@ pub struct Source {
     pub is_whole: bool,
     /// Made when a position is first asked for; most files never are.
     index: Arc<OnceLock<Index>>,
+    digest: Arc<OnceLock<String>>,
 }
 
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
         let (path, text) = (path.into(), text.into());
-        Self { id, path, text, had_mark: false, is_whole: false, index: Arc::default() }
+        let (index, digest) = (Arc::default(), Arc::default());
+        Self { id, path, text, had_mark: false, is_whole: false, index, digest }
     }
 
     /// The bytes of the file, where they are known: a byte order mark and the text.
@@ -126,6 +128,13 @@ impl Source {
         let text = self.text.as_bytes();
         let marked = || ["\u{feff}".as_bytes(), text].concat();
         self.is_whole.then(|| if self.had_mark { marked().into() } else { text.into() })
+    }
+
+    /// What `digest` makes of its bytes, once for all who share the file; nothing where they are not
+    /// known.
+    pub fn digest(&self, digest: impl FnOnce(&[u8]) -> String) -> Option<&str> {
+        let bytes = self.bytes()?;
+        Some(self.digest.get_or_init(|| digest(&bytes)))
     }
 
     /// The text at `span`; empty when the span does not fit the text.

@@ -1,15 +1,16 @@
 //! What is pinned of an agent, taken from the agent as it is now.
 
 use agentry_model::{Agent, McpServer};
-use agentry_text::Diagnostic;
 use agentry_text::path::{absolute, join};
+use agentry_text::{Diagnostic, Severity};
 
 use super::policy;
 use super::{Locked, LockedServer};
-use crate::digest::digest;
+use crate::digest::digest_of;
+use crate::discover::Found;
 use crate::inherit::Base;
 use crate::masked::Mask;
-use crate::pipeline::Compiled;
+use crate::pipeline::{Compiled, read_openly};
 use crate::relocate::relative;
 use crate::resolve::{self, Settings, SkillFound};
 use crate::show::resolved;
@@ -39,7 +40,7 @@ pub fn locked(world: &dyn World, compiled: &Compiled) -> Locked {
     Locked {
         name: agent.name().to_owned(),
         format: compiled.found.format,
-        digest: digest(world, compiled),
+        digest: digest_of(world, compiled, agent.clone()),
         bases: compiled.bases.iter().map(|it| base(world, compiled, it)).collect(),
         files: offline.files,
         base_files: offline.base_files,
@@ -97,17 +98,32 @@ fn servers(compiled: &Compiled, agent: &Agent) -> Vec<LockedServer> {
     servers
 }
 
-/// Skills without which the agent does not work, and which nothing provides: neither the workspace nor a
-/// server of the user. Only then are the user's settings asked for.
-pub fn unprovided(
-    world: &dyn World,
-    compiled: &Compiled,
-    locked: &Locked,
-    settings: &dyn Fn() -> Option<Settings>,
-) -> Vec<Diagnostic> {
+/// Reads an agent and says what is pinned of it, and what stops it from being locked: its errors, and
+/// skills without which it does not work and which nothing provides.
+pub fn look(world: &dyn World, found: &Found) -> (Compiled, Locked, Vec<Diagnostic>) {
+    let mut compiled = read_openly(world, found);
+    let has_servers = compiled.whole().tools.mcp.as_ref().is_some_and(|all| !all.is_empty());
+    if has_servers {
+        compiled.hide_secrets();
+    }
+    let locked = locked(world, &compiled);
+    let errors = compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let mut problems: Vec<_> = errors.cloned().collect();
+    if problems.is_empty() {
+        problems = unprovided(world, &compiled, &locked);
+    }
+    if !problems.is_empty() && !has_servers {
+        compiled.hide_secrets();
+    }
+    (compiled, locked, problems)
+}
+
+/// Skills that neither the workspace nor a server of the user provides. Only where the workspace does not
+/// are the user's settings asked for.
+fn unprovided(world: &dyn World, compiled: &Compiled, locked: &Locked) -> Vec<Diagnostic> {
     if locked.skills.iter().all(|(_, found)| found != NOTHING) {
         return Vec::new();
     }
-    let servers = settings().map(|settings| settings.servers).unwrap_or_default();
+    let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
     resolve::unprovided(world, compiled, &servers)
 }

@@ -31,7 +31,7 @@ use crate::resolve::PlannedFile;
 use crate::world::World;
 
 pub use compare::{Change, ChangeKind};
-pub use entry::{key, locked, unprovided};
+pub use entry::{key, locked, look};
 pub use read::read;
 pub use tool::LockedTool;
 

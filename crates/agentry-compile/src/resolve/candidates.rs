@@ -177,8 +177,8 @@ impl Walk<'_> {
         let Model { provider, id, tier, context, price, tools } = model;
         let (keys, refused) = match self.settings.provider(provider) {
             Some(known) => match key(known, &self.agent.auth) {
-                Key::Needless => (Vec::new(), known.unusable()),
-                Key::In(keys) => (keys, known.unusable()),
+                Key::Needless => (Vec::new(), self.settings.unusable(known)),
+                Key::In(keys) => (keys, self.settings.unusable(known)),
                 Key::Refused(why) => (Vec::new(), Some(why)),
             },
             None => (Vec::new(), Some(unknown_provider(provider, self.settings))),

@@ -73,13 +73,13 @@ impl Gathering<'_> {
 
     /// A file that was read with the definition: it need not be read again.
     fn source(&self, source: &Source) -> Option<(String, String)> {
-        let bytes = source.bytes()?;
+        let digest = source.digest(digest::bytes)?.to_owned();
         let is_stored = self.compiled.bases.iter().any(|base| {
             let rest = source.path.strip_prefix(base.path.as_str());
             base.stored.is_some() && rest.is_some_and(|rest| rest.starts_with('/'))
         });
         let name = if is_stored { source.path.to_string() } else { self.name(&source.path) };
-        Some((name, digest::bytes(&bytes)))
+        Some((name, digest))
     }
 
     /// A file that only now is looked into, unless it was already.

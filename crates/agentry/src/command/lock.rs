@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
 use agentry_compile::text::path::join;
 use agentry_compile::text::{Diagnostic, Sources};
-use agentry_compile::{Config, EntryKind, Found, Settings, World as _, discover, read};
+use agentry_compile::{Config, EntryKind, Found, World as _, discover};
 use rayon::prelude::*;
 
 use crate::args::Lock;
@@ -98,13 +98,7 @@ fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure>
 }
 
 fn one(disk: &Disk, found: &Found) -> Looked {
-    let compiled = read(disk, found);
-    let locked = lock::locked(disk, &compiled);
-    let mut problems = compiled.diagnostics.clone();
-    problems.retain(|found| found.severity == agentry_compile::text::Severity::Error);
-    if problems.is_empty() {
-        problems = lock::unprovided(disk, &compiled, &locked, &|| Settings::read(disk).ok());
-    }
+    let (compiled, locked, problems) = lock::look(disk, found);
     // The texts are only kept for showing problems.
     let sources = if problems.is_empty() { Sources::default() } else { compiled.sources.clone() };
     let key = lock::key(disk, &compiled);
