@@ -9,7 +9,7 @@ use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
 
-use super::embedded::embedded;
+use super::embedded::{Options, embedded};
 use super::{Judge, plain, spelling};
 
 impl Judge {
@@ -85,7 +85,9 @@ fn in_other_words(
         let decision = explicit(argv, rules, source)?;
         Some(Decision { note: Some(format!("it may run `{}`", shell::shown(argv))), ..decision })
     };
-    embedded(argv).iter().filter_map(seen).fold(decision, Decision::strictest)
+    let is_open = |rule: &Rule| rule.action == Action::Allow && rule.pattern.is_everything();
+    let options = if rules.all().any(is_open) { Options::LookedAt } else { Options::LeftAlone };
+    embedded(argv, options).iter().filter_map(seen).fold(decision, Decision::strictest)
 }
 
 /// The strictest decision of one layer over everything that the command may become.

@@ -29,13 +29,11 @@ pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
     if names(base).contains(&"python") {
         found.extend(module(argv));
     }
-    let mut all = Vec::new();
-    for argv in std::iter::once(argv.to_vec()).chain(found) {
-        all.extend(with_synonyms(&argv));
-        all.push(argv);
+    let mut all = with_synonyms(argv);
+    for other in found {
+        all.extend(with_synonyms(&other));
+        all.push(other);
     }
-    // The first is what was written.
-    all.retain(|other| other.as_slice() != argv);
     all
 }
 
@@ -107,7 +105,13 @@ pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     let Some(program) = argv.first().and_then(Arg::literal).map(base_name) else {
         return Vec::new();
     };
+    let is_short = |arg: &Arg| arg.literal().is_some_and(|word| word.starts_with("--"));
+    let has_options = shortens_options(program) && argv.iter().skip(1).any(is_short);
+    if !has_options && shortened(program) == Shortened::No {
+        return Vec::new();
+    }
     let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    let strict = strict.filter(|rule| rule.pattern.text.contains(program));
     let about = strict.filter(|rule| rule.pattern.tokens().next().map(base_name) == Some(program));
     let mut found: Vec<Vec<Arg>> = Vec::new();
     for rule in about {
