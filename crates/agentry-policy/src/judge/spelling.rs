@@ -100,6 +100,18 @@ pub(super) fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
     }
 }
 
+/// Whether a rule is against a command that may be `argv`, at a glance.
+pub(super) fn may_be_meant(argv: &[Arg], rules: &Rules) -> bool {
+    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let mut strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    strict.any(|rule| may_name(&rule.pattern, program))
+}
+
+fn may_name(pattern: &crate::Pattern, program: &str) -> bool {
+    let first = pattern.tokens().next().unwrap_or_default();
+    first.starts_with(program) || first.contains(['*', '/', '~'])
+}
+
 /// The command with its shortened words spelled out as the rules against it spell them.
 pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     let Some(program) = argv.first().and_then(Arg::literal).map(base_name) else {
@@ -111,7 +123,7 @@ pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
         return Vec::new();
     }
     let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
-    let strict = strict.filter(|rule| rule.pattern.text.contains(program));
+    let strict = strict.filter(|rule| may_name(&rule.pattern, program));
     let about = strict.filter(|rule| rule.pattern.tokens().next().map(base_name) == Some(program));
     let mut found: Vec<Vec<Arg>> = Vec::new();
     for rule in about {

@@ -79,12 +79,20 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
 
 /// Whether the segments start like the place.
 fn agree(place: &str, segments: &[&str]) -> bool {
+    let first = |text: &str| text.bytes().next();
+    if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
+        return false;
+    }
     let mut names = segments.iter();
     place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
 }
 
 /// Whether `name` is what `pattern` says, where one `*` is any number of characters.
 fn fits(pattern: &str, name: &str) -> bool {
+    let first = pattern.bytes().next();
+    if first != Some(b'*') && first != name.bytes().next() {
+        return false;
+    }
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, end)) => name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
