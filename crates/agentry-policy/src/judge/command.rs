@@ -9,7 +9,7 @@ use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
 
-use super::embedded::embedded;
+use super::embedded::{Options, embedded};
 use super::{Judge, plain, spelling};
 
 impl Judge {
@@ -79,13 +79,16 @@ fn in_other_words(
         let decision = explicit(argv, rules, source)?;
         Some(Decision { note: Some(format!("the same as `{}`", shell::shown(argv))), ..decision })
     };
-    let all: Vec<Vec<Arg>> = others.iter().cloned().chain(longer).collect();
-    let decision = all.iter().filter_map(against).fold(decision, Decision::strictest);
+    let longer: Vec<Vec<Arg>> = longer.collect();
+    let meant = others.iter().filter(|argv| spelling::may_be_meant(argv, rules));
+    let decision = meant.chain(&longer).filter_map(against).fold(decision, Decision::strictest);
     let seen = |argv: &Vec<Arg>| {
         let decision = explicit(argv, rules, source)?;
         Some(Decision { note: Some(format!("it may run `{}`", shell::shown(argv))), ..decision })
     };
-    embedded(argv).iter().filter_map(seen).fold(decision, Decision::strictest)
+    let is_open = |rule: &Rule| rule.action == Action::Allow && rule.pattern.is_everything();
+    let options = if rules.all().any(is_open) { Options::LookedAt } else { Options::LeftAlone };
+    embedded(argv, options).iter().filter_map(seen).fold(decision, Decision::strictest)
 }
 
 /// The strictest decision of one layer over everything that the command may become.
@@ -123,6 +126,11 @@ fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
 
 /// The strictest rule that the author wrote against the command; the intent does not count.
 fn explicit(argv: &[Arg], rules: &Rules, source: Source) -> Option<Decision> {
+    if let Some(words) = argv::literal(argv) {
+        let rule = rules.first(Subject::Command(&words));
+        let is_written = !std::ptr::eq(rule, &raw const rules.intent);
+        return (is_written && rule.action > Action::Allow).then(|| Decision::by(rule, source));
+    }
     let Deciders::Known(found) = deciders(rules, argv) else {
         return Some(decide(argv, rules, source));
     };

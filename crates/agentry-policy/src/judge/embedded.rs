@@ -7,7 +7,6 @@ use crate::hazard::hazards_in;
 use crate::pattern::command::base_name;
 use crate::shell::{self, Context, What};
 use crate::tables::hazards::{RUNS, Sign};
-use crate::tables::spellings::names;
 
 /// Programs whose arguments are programs in a language of their own.
 const INTERPRETERS: &[&str] = &[
@@ -67,16 +66,26 @@ const MAX_TEXTS: usize = 64;
 /// So many texts in quotes are.
 const MAX_STRINGS: usize = 16;
 
-/// The commands that are there to be seen in the arguments of `argv`.
-pub(super) fn embedded(argv: &[Arg]) -> Vec<Vec<Arg>> {
-    let mut found = inside(argv);
+/// The commands that are there to be seen in the arguments of `argv`. Options that run a program are
+/// looked at only where a rule allows everything: no other rule allows them unless it names them.
+pub(super) fn embedded(argv: &[Arg], options: Options) -> Vec<Vec<Arg>> {
+    let mut found = inside(argv, options);
     // Once more: `git submodule foreach 'git submodule foreach rm'`.
-    let deeper: Vec<Vec<Arg>> = found.iter().flat_map(|argv| inside(argv)).collect();
+    let deeper: Vec<Vec<Arg>> = found.iter().flat_map(|argv| inside(argv, options)).collect();
     found.extend(deeper);
     found
 }
 
-fn inside(argv: &[Arg]) -> Vec<Vec<Arg>> {
+/// Whether options that run a program are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Options {
+    /// They are.
+    LookedAt,
+    /// They are not.
+    LeftAlone,
+}
+
+fn inside(argv: &[Arg], options: Options) -> Vec<Vec<Arg>> {
     let commands = |text: &String| {
         let parts = shell::analyse(text, &Context::default());
         parts.into_iter().filter_map(|part| match part.what {
@@ -84,24 +93,30 @@ fn inside(argv: &[Arg]) -> Vec<Vec<Arg>> {
             _ => None,
         })
     };
-    let mut texts = texts(argv);
+    let mut texts = texts(argv, options);
     texts.sort();
     texts.dedup();
     texts.iter().take(MAX_TEXTS).flat_map(commands).collect()
 }
 
 /// The texts that may be commands.
-fn texts(argv: &[Arg]) -> Vec<String> {
-    let words: Vec<&str> = argv.iter().map(|arg| arg.literal().unwrap_or_default()).collect();
-    let name = words.first().map_or("", |word| base_name(word));
-    let name = if names(name).contains(&"python") { "python" } else { name };
+fn texts(argv: &[Arg], options: Options) -> Vec<String> {
+    let name = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let name = if name.starts_with("python") { "python" } else { name };
     let mut found = Vec::new();
+    if options == Options::LeftAlone && !INTERPRETERS.contains(&name) {
+        return found;
+    }
+    let words: Vec<&str> = argv.iter().map(|arg| arg.literal().unwrap_or_default()).collect();
     if matches!(name, "sed" | "gsed") {
         let scripts = words.iter().skip(1).filter_map(|word| word.split_once("e "));
         found.extend(scripts.map(|(_, command)| command.to_owned()));
     }
     if INTERPRETERS.contains(&name) {
         words.iter().skip(1).for_each(|word| within(word, &mut found));
+    }
+    if options == Options::LeftAlone {
+        return found;
     }
     for hazard in hazards_in(&words).filter(|hazard| hazard.does == RUNS) {
         words

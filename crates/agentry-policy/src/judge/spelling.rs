@@ -29,13 +29,11 @@ pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
     if names(base).contains(&"python") {
         found.extend(module(argv));
     }
-    let mut all = Vec::new();
-    for argv in std::iter::once(argv.to_vec()).chain(found) {
-        all.extend(with_synonyms(&argv));
-        all.push(argv);
+    let mut all = with_synonyms(argv);
+    for other in found {
+        all.extend(with_synonyms(&other));
+        all.push(other);
     }
-    // The first is what was written.
-    all.retain(|other| other.as_slice() != argv);
     all
 }
 
@@ -102,12 +100,30 @@ pub(super) fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
     }
 }
 
+/// Whether a rule is against a command that may be `argv`, at a glance.
+pub(super) fn may_be_meant(argv: &[Arg], rules: &Rules) -> bool {
+    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let mut strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    strict.any(|rule| may_name(&rule.pattern, program))
+}
+
+fn may_name(pattern: &crate::Pattern, program: &str) -> bool {
+    let first = pattern.tokens().next().unwrap_or_default();
+    first.starts_with(program) || first.contains(['*', '/', '~'])
+}
+
 /// The command with its shortened words spelled out as the rules against it spell them.
 pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
     let Some(program) = argv.first().and_then(Arg::literal).map(base_name) else {
         return Vec::new();
     };
+    let is_short = |arg: &Arg| arg.literal().is_some_and(|word| word.starts_with("--"));
+    let has_options = shortens_options(program) && argv.iter().skip(1).any(is_short);
+    if !has_options && shortened(program) == Shortened::No {
+        return Vec::new();
+    }
     let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    let strict = strict.filter(|rule| may_name(&rule.pattern, program));
     let about = strict.filter(|rule| rule.pattern.tokens().next().map(base_name) == Some(program));
     let mut found: Vec<Vec<Arg>> = Vec::new();
     for rule in about {

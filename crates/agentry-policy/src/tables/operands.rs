@@ -3,6 +3,9 @@
 //! The table serves rules about files: `cat .env` is a way to read `.env`. A program that is not in
 //! it is judged by the rules about commands alone.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
@@ -76,8 +79,12 @@ const fn row(names: &'static [&'static str], operands: Operands) -> Row {
 
 /// The row of a program, by its base name, or with its subcommand.
 pub fn row_of(name: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.names.contains(&name))
+    BY_NAME.get(name).copied()
 }
+
+static BY_NAME: LazyLock<HashMap<&str, &Row>> = LazyLock::new(|| {
+    ROWS.iter().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect()
+});
 
 /// The table. An option that takes no value must not stand among those that do: it would hide the
 /// file behind it.

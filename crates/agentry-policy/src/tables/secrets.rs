@@ -57,17 +57,15 @@ fn by_name(name: &str) -> Option<&'static str> {
 /// too.
 fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
     let found = PLACES.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
-        let place: Vec<&str> = place.split('/').collect();
-        segments.windows(place.len()).any(|window| agree(&place, window))
+        let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
+        starts.into_iter().any(|rest| agree(place, rest))
     });
     found.map(|(_, what)| *what)
 }
 
 fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
-    let found = ABSOLUTE.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
-        let place: Vec<&str> = place.split('/').collect();
-        segments.get(..place.len()).is_some_and(|start| agree(&place, start))
-    });
+    let found =
+        ABSOLUTE.iter().filter(|(_, what)| counts(what)).find(|(place, _)| agree(place, segments));
     found.map(|(_, what)| *what)
 }
 
@@ -79,12 +77,22 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
     telling.then_some("credentials of a program")
 }
 
-fn agree(place: &[&str], segments: &[&str]) -> bool {
-    place.iter().zip(segments).all(|(pattern, segment)| fits(pattern, segment))
+/// Whether the segments start like the place.
+fn agree(place: &str, segments: &[&str]) -> bool {
+    let first = |text: &str| text.bytes().next();
+    if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
+        return false;
+    }
+    let mut names = segments.iter();
+    place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
 }
 
 /// Whether `name` is what `pattern` says, where one `*` is any number of characters.
 fn fits(pattern: &str, name: &str) -> bool {
+    let first = pattern.bytes().next();
+    if first != Some(b'*') && first != name.bytes().next() {
+        return false;
+    }
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, end)) => name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),

@@ -1,5 +1,8 @@
 //! Other spellings of the same command: a rule against one of them holds for all.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Programs of which `PROGRAM-x` is `PROGRAM x`: `/usr/lib/git-core/git-push`.
 const DASHED: &[&str] = &["cargo", "docker", "gh", "git", "kubectl", "podman"];
 
@@ -41,9 +44,12 @@ const NAMES: &[&[&str]] = &[
 pub fn names(name: &str) -> &'static [&'static str] {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let plain = plain.strip_suffix('-').unwrap_or(plain);
-    let group = |wanted: &str| NAMES.iter().find(|group| group.contains(&wanted)).copied();
-    group(name).or_else(|| group(plain)).unwrap_or(&[])
+    BY_NAME.get(name).or_else(|| BY_NAME.get(plain)).copied().unwrap_or(&[])
 }
+
+static BY_NAME: LazyLock<HashMap<&str, &'static [&'static str]>> = LazyLock::new(|| {
+    NAMES.iter().flat_map(|group| group.iter().map(move |name| (*name, *group))).collect()
+});
 
 /// Subcommands with the same meaning, in one word or more: program, spellings.
 const SYNONYMS: &[(&str, &[&str])] = &[

@@ -17,7 +17,7 @@ pub(super) fn touched(words: &[Arg]) -> Vec<Touched> {
         match arg.literal().filter(|word| word.starts_with("--")) {
             Some(long) => {
                 tar.joined(arg);
-                before = long.to_owned();
+                long.clone_into(&mut before);
             }
             None => {
                 tar.word(arg, &before);
