@@ -83,7 +83,8 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
             }
             _ => {
                 let end = if next.is_some() { "/" } else { "" };
-                found.iter_mut().for_each(|text| *text += &format!("{part}{end}"));
+                let add = |text: &String| format!("{text}{part}{end}");
+                found = found.iter().map(add).collect();
             }
         }
     }
@@ -128,7 +129,8 @@ mod tests {
 
     #[test]
     fn patterns_in_the_words_of_opencode() {
-        let cases: &[(&str, &[&str], &[&str], &[&str])] = &[
+        type Words = &'static [&'static str];
+        let cases: &[(&str, Words, Words, Words)] = &[
             ("src/**", &["src/*"], &[], &[]),
             ("./src//a", &["src/a"], &[], &[]),
             ("**/*.rs", &["*.rs"], &[], &[]),
