@@ -442,6 +442,17 @@ fn the_home_of_a_user() {
 }
 
 #[test]
+fn every_special_character_is_itself() {
+    let patterns = "<>!%@#&;|^$()+=~`',-_.:[]{}".chars().map(|c| format!("src/a{c}b/**:allow"));
+    let patterns: Vec<_> = patterns.collect();
+    let rules: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let lines = section("edit", "deny", &rules);
+    let told = losses(&lines);
+    assert!(!told.contains("narrowed permissions.edit"), "{told}");
+    assert_eq!(text(&lines).matches("b/*").count(), rules.len());
+}
+
+#[test]
 fn what_is_no_tool_keeps_its_answer() {
     let lines = section("tool", "allow", &[]) + &section("mcp", "allow", &[]);
     holds(&lines, "  \"*\": allow\n  doom_loop: ask\n  plan_enter: deny\n  plan_exit: deny\n");
