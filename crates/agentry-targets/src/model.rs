@@ -1,5 +1,6 @@
 //! What a harness makes of its own files, as rules that the policy engine can compare.
 
+use crate::encoding::Encoding;
 use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
 
 /// What an agent may do in a harness.
@@ -24,6 +25,14 @@ impl Model {
     /// Adds a way.
     pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<Rules>) {
         self.ways.push(Way { section, tool: tool.into(), layers });
+    }
+
+    /// Adds a way for each reading of the rules of a tool, with `others` beside them.
+    pub fn add_readings(&mut self, tool: &str, encoding: &Encoding, others: &[Rules]) {
+        for rules in encoding.readings() {
+            let layers = std::iter::once(rules).chain(others.iter().cloned()).collect();
+            self.add(encoding.section, tool, layers);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod back;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;
+mod opencode_oracle;
 mod policies;
 mod property;
 

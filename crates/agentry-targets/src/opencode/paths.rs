@@ -48,9 +48,9 @@ pub(super) fn directory(pattern: &str) -> Matches {
     if pattern == "*" {
         return Matches::exactly(ANYTHING);
     }
-    let below = pattern.strip_suffix("/*").and_then(|dir| dir.strip_prefix('/'));
-    match below {
+    match pattern.strip_suffix("/*").filter(|dir| dir.is_empty() || dir.starts_with('/')) {
         Some(dir) => {
+            let dir = dir.trim_start_matches('/');
             let start = if dir.is_empty() { String::new() } else { WILDCARDS.plain(dir) + "/" };
             Matches::exactly(format!("{start}{ANYTHING}[^/]+/"))
         }
