@@ -1,7 +1,8 @@
 //! What a harness makes of its own files, as rules that the policy engine can compare.
 
-use crate::encoding::Encoding;
 use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
+
+use crate::encoding::Encoding;
 
 /// What an agent may do in a harness.
 #[derive(Debug, Clone, Default)]
