@@ -70,7 +70,8 @@ pub struct Target {
     pub import: Option<Import>,
 }
 
-/// Gives the text of a file by its path below the root of the project, or of the home directory.
+/// Gives the text of a file by its path below the root of the project, or of the home directory. In a
+/// project, `~/` at the start of a path is the home directory.
 pub type Files<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What a harness makes of a field.

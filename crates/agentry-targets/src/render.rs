@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use agentry_policy::{Action, Rules};
+use agentry_policy::{Action, Rules, Section};
 
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
@@ -63,11 +63,8 @@ fn verify(
     };
     for way in &model.ways {
         let field = format!("permissions.{}", way.section);
-        let mut bounds = subject.bounds(way.section);
-        if settings.guard && out.guarded.contains(&way.section) {
-            bounds.iter_mut().for_each(without_denials);
-        }
-        match within(&way.layers, &bounds) {
+        let guarded = settings.guard && out.guarded.contains(&way.section);
+        match within(&way.layers, &bounds(subject, way.section, guarded)) {
             Proof::Holds => {}
             Proof::Fails { example, source, target: milder } => {
                 let title = target.title;
@@ -92,11 +89,15 @@ fn verify(
     }
 }
 
-/// A person is asked where the guard would deny.
-fn without_denials(rules: &mut Rules) {
-    for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
-        rule.action = rule.action.min(Action::Ask);
+/// What a section must stay within; where the guard denies, a person may be asked instead.
+fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
+    let mut bounds = subject.bounds(section);
+    for rules in bounds.iter_mut().filter(|_| guarded) {
+        for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
+            rule.action = rule.action.min(Action::Ask);
+        }
     }
+    bounds
 }
 
 /// Refuses names that the harness has built in, or that are no names of files.

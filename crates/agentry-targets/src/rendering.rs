@@ -14,7 +14,8 @@ pub struct Settings<'a> {
     pub close_gaps: bool,
     /// Options of the target from `agentry.toml`, by name: `primary` names Pi's main agent.
     pub options: &'a [(String, String)],
-    /// The text of a file that exists already, by its path below the root of the project.
+    /// The text of a file that exists already, by its path below the root of the project; with `~/` at
+    /// its start, below the home directory.
     pub existing: &'a dyn Fn(&str) -> Option<String>,
 }
 

@@ -12,6 +12,7 @@ mod guard;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;
+mod opencode_oracle;
 mod pi;
 mod pi_guard;
 mod policies;

@@ -243,11 +243,8 @@ fn t33_addresses_have_one_answer() {
 fn t36_what_is_not_taken_apart_is_a_gap() {
     let lines = bash("ask", &["git status*:allow", "rm *:deny"]) + &section("edit", "deny", &[]);
     let told = losses(&lines);
-    for gap in [
-        "gap permissions.bash: redirections: OpenCode checks the command and not where its output goes; `git status > x` is deny in the source and allow there",
-    ] {
-        assert!(told.contains(gap), "{told}");
-    }
+    let gap = "redirections: OpenCode checks the command and not where its output goes; `git status > x` is deny in the source and allow there";
+    assert!(told.contains(&format!("gap permissions.bash: {gap}")), "{told}");
     let open = bash("allow", &["rm *:deny"]);
     let told = losses(&open);
     for gap in ["nested shells", "other spellings", "variables"] {
@@ -442,6 +439,17 @@ fn the_home_of_a_user() {
     // A home does not see the skills of a project.
     let skills = rendered.files.iter().filter(|file| file.path.ends_with("SKILL.md"));
     assert_eq!(skills.count(), 3);
+}
+
+#[test]
+fn every_special_character_is_itself() {
+    let patterns = "<>!%@#&;|^$()+=~`',-_.:[]{}".chars().map(|c| format!("src/a{c}b/**:allow"));
+    let patterns: Vec<_> = patterns.collect();
+    let rules: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let lines = section("edit", "deny", &rules);
+    let told = losses(&lines);
+    assert!(!told.contains("narrowed permissions.edit"), "{told}");
+    assert_eq!(text(&lines).matches("b/*").count(), rules.len());
 }
 
 #[test]

@@ -34,7 +34,9 @@ pub(super) fn block(
         let nothing = always(section, Action::Deny, "outside");
         let bounds = subject.bounds(section);
         let inside = encode(subject, section).narrowed(&[outside(section, &nothing)], &bounds);
-        beyond = bounded(beyond, section, &inside.encoding.rules(), &bounds);
+        for rules in inside.encoding.readings() {
+            beyond = bounded(beyond, section, &rules, &bounds);
+        }
         sides.push(inside.encoding);
     }
     let effective = |encoding: &Encoding| {

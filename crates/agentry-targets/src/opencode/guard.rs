@@ -179,14 +179,13 @@ mod tests {
     use super::*;
 
     fn asked(question: &Value) -> String {
-        let calls = match super::question(&question.to_string()) {
+        match super::question(&question.to_string()) {
             Ok(Asked { directory, calls }) => {
                 let calls = calls.iter().map(|(section, text)| format!("{section} {text}"));
                 std::iter::once(directory).chain(calls).collect::<Vec<_>>().join(", ")
             }
             Err(why) => why,
-        };
-        calls
+        }
     }
 
     #[test]

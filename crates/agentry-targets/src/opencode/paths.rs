@@ -48,9 +48,9 @@ pub(super) fn directory(pattern: &str) -> Matches {
     if pattern == "*" {
         return Matches::exactly(ANYTHING);
     }
-    let below = pattern.strip_suffix("/*").and_then(|dir| dir.strip_prefix('/'));
-    match below {
+    match pattern.strip_suffix("/*").filter(|dir| dir.is_empty() || dir.starts_with('/')) {
         Some(dir) => {
+            let dir = dir.trim_start_matches('/');
             let start = if dir.is_empty() { String::new() } else { WILDCARDS.plain(dir) + "/" };
             Matches::exactly(format!("{start}{ANYTHING}[^/]+/"))
         }
@@ -83,7 +83,8 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
             }
             _ => {
                 let end = if next.is_some() { "/" } else { "" };
-                found.iter_mut().for_each(|text| *text += &format!("{part}{end}"));
+                let add = |text: &String| format!("{text}{part}{end}");
+                found = found.iter().map(add).collect();
             }
         }
     }
@@ -128,7 +129,8 @@ mod tests {
 
     #[test]
     fn patterns_in_the_words_of_opencode() {
-        let cases: &[(&str, &[&str], &[&str], &[&str])] = &[
+        type Words = &'static [&'static str];
+        let cases: &[(&str, Words, Words, Words)] = &[
             ("src/**", &["src/*"], &[], &[]),
             ("./src//a", &["src/a"], &[], &[]),
             ("**/*.rs", &["*.rs"], &[], &[]),

@@ -31,8 +31,9 @@ export const AgentryGuard = async ({ client, directory }) => {
     return name
   }
 
-  // The servers of tools, by name; nothing if they cannot be told.
-  const servers = async () => {
+  // The servers that a tool may be of, by name; nothing if they cannot be told.
+  const servers = async (tool) => {
+    if (!tool.includes("_") || tool === "apply_patch") return []
     try {
       const { data } = await client.mcp.status()
       return data ? Object.keys(data) : undefined
@@ -50,7 +51,7 @@ export const AgentryGuard = async ({ client, directory }) => {
     "tool.execute.before": async (input, output) => {
       const definition = AGENTS.get(await agentOf(input.sessionID))
       if (!definition) return
-      const question = { tool: input.tool, args: output.args ?? {}, directory, servers: await servers() }
+      const question = { tool: input.tool, args: output.args ?? {}, directory, servers: await servers(input.tool) }
       const { decision, reason } = await ask(definition, question)
       if (decision === "deny") throw new Error(`agentry: denied: ${reason}`)
       if (decision !== "allow") return

@@ -97,20 +97,21 @@ pub(super) fn is_number(key: &str) -> bool {
 /// `unreal`, so that it makes no difference to what the ways are compared with.
 pub(super) fn of(rules: &[Ruled], servers: &[String], unreal: Action) -> Model {
     let mut model = Model::default();
-    let beyond = encoding(rules, "external_directory", Section::ExternalDirectory).rules();
-    let list = |key: &str, section| encoding(rules, key, section).rules();
+    let list = |key: &str, section| encoding(rules, key, section);
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Question] {
-        model.add(section, section.as_str(), vec![list(section.as_str(), section)]);
+        model.add_readings(section.as_str(), &list(section.as_str(), section), &[]);
     }
-    let files = |key: &str, section| vec![list(key, section), outside(section, &beyond)];
-    model.add(Section::Edit, "edit", files("edit", Section::Edit));
-    for tool in READING {
-        model.add(Section::Read, *tool, files(tool, Section::Read));
+    let beyond = list("external_directory", Section::ExternalDirectory);
+    model.add_readings("external_directory", &beyond, &[]);
+    let reading = READING.iter().map(|tool| (Section::Read, *tool));
+    for (section, tool) in reading.chain([(Section::Edit, "edit")]) {
+        for beyond in beyond.readings() {
+            model.add_readings(tool, &list(tool, section), &[outside(section, &beyond)]);
+        }
     }
-    model.add(Section::ExternalDirectory, "external_directory", vec![beyond.clone()]);
-    let skill = names::masked(encoding(rules, "skill", Section::Skill), &[], unreal);
-    model.add(Section::Skill, "skill", vec![skill.rules()]);
-    model.add(Section::Delegate, "task", vec![list("task", Section::Delegate)]);
+    let skill = names::masked(list("skill", Section::Skill), &[], unreal);
+    model.add_readings("skill", &skill, &[]);
+    model.add_readings("task", &list("task", Section::Delegate), &[]);
     let others: Vec<&Ruled> =
         rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
     for (section, tools) in [(Section::Mcp, "MCP tools"), (Section::Tool, "other tools")] {
@@ -118,7 +119,7 @@ pub(super) fn of(rules: &[Ruled], servers: &[String], unreal: Action) -> Model {
         let whole = others.iter().filter(|it| it.pattern == "*" || it.action == Action::Allow);
         let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
         let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
-        model.add(section, tools, vec![names::masked(encoding, servers, unreal).rules()]);
+        model.add_readings(tools, &names::masked(encoding, servers, unreal), &[]);
     }
     model
 }

@@ -1,8 +1,6 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::{
-    Agent, Behaviour, Identity, Instructions, Mode, ModelChoice, Requirements, Tools,
-};
+use agentry_model::{Agent, Behaviour, Budget, ListField, Mode, ModelChoice, Requirements};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -54,21 +52,50 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    let Agent { identity, behaviour, .. } = &subject.agent;
+    // No `..`: a new field of the model is placed, named in `NO_PLACE`, or left out on purpose.
+    let Agent {
+        identity,
+        model: wanted,
+        behaviour,
+        // Placed elsewhere: the body, `permission`, the files of skills.
+        instructions: _,
+        policy: _,
+        skills: _,
+        skill_packs: _,
+        // Told in `lost`.
+        budget: _,
+        requirements: _,
+        tools: _,
+        memories: _,
+        expose: _,
+        pipeline: _,
+        schedules: _,
+        // Nothing that a harness acts upon.
+        inheritance: _,
+        auth: _,
+        access_control: _,
+        memory: _,
+        agents: _,
+        settings: _,
+        extensions: _,
+        unknown: _,
+    } = &subject.agent;
     let mut metadata = MapBuilder::new();
     metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
     metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
-    metadata.set_opt("model", model(&subject.agent.model, out).map(Data::str));
+    metadata.set_opt("model", model(wanted, out).map(Data::str));
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
-    // OpenCode would not even start with less than one.
-    let steps = behaviour.max_turns.filter(|steps| steps.value > 0);
-    metadata.set_opt("steps", steps.map(|value| Data::Int(value.value)));
-    if steps.is_some() {
-        let detail = "`steps` only reminds the model; OpenCode goes on when it does not stop";
-        out.lose("max_turns", LossKind::Gap, detail);
-    }
+    metadata.set_opt("steps", steps(behaviour, out));
     metadata.set("permission", permission(subject, settings, out));
     metadata.build()
+}
+
+fn steps(behaviour: &Behaviour, out: &mut Rendered) -> Option<Data> {
+    // OpenCode would not even start with less than one.
+    let steps = behaviour.max_turns.filter(|steps| steps.value > 0)?;
+    let detail = "`steps` only reminds the model; OpenCode goes on when it does not stop";
+    out.lose("max_turns", LossKind::Gap, detail);
+    Some(Data::Int(steps.value))
 }
 
 /// The first model that names its provider, as OpenCode wants it.
@@ -83,67 +110,11 @@ fn model(wanted: &ModelChoice, out: &mut Rendered) -> Option<String> {
 
 /// What OpenCode has no place for.
 fn lost(subject: &Subject, out: &mut Rendered) {
-    // No `..`: a new field of the model is placed or named here.
-    let Agent {
-        identity,
-        inheritance: _,
-        instructions,
-        model: _,
-        auth: _,
-        behaviour,
-        budget,
-        requirements: Requirements { env, startup },
-        policy: _,
-        access_control: _,
-        skills: _,
-        skill_packs: _,
-        tools,
-        memory: _,
-        memories,
-        expose,
-        agents: _,
-        pipeline,
-        schedules,
-        settings: _,
-        extensions: _,
-        unknown: _,
-    } = &subject.agent;
-    let Identity { display_name, tags, .. } = identity;
-    let Behaviour { on_error, temperature: _, max_turns: _ } = behaviour;
-    let Tools { mcp, scripts, functions, native: _, source: _ } = tools;
-    let Instructions { notes: _, .. } = instructions;
-    let full = |list: bool| list;
-    let fields = [
-        ("display_name", display_name.is_some(), "a `name` field would change the identifier"),
-        (
-            "tags",
-            full(tags.as_ref().is_some_and(|tags| !tags.is_empty())),
-            "OpenCode would send unknown fields to the model provider",
-        ),
-        ("on_error", on_error.is_some(), "OpenCode decides by itself"),
-        (
-            "budget",
-            budget.cost_limit.is_some() || budget.step_limit.is_some(),
-            "OpenCode has no budget",
-        ),
-        (
-            "required.env",
-            env.as_ref().is_some_and(|env| !env.is_empty()),
-            "nothing is checked before the start",
-        ),
-        ("required.startup", startup.is_some(), "nothing is checked before the start"),
-        ("tools.scripts", !scripts.is_empty(), "OpenCode has no sandbox for them"),
-        ("tools.functions", !functions.is_empty(), "OpenCode has no sandbox for them"),
-        ("memories", !memories.is_empty(), "OpenCode has no memory"),
-        ("expose", expose.is_some(), "OpenCode calls agents with free text"),
-        ("pipeline", pipeline.is_some(), "OpenCode has no pipelines"),
-        ("schedules", !schedules.is_empty(), "OpenCode has no schedules"),
-    ];
-    for (field, _, why) in fields.into_iter().filter(|(_, is_there, _)| *is_there) {
-        out.lose(field, LossKind::Dropped, why);
+    for (field, _, why) in NO_PLACE.iter().filter(|(_, is_there, _)| is_there(&subject.agent)) {
+        out.lose(*field, LossKind::Dropped, *why);
     }
-    let servers = mcp.iter().flatten().map(|server| format!("`{}`", server.name));
-    let servers: Vec<_> = servers.collect();
+    let servers = subject.agent.tools.mcp.iter().flatten();
+    let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
     if !servers.is_empty() {
         let detail = format!(
             "OpenCode sets up servers for all agents at once; add {} to `mcp` in `opencode.json`",
@@ -151,6 +122,43 @@ fn lost(subject: &Subject, out: &mut Rendered) {
         );
         out.lose("tools.mcp", LossKind::Dropped, detail);
     }
+}
+
+/// A field that is dropped, whether an agent has it, and why.
+type NoPlace = (&'static str, fn(&Agent) -> bool, &'static str);
+
+const NO_PLACE: &[NoPlace] = &[
+    (
+        "display_name",
+        |agent| agent.identity.display_name.is_some(),
+        "a `name` field would change the identifier",
+    ),
+    (
+        "tags",
+        |agent| is_full(&agent.identity.tags),
+        "OpenCode would send unknown fields to the model provider",
+    ),
+    ("on_error", |agent| agent.behaviour.on_error.is_some(), "OpenCode decides by itself"),
+    ("budget", |agent| agent.budget != Budget::default(), "OpenCode has no budget"),
+    (
+        "required",
+        |agent| agent.requirements != Requirements::default(),
+        "nothing is checked before the start",
+    ),
+    ("tools.scripts", |agent| !agent.tools.scripts.is_empty(), "OpenCode has no sandbox for them"),
+    (
+        "tools.functions",
+        |agent| !agent.tools.functions.is_empty(),
+        "OpenCode has no sandbox for them",
+    ),
+    ("memories", |agent| !agent.memories.is_empty(), "OpenCode has no memory"),
+    ("expose", |agent| is_full(&agent.expose), "OpenCode calls agents with free text"),
+    ("pipeline", |agent| is_full(&agent.pipeline), "OpenCode has no pipelines"),
+    ("schedules", |agent| !agent.schedules.is_empty(), "OpenCode has no schedules"),
+];
+
+fn is_full<T>(list: &ListField<T>) -> bool {
+    list.as_ref().is_some_and(|list| !list.is_empty())
 }
 
 /// What else OpenCode would find under the name: it joins all of it.
