@@ -63,6 +63,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
+        "docs/guides/render-for-a-harness.md",
     ];
     let mut stale = Vec::new();
     for page in pages {
