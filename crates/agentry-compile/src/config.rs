@@ -99,6 +99,11 @@ pub(crate) static BAD_GLOB: Rule = Rule {
     ]),
 };
 
+/// Everything that `agentry.toml` may hold, for its page of the reference.
+pub fn configuration() -> &'static Table {
+    &TABLE
+}
+
 /// What a rule's severity is changed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeverityOverride {

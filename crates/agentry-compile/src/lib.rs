@@ -40,7 +40,7 @@ mod suppress;
 mod world;
 
 pub use baseline::Baseline;
-pub use config::{Config, SeverityOverride};
+pub use config::{Config, SeverityOverride, configuration};
 pub use digest::{Digest, digest, hash};
 pub use discover::{Discovery, Found, at, discover};
 pub use fix::{FixMode, Fixed, fix};

@@ -66,6 +66,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/lock-agents.md",
         "docs/guides/share-agents.md",
         "docs/guides/resolve-an-agent.md",
+        "docs/guides/render-for-a-harness.md",
     ];
     let mut stale = Vec::new();
     for page in pages {

@@ -27,6 +27,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
+
       exact  helper
       gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
@@ -41,6 +42,7 @@ fn without_arguments_the_workspace_is_rendered() {
     --- stdout
     opencode
       unchanged  2 files
+
       exact  helper
       gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
@@ -70,6 +72,7 @@ fn what_would_happen() {
     --- stdout
     opencode
       would create  .opencode/agents/helper.md
+
       exact  helper
 
     would render 1 agent for opencode: 1 created; 1 exact

@@ -22,6 +22,7 @@ fn t54_stale_files_are_removed_and_no_others() {
     opencode
       removed    .opencode/agents/pusher.md
       unchanged  1 file
+
       exact  helper
 
     rendered 1 agent for opencode: 1 unchanged, 1 removed; 1 exact
@@ -79,11 +80,11 @@ fn what_was_edited_by_hand_stays() {
       updated  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
         = help: take the change over into the definition, or pass `--force` to undo it
-      exact  helper
-      gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 1 exact, 2 gaps
+      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+
+    rendered 2 agents for opencode: 1 updated, 1 refused; 2 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -115,11 +116,11 @@ fn what_somebody_else_wrote_stays() {
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
         = help: move it away, or pass `--force` to replace it
-      exact  helper
-      gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 1 exact, 2 gaps
+      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+
+    rendered 2 agents for opencode: 1 created, 1 refused; 2 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");

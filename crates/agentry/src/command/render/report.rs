@@ -169,7 +169,12 @@ impl<'a> Report<'a> {
         let mut rows: BTreeMap<(usize, &str, &str), Vec<&str>> = BTreeMap::new();
         let mut exact = Vec::new();
         for (agent, rendered) in &asked {
-            if rendered.losses.is_empty() && rendered.refused.is_none() {
+            let refused = done
+                .plan
+                .refused
+                .iter()
+                .any(|it| it.target == ran.target.name && it.agent == agent.definition);
+            if rendered.losses.is_empty() && rendered.refused.is_none() && !refused {
                 exact.push(agent.name.as_str());
             }
             for Loss { field, kind, detail } in &rendered.losses {
