@@ -109,10 +109,16 @@ fn t6_an_agent_of_the_same_name_is_joined() {
         let refused = rendered.refused.expect("a refusal").message;
         assert!(refused.starts_with("`git push` is deny in the source"), "{refused}");
     }
+    // A second file beside it would take its place; a mode of the same name is joined.
     let markdown = "---\npermission:\n  bash: allow\n---\nMine.\n";
     let existing = [(".opencode/agent/helper.md", markdown)];
     let rendered = one("opencode", &lines, Wish { existing: &existing, ..Wish::default() });
-    assert!(crate::told(&rendered).contains("`.opencode/agent/helper.md` is about"));
+    let refused = rendered.refused.expect("a refusal").message;
+    assert!(refused.contains("OpenCode takes only one of the two"), "{refused}");
+    let existing = [(".opencode/mode/helper.md", markdown)];
+    let rendered = one("opencode", &lines, Wish { existing: &existing, ..Wish::default() });
+    let refused = rendered.refused.expect("a refusal").message;
+    assert!(refused.contains("would be allow in OpenCode"), "{refused}");
 }
 
 #[test]

@@ -25,8 +25,9 @@ const SETTINGS: &[&str] = &[
 ];
 /// Directories of agents, in the order in which they are read.
 const HOMES: &[&str] = &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
-/// What a directory of agents may be called.
-const KINDS: &[&str] = &["agent", "agents", "mode", "modes"];
+/// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
+/// one and passes over the other.
+const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
 
 /// An agent as OpenCode finds it.
 #[derive(Debug)]
@@ -62,10 +63,12 @@ pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
 /// What OpenCode finds of the agent `name`; nothing if there is none.
 pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
     let mut found = in_settings(files, Some(name));
-    for home in HOMES {
-        for kind in KINDS {
-            let path = format!("{home}/{kind}/{name}.md");
-            let Some(text) = files(&path) else { continue };
+    for paths in markdown(name) {
+        let [first, second] = paths.map(|path| files(&path).map(|text| (path, text)));
+        if first.is_some() && second.is_some() {
+            return None;
+        }
+        if let Some((path, text)) = first.or(second) {
             found.add(lenient::read(&text).ok()?.metadata, &path);
         }
     }
@@ -95,15 +98,24 @@ fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
     found
 }
 
+/// Where an agent may be written, in the order in which OpenCode reads it.
+fn markdown(name: &str) -> impl Iterator<Item = [String; 2]> {
+    let place = move |home, kinds: &[&str; 2]| kinds.map(|kind| format!("{home}/{kind}/{name}.md"));
+    HOMES.iter().flat_map(move |home| KINDS.iter().map(move |kinds| place(home, kinds)))
+}
+
 /// Where something is said of the agent `name`, whether it can be read or not.
 pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
-    let found = find(files, name).map(|found| found.places).unwrap_or_default();
-    let broken = HOMES
-        .iter()
-        .flat_map(|home| KINDS.iter().map(move |kind| format!("{home}/{kind}/{name}.md")));
-    let unread = broken.filter(|path| !found.contains(path) && files(path).is_some());
-    let unread: Vec<_> = unread.collect();
-    found.into_iter().chain(unread).collect()
+    let found = in_settings(files, Some(name)).places;
+    let written = markdown(name).flatten().filter(|path| files(path).is_some());
+    found.into_iter().chain(written).collect()
+}
+
+/// The file that OpenCode would take instead of the one at `path`, or pass over.
+pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String> {
+    let mut pairs = markdown(name).filter(|paths| paths.iter().any(|known| known == path));
+    let others = pairs.next()?.into_iter().filter(|other| other != path);
+    others.into_iter().find(|other| files(other).is_some())
 }
 
 /// The first settings file that cannot be read.

@@ -169,6 +169,15 @@ fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rend
             format!("`{broken}` cannot be read, so nobody knows what OpenCode makes of it");
         out.refuse("permissions", message, Some("mend the file first"));
     }
+    if let Some(rival) = layers::rival(&existing, &subject.name, path) {
+        let message =
+            format!("`{rival}` has the same name, and OpenCode takes only one of the two");
+        out.refuse(
+            "name",
+            message,
+            Some("remove it, or give the agent an alias in `agentry.toml`"),
+        );
+    }
     for other in layers::places(&existing, &subject.name) {
         let detail =
             format!("`{other}` is about an agent of this name too: OpenCode joins the two");
