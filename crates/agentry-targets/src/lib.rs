@@ -11,6 +11,7 @@
 //! not look at at all is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+pub mod codex;
 pub mod copilot;
 pub mod encoding;
 pub mod front;
@@ -82,7 +83,8 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET, &gemini::TARGET, &copilot::TARGET];
+pub const TARGETS: &[&Target] =
+    &[&opencode::TARGET, &codex::TARGET, &gemini::TARGET, &copilot::TARGET];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
 mod back;
+mod codex;
 mod copilot;
 mod gemini;
 mod opencode;
