@@ -5,6 +5,7 @@
 mod back;
 mod codex;
 mod copilot;
+mod cursor;
 mod gemini;
 mod opencode;
 mod policies;
