@@ -7,6 +7,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod gemini;
+mod hostile;
 mod opencode;
 mod policies;
 mod property;

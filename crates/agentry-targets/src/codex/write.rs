@@ -197,6 +197,7 @@ fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) 
             loss::compare(subject, *section, layers, out);
         }
     }
+    loss::unattended(&model, out);
     let agent = &subject.agent;
     let fields = [
         ("display_name", agent.identity.display_name.is_some()),
