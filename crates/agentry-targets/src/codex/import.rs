@@ -58,13 +58,13 @@ fn permissions(data: &Data, model: &Model, rules: &[Prefix], draft: &mut Draft) 
     let setup = setup(data);
     if setup.shell {
         let encoding = setup.commands(rules);
-        let mut entries = encoding.entries;
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.action));
-        let rule = |entry: &crate::Entry| PatternRule {
-            pattern: format!("{} *", entry.text.replace('\0', " ")),
-            action: entry.action,
+        let mut found: Vec<Prefix> = encoding.entries.iter().flat_map(Prefix::of).collect();
+        found.sort_by_key(|rule| std::cmp::Reverse(rule.action));
+        let rule = |rule: &Prefix| PatternRule {
+            pattern: format!("{} *", rule.words.join(" ")),
+            action: rule.action,
         };
-        draft.rules(Section::Bash, entries.iter().map(rule).collect(), encoding.default);
+        draft.rules(Section::Bash, found.iter().map(rule).collect(), encoding.default);
     } else {
         draft.section(Section::Bash, Action::Deny);
     }

@@ -28,17 +28,32 @@ impl Prefix {
         (!words.is_empty()).then_some(Self { words, action: rule.action })
     }
 
-    /// As an entry of an encoding.
-    pub(super) fn entry(&self) -> Entry {
-        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
-        let matches = Matches::exactly(starting_with(&words));
-        Entry { text: self.words.join("\0"), action: self.action, matches }
+    /// What is taken for harmless, as a rule.
+    pub(super) fn harmless(name: &str) -> Self {
+        Self { words: vec![name.to_owned()], action: Action::Allow }
     }
 
-    /// The rule of an entry that was made from one.
-    pub(super) fn of(entry: &Entry) -> Self {
-        let words = entry.text.split('\0').map(str::to_owned).collect();
-        Self { words, action: entry.action }
+    /// Rules with the same answer as one entry of an encoding.
+    pub(super) fn entry<'a>(
+        rules: impl Iterator<Item = &'a Self>,
+        action: Action,
+    ) -> Option<Entry> {
+        let (texts, regexes): (Vec<String>, Vec<String>) = rules
+            .map(|rule| {
+                let words: Vec<&str> = rule.words.iter().map(String::as_str).collect();
+                (rule.words.join("\0"), starting_with(&words))
+            })
+            .unzip();
+        let matches = Matches::exactly(format!("(?:{})", regexes.join("|")));
+        (!texts.is_empty()).then(|| Entry { text: texts.join("\n"), action, matches })
+    }
+
+    /// The rules of an entry that was made from some.
+    pub(super) fn of(entry: &Entry) -> impl Iterator<Item = Self> {
+        entry.text.split('\n').map(|text| Self {
+            words: text.split('\0').map(str::to_owned).collect(),
+            action: entry.action,
+        })
     }
 
     fn line(&self) -> String {

@@ -79,21 +79,29 @@ impl Setup {
         if self.approval == Approval::Untrusted { HARMLESS } else { &[] }
     }
 
-    /// The rules about commands.
+    /// The rules about commands: one entry for each answer, and one for what is taken for harmless.
     pub(super) fn commands(self, rules: &[Prefix]) -> Encoding {
-        let never = self.approval == Approval::Never;
-        let entries = rules.iter().map(|rule| {
-            let mut entry = rule.entry();
-            if never && entry.action == Action::Ask {
-                entry.action = Action::Deny;
-            }
-            entry
+        let answer = |rule: &Prefix| match rule.action {
+            Action::Ask if self.approval == Approval::Never => Action::Deny,
+            action => action,
+        };
+        let grouped = Action::ALL.iter().rev().filter_map(|action| {
+            Prefix::entry(rules.iter().filter(|rule| answer(rule) == *action), *action)
         });
-        let harmless = self.harmless().iter().map(Harmless::entry);
+        // Whatever has a rule of its own is no longer taken for harmless.
+        let known = |command: &&Harmless| {
+            let own =
+                |rule: &Prefix| matches!(rule.words.as_slice(), [word] if word == command.name);
+            rules.iter().any(own)
+        };
+        let harmless = self.harmless().iter().filter(|command| !known(command));
+        let harmless: Vec<Prefix> =
+            harmless.map(|command| Prefix::harmless(command.name)).collect();
+        let harmless = Prefix::entry(harmless.iter(), Action::Allow);
         Encoding {
             section: Section::Bash,
             order: Order::Strictest,
-            entries: entries.chain(harmless).collect(),
+            entries: grouped.chain(harmless).collect(),
             default: self.unruled(),
         }
     }

@@ -108,23 +108,27 @@ fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup
 /// The rules that an agent needs to have a shell; nothing if no rules give it one.
 fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
     let written = subject.permissions.get(Section::Bash);
-    let strict = written.iter().flat_map(|rules| &rules.rules);
-    let strict = strict.filter(|rule| rule.action > Action::Allow);
+    let rules = written.iter().flat_map(|rules| &rules.rules);
+    let strict = rules.filter(|rule| rule.action > Action::Allow);
     let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
-    let hidden = !all(subject, &[Section::Read]);
-    SETUPS.iter().filter(|setup| setup.shell).find_map(|setup| {
-        let mut encoding = setup.commands(&strict);
-        for command in setup.harmless() {
-            let asks = (command.reads && hidden) || !allowed(subject, command);
-            let entries = encoding.entries.iter_mut().filter(|entry| entry.text == command.name);
-            for entry in entries.filter(|_| asks) {
-                entry.action = entry.action.max(Action::Ask);
-            }
-        }
-        let encoding = encoding.narrowed(&[], &subject.bounds(Section::Bash)).encoding;
-        let rules = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
+    let edits = |setup: &&Setup| {
+        let model = setup.model(&[]);
+        let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
+        setup.shell && ways.all(|way| subject.permits(way.section, &way.layers))
+    };
+    SETUPS.iter().filter(edits).find_map(|setup| {
+        let hidden = !all(subject, &[Section::Read]);
+        let asked = setup
+            .harmless()
+            .iter()
+            .filter(|command| (command.reads && hidden) || !allowed(subject, command));
+        let asked = asked.map(|it| Prefix { action: Action::Ask, ..Prefix::harmless(it.name) });
+        let rules: Vec<Prefix> = strict.iter().cloned().chain(asked).collect();
+        let encoding =
+            setup.commands(&rules).narrowed(&[], &subject.bounds(Section::Bash)).encoding;
+        let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
         let mut found: Vec<Prefix> = Vec::new();
-        for rule in rules.map(Prefix::of) {
+        for rule in entries.flat_map(Prefix::of) {
             if !found.contains(&rule) {
                 found.push(rule);
             }
@@ -135,9 +139,11 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
     })
 }
 
-/// Whether the source allows a command with whatever arguments. Found out before all rules are
-/// narrowed together, which takes longer.
+/// Whether the source allows a command with whatever arguments.
 fn allowed(subject: &Subject, command: &Harmless) -> bool {
+    if subject.permissions.mildest(Section::Bash) > Action::Allow {
+        return false;
+    }
     let only = Encoding {
         section: Section::Bash,
         order: Order::First,
