@@ -13,7 +13,9 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+pub mod codex;
 pub mod copilot;
+pub mod cursor;
 pub mod encoding;
 pub mod front;
 pub mod gap;
@@ -91,13 +93,17 @@ pub enum Support {
 pub const TARGETS: &[&Target] = &[
     &opencode::TARGET,
     &pi::TARGET,
+    &codex::TARGET,
     &gemini::TARGET,
     &copilot::TARGET,
     &agents_md::TARGET,
     &agent_skills::TARGET,
 ];
 
+/// Harnesses whose agents can be read, though nothing is written for them.
+pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
+
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().copied().find(|target| target.name == name)
+    TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
 }

@@ -1,7 +1,8 @@
 //! Losses that are found by comparing: where the rules of a harness are stricter than their source.
 
-use agentry_policy::{Rules, Section};
+use agentry_policy::{Action, Rules, Section};
 
+use crate::model::Model;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered};
 use crate::subject::Subject;
@@ -17,5 +18,14 @@ pub fn compare(subject: &Subject, section: Section, target: &[Rules], out: &mut 
             out.lose(field, LossKind::Narrowed, detail);
         }
         Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
+    }
+}
+
+/// Notes that nobody answers in a run without a person, for harnesses that refuse then.
+pub fn unattended(model: &Model, out: &mut Rendered) {
+    let mut rules = model.ways.iter().flat_map(|way| &way.layers).flat_map(Rules::all);
+    if rules.any(|rule| rule.action == Action::Ask) {
+        let detail = "a run without a person refuses what would be asked about";
+        out.lose("permissions", LossKind::Narrowed, detail);
     }
 }

@@ -5,6 +5,7 @@ use agentry_text::data::MapBuilder;
 use agentry_text::{Data, Spanned};
 
 use crate::imported::at;
+use crate::rendering::{LossKind, Rendered};
 
 /// A server as a map. `url` is what the harness calls the address.
 pub(crate) fn write(server: &McpServer, url: &str) -> Data {
@@ -20,6 +21,17 @@ pub(crate) fn write(server: &McpServer, url: &str) -> Data {
     map.set_opt(url, text(&server.url));
     map.set_full("headers", pairs(&server.headers));
     map.build()
+}
+
+/// Tells that a value names a variable in our own way, which no harness knows.
+pub(crate) fn references(server: &McpServer, out: &mut Rendered) {
+    let mut values = server.env.iter().chain(&server.headers).map(|(_, value)| &value.value);
+    if values.any(|value| value.contains("${env:")) {
+        let name = &server.name;
+        let detail =
+            format!("the server `{name}` gets `${{env:…}}` as it is written: set it by hand");
+        out.lose("tools.mcp", LossKind::Dropped, detail);
+    }
 }
 
 /// A server from a map.

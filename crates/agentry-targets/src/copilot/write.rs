@@ -80,10 +80,11 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
 fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
-    let mut servers = Vec::new();
+    let mut permitted = Vec::new();
     for server in used {
         if subject.permits(Section::Mcp, &[tools::server(&format!("{}/*", server.name))]) {
-            servers.push(server);
+            servers::references(server, out);
+            permitted.push(server);
         } else {
             let name = &server.name;
             let detail =
@@ -91,7 +92,7 @@ fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer>
             out.lose("tools.mcp", LossKind::Dropped, detail);
         }
     }
-    servers
+    permitted
 }
 
 /// A server in the words of Copilot.

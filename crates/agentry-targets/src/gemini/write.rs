@@ -92,7 +92,8 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
     if tools.iter().any(|tool| tool == "mcp_*") {
         let used = agent.tools.mcp.iter().flatten();
         let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
-        let map = used.map(|it| (it.name.clone(), servers::write(it, "http_url")));
+        let used: Vec<_> = used.inspect(|server| servers::references(server, out)).collect();
+        let map = used.iter().map(|it| (it.name.clone(), servers::write(it, "http_url")));
         metadata.set_full("mcp_servers", Data::Map(map.collect()));
     } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
         out.lose("tools.mcp", LossKind::Dropped, "the agent may not use tools of servers");
@@ -123,6 +124,7 @@ fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut R
         let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
         loss::compare(subject, *section, layers, out);
     }
+    loss::unattended(model, out);
     let identity = &subject.agent.identity;
     if identity.mode.is_some_and(|mode| mode.value == agentry_model::Mode::Primary) {
         out.lose("mode", LossKind::Dropped, "every agent of Gemini is a subagent");

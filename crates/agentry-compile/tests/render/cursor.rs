@@ -1,0 +1,69 @@
+//! Cursor: its agents are read, with the permissions around them.
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::Imported;
+
+use crate::back::{definition, imported};
+use crate::{Wish, agent, rendering, told};
+
+const PATH: &str = ".cursor/agents/verifier.md";
+
+fn section(imported: &Imported, section: Section) -> String {
+    let permissions = imported.agent.policy.permissions.as_ref().expect("permissions");
+    let rules = permissions.get(section).expect("a section");
+    let list = rules.rules.iter().map(|rule| rule.value.to_string());
+    let intent = rules.intent.expect("an intent").value.to_string();
+    list.chain([intent]).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn an_agent_with_the_permissions_around_it() {
+    let text = "---\r\nname: Verifier\r\ndescription: Use this: always\r\nmodel: inherit\r\nis_background: true\r\ncolor: red\r\n---\r\nVerify.\r\n";
+    let permissions = r#"{"permissions": {"allow": ["Shell(ls)", "Shell(git:status)", "Read(src/**)", "Write(docs/**)"], "deny": ["Shell(rm)", "Read(**/.env*)"]}}"#;
+    let files = [(PATH, text), (".cursor/cli.json", permissions)];
+    let found = imported("cursor", &files, PATH).expect("an agent");
+    assert_eq!(found.agent.name(), "verifier");
+    assert_eq!(found.agent.model.preferred, None);
+    assert_eq!(section(&found, Section::Bash), "rm *:deny ls *:allow git status:allow ask");
+    assert_eq!(section(&found, Section::Read), "**/.env*:deny src/**:allow ask");
+    assert_eq!(section(&found, Section::Edit), "docs/**:allow ask");
+    let fields: Vec<_> = found.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert_eq!(fields, ["color", "is_background", "metadata"]);
+    assert!(!definition(&found).is_empty());
+}
+
+#[test]
+fn what_only_reads_changes_nothing() {
+    let text = "---\nname: x\ndescription: y\nreadonly: true\n---\nRead.\n";
+    let permissions = r#"{"permissions": {"allow": ["Shell(*)", "Write(**)"], "deny": []}}"#;
+    let files = [(PATH, text), (".cursor/cli.json", permissions)];
+    let found = imported("cursor", &files, PATH).expect("an agent");
+    assert_eq!(section(&found, Section::Edit), "deny");
+    assert_eq!(section(&found, Section::Bash), "ask");
+}
+
+#[test]
+fn what_is_not_understood_allows_nothing() {
+    let text = "---\nname: x\ndescription: y\n---\nx\n";
+    let cases = [
+        (
+            r#"{"permissions": {"allow": ["Shell(ls)"], "deny": ["Other(x)"]}}"#,
+            Some("**:deny ls *:allow ask"),
+        ),
+        (r#"{"permissions": {"allow": ["Other(x)", "Shell"]}}"#, Some("ask")),
+        ("{", None),
+    ];
+    for (permissions, expected) in cases {
+        let files = [(PATH, text), (".cursor/cli.json", permissions)];
+        let found = imported("cursor", &files, PATH).ok();
+        let found = found.map(|found| section(&found, Section::Bash));
+        assert_eq!(found.as_deref(), expected, "{permissions}");
+    }
+    assert!(imported("cursor", &[(PATH, "no metadata")], PATH).is_err());
+}
+
+#[test]
+fn nothing_is_rendered() {
+    let rendered = rendering("cursor", &agent("helper", ""), Wish::default()).agents.remove(0);
+    assert!(told(&rendered).contains("refused target"));
+}
