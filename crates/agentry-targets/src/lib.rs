@@ -16,6 +16,7 @@ pub mod front;
 pub mod gap;
 pub mod guard;
 pub mod import;
+pub mod jsonc;
 pub mod loss;
 pub mod model;
 pub mod opencode;
