@@ -11,6 +11,7 @@
 //! not look at at all is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+pub mod claude_code;
 pub mod encoding;
 pub mod front;
 pub mod gap;
@@ -76,7 +77,7 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET];
+pub const TARGETS: &[&Target] = &[&opencode::TARGET, &claude_code::TARGET];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
