@@ -68,7 +68,8 @@ pub fn regex_of_path(path: &str) -> String {
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_ascii_punctuation() && c != '_' {
+        // `\<` and `\>` would be the edges of a word.
+        if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') {
             out.push('\\');
         }
         out.push(c);

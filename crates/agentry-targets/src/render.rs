@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use agentry_policy::{Action, Rules};
+
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered, Rendering, Settings};
@@ -61,7 +63,11 @@ fn verify(
     };
     for way in &model.ways {
         let field = format!("permissions.{}", way.section);
-        match within(&way.layers, &subject.bounds(way.section)) {
+        let mut bounds = subject.bounds(way.section);
+        if settings.guard && out.guarded.contains(&way.section) {
+            bounds.iter_mut().for_each(without_denials);
+        }
+        match within(&way.layers, &bounds) {
             Proof::Holds => {}
             Proof::Fails { example, source, target: milder } => {
                 let title = target.title;
@@ -83,6 +89,13 @@ fn verify(
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
         }
+    }
+}
+
+/// A person is asked where the guard would deny.
+fn without_denials(rules: &mut Rules) {
+    for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
+        rule.action = rule.action.min(Action::Ask);
     }
 }
 

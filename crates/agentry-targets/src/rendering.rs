@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_policy::words;
+use agentry_policy::{Section, words};
 
 /// How agents are rendered.
 pub struct Settings<'a> {
@@ -46,6 +46,8 @@ pub struct Rendered {
     pub losses: BTreeSet<Loss>,
     /// Why nothing may be written for it.
     pub refused: Option<Refusal>,
+    /// The sections in which the harness may ask where the source denies, because the guard denies.
+    pub guarded: BTreeSet<Section>,
 }
 
 /// A file to write.
@@ -95,6 +97,12 @@ impl Rendered {
     /// Notes a loss.
     pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(Loss { field: field.into(), kind, detail: detail.into() });
+    }
+
+    /// Leaves the denials of a section to the guard, and says what that costs.
+    pub fn relies_on_guard(&mut self, section: Section, detail: impl Into<String>) {
+        self.guarded.insert(section);
+        self.lose(format!("permissions.{section}"), LossKind::Gap, detail);
     }
 
     /// Says why nothing may be written; the first reason counts.

@@ -2,7 +2,11 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
+mod back;
+mod claude_code;
 mod opencode;
+mod policies;
+mod property;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
@@ -16,11 +20,24 @@ pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
     ]
 }
 
+/// An agent with everything that a definition usually has.
+pub(crate) fn chiron() -> Vec<(String, String)> {
+    let text = include_str!("fixtures/chiron.txt");
+    let files = text.split("=== ").filter_map(|file| file.split_once('\n'));
+    files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
+}
+
 /// What a test asks for.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,
+    /// A project, unless said otherwise.
+    pub(crate) scope: Option<Scope>,
+    /// Options of the target.
+    pub(crate) options: &'a [(&'a str, &'a str)],
+    /// What the agent is called there.
+    pub(crate) alias: Option<&'a str>,
     /// Files that exist already, by path and text.
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
@@ -35,17 +52,19 @@ pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_
         .map(|found| {
             let compiled = read(&world, found);
             assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-            subject(&world, &compiled, None)
+            subject(&world, &compiled, wish.alias)
         })
         .collect();
     let existing = |path: &str| {
         wish.existing.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
     };
+    let options: Vec<_> =
+        wish.options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let settings = Settings {
-        scope: Scope::Project,
+        scope: wish.scope.unwrap_or(Scope::Project),
         guard: wish.guard,
         close_gaps: wish.close_gaps,
-        options: &[],
+        options: &options,
         existing: &existing,
     };
     render(target(harness).expect("a target"), &subjects, &settings)

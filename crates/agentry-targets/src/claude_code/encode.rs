@@ -9,7 +9,7 @@ use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;
 use super::rule::{entry, is_plain, tool_of, written};
-use super::ruleset::{Silence, workspace};
+use super::ruleset::{never, workspace};
 use super::settings::Lists;
 use super::tools::section_of;
 use crate::encoding::{Encoding, Entry, Matches, Order};
@@ -105,11 +105,9 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let Some(tool) = tool_of(section) else { return Plan::default() };
     let mut entries = stricter(subject, section, settings.scope);
     let all = Matches::exactly(ANYTHING);
-    let schemes = super::ruleset::flat(section, &Lists::default(), Silence::Runs).entries;
     entries.push(Entry { text: tool.to_owned(), action: Action::Allow, matches: all });
     let bounds = subject.bounds(section);
-    let never = [encoding(section, schemes, Action::Allow).rules()];
-    let narrowed = encoding(section, entries, Action::Allow).narrowed(&never, &bounds);
+    let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
         close(subject, &mut encoding);
@@ -146,7 +144,7 @@ fn of_files(subject: &Subject, section: Section, scope: Scope) -> Plan {
     let inside_text = format!("{tool}({})", paths::inside(scope));
     let mut entries = stricter(subject, section, scope);
     entries.extend(milder(subject, section, scope));
-    entries.extend(workspace());
+    entries.push(workspace());
     let bounds = subject.bounds(section);
     let narrowed = encoding(section, entries, Action::Ask).narrowed(&[], &bounds);
     let mut encoding = narrowed.encoding;
@@ -156,10 +154,9 @@ fn of_files(subject: &Subject, section: Section, scope: Scope) -> Plan {
         Some(Action::Ask) => encoding.default == Action::Ask && !allows_inside(subject, section),
         Some(Action::Deny) | None => false,
     };
-    // The workspace itself is no file, and reading below it needs no rule.
+    // Reading below the workspace needs no rule.
     let needless = |entry: &Entry| {
-        let free = section == Section::Read && entry.action == Action::Allow;
-        entry.text == "root" || (entry.text == "inside" && free)
+        section == Section::Read && entry.action == Action::Allow && entry.text == "inside"
     };
     encoding.entries.retain(|entry| !needless(entry));
     for entry in encoding.entries.iter_mut().filter(|entry| entry.text == "inside") {
@@ -186,7 +183,7 @@ fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
 /// Whether the source allows something below the workspace.
 fn allows_inside(subject: &Subject, section: Section) -> bool {
     let mut bounds = subject.bounds(section);
-    bounds.push(encoding(section, workspace().into(), Action::Deny).rules());
+    bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
     within(&bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
 }
 
@@ -220,8 +217,7 @@ pub(super) fn named(subject: &Subject) -> Vec<String> {
 
 /// Whether everything below the workspace may be read.
 pub(super) fn reads_workspace(subject: &Subject) -> bool {
-    let inside = workspace().into_iter().filter(|entry| entry.text == "inside").collect();
-    let rules = encoding(Section::Read, inside, Action::Deny).rules();
+    let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
     within(&[rules], &subject.bounds(Section::Read)) == Proof::Holds
 }
 

@@ -2,9 +2,11 @@
 
 use agentry_policy::compare::{Example, decide};
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Protections, Rules, Section, Source};
+use agentry_policy::{Action, Call, Protections, Rules, Section};
+use agentry_text::Span;
 
-use super::ruleset::{Silence, of};
+use super::encode::is_allowed;
+use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
 use super::tools::Tools;
 use crate::model::{Model, always};
@@ -44,16 +46,17 @@ pub(super) fn report(
 
 /// Notes where the harness is stricter than the source.
 fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Rendered) {
-    let spoken = subject.judge.rules(section).any(|(source, _)| source != Source::Default);
     let way = model.ways.iter().find(|way| way.section == section);
     let removed = [always(section, Action::Deny, "removed")];
     let layers: &[Rules] = way.map_or(&removed, |way| &way.layers);
     let by_itself = matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
-    if by_itself || !spoken {
+    if by_itself || !is_written(subject, section) {
         return;
     }
     let field = format!("permissions.{section}");
-    match within(&subject.bounds(section), layers) {
+    let mut bounds = subject.bounds(section);
+    bounds.push(never(section));
+    match within(&bounds, layers) {
         Proof::Holds => {}
         // The sides are swapped: what the source says is on the left.
         Proof::Fails { example, source, target } => {
@@ -68,6 +71,12 @@ fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Render
         }
         Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
     }
+}
+
+/// Whether somebody wrote something about a section.
+fn is_written(subject: &Subject, section: Section) -> bool {
+    let mut rules = subject.judge.rules(section).flat_map(|(_, rules)| rules.all());
+    rules.any(|rule| rule.span.is_some_and(Span::is_written))
 }
 
 /// Subjects that Agentry protects whatever the rules say.
@@ -139,17 +148,15 @@ fn dropped(subject: &Subject, out: &mut Rendered) {
         }
     };
     lose(identity.display_name.is_some(), "display_name", "Claude Code shows the name");
-    lose(identity.mode.is_some(), "mode", "every agent of Claude Code can be started either way");
+    let mode = identity.mode.is_some_and(|mode| mode.span.is_written());
+    lose(mode, "mode", "every agent of Claude Code can be started either way");
     let tagged = identity.tags.as_ref().is_some_and(|tags| !tags.is_empty());
     lose(tagged, "tags", "Claude Code has none");
     lose(behaviour.temperature.is_some(), "temperature", "Claude Code does not set it");
-    let asks = subject.judge.rules(Section::Question).all(|(source, rules)| {
-        source != Source::Default && rules.all().all(|rule| rule.action == Action::Allow)
-    });
+    let asks = is_allowed(subject, Section::Question);
     let detail = "a subagent of Claude Code cannot ask; only an agent that a person started can";
     lose(asks, "permissions.question", detail);
-    let env = subject.judge.rules(Section::Env).any(|(source, _)| source != Source::Default);
-    lose(env, "permissions.env", "Claude Code has no rules about variables");
+    lose(is_written(subject, Section::Env), "permissions.env", "Claude Code has no rules about variables");
     let servers = subject.agent.tools.mcp.iter().flatten();
     let unnamed = |name: &str| !super::rule::is_plain(name) || name.contains("__");
     let odd = servers.map(|server| server.name.as_str()).find(|name| unnamed(name));

@@ -5,7 +5,7 @@
 //! commands that never ask. So it counts as allowed, except that files outside the working directory
 //! are asked about.
 
-use agentry_policy::{Action, Places, Section};
+use agentry_policy::{Action, Places, Rules, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
@@ -16,7 +16,7 @@ use super::{hook, paths};
 use crate::Files;
 use crate::encoding::{Encoding, Entry, Matches, Order};
 use crate::model::{Model, always, escape, regex_of_path};
-use crate::wildcard::ANYTHING;
+use crate::wildcard::{ANYTHING, NOTHING};
 
 /// What becomes of a call that no rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,9 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
                 }
                 // A person answers the question, or does not.
                 Section::Question => vec![always(Section::Question, Action::Ask, tool)],
+                Section::Webfetch if silence == Silence::Runs => {
+                    vec![flat(Section::Webfetch, &known.rules, silence).rules(), never(Section::Webfetch)]
+                }
                 section => vec![flat(section, &known.rules, silence).rules()],
             };
             model.add(group.section, *tool, layers);
@@ -94,12 +97,7 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
 
 /// The rules about a section that is not about files.
 pub(super) fn flat(section: Section, rules: &Lists, silence: Silence) -> Encoding {
-    let mut entries = entries(section, rules);
-    if section == Section::Webfetch && silence == Silence::Runs {
-        // It fetches nothing else than pages.
-        let matches = Matches::exactly(format!("(?:wss?|ftp)://{ANYTHING}"));
-        entries.push(Entry { text: "other schemes".to_owned(), action: Action::Deny, matches });
-    }
+    let entries = entries(section, rules);
     Encoding { section, order: Order::Strictest, entries, default: silence.action(section) }
 }
 
@@ -117,22 +115,31 @@ fn entries(section: Section, rules: &Lists) -> Vec<Entry> {
 fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
     let mut entries = entries(section, &known.rules);
     if section == Section::Read || silence == Silence::Runs {
-        entries.extend(workspace());
+        entries.push(workspace());
         entries.extend(known.directories.iter().map(|path| directory(path)));
     }
     let default = silence.action(section).max(Action::Ask);
     Encoding { section, order: Order::Strictest, entries, default }
 }
 
-/// Everything below the workspace, and the workspace itself, which is no file.
-pub(super) fn workspace() -> [Entry; 2] {
+/// Everything below the workspace; the workspace itself is no file.
+pub(super) fn workspace() -> Entry {
     let root = regex_of_path(&Places::default().workspace);
-    let entry = |text: &str, regex: String| Entry {
-        text: text.to_owned(),
-        action: Action::Allow,
-        matches: Matches::exactly(regex),
+    let matches = Matches::exactly(format!("{root}(?:[^/]+/)+"));
+    Entry { text: "inside".to_owned(), action: Action::Allow, matches }
+}
+
+/// What no call is ever about: the directory itself as a file, a page by another scheme.
+pub(super) fn never(section: Section) -> Rules {
+    let regex = match section {
+        Section::Edit | Section::Read => regex_of_path(&Places::default().workspace),
+        Section::Webfetch => format!("(?:wss?|ftp)://{ANYTHING}"),
+        _ => NOTHING.to_owned(),
     };
-    [entry("inside", format!("{root}(?:[^/]+/)+")), entry("root", root.clone())]
+    let matches = Matches::exactly(regex);
+    let entry = Entry { text: "never".to_owned(), action: Action::Deny, matches };
+    let order = Order::Strictest;
+    Encoding { section, order, entries: vec![entry], default: Action::Allow }.rules()
 }
 
 /// One more directory that counts as the workspace.
@@ -150,7 +157,7 @@ fn directory(path: &str) -> Entry {
 }
 
 /// What must not be read must not be written.
-fn unreadable(known: &Known) -> agentry_policy::Rules {
+fn unreadable(known: &Known) -> Rules {
     let rules = Lists { deny: known.rules.deny.clone(), ..Lists::default() };
     let mut layer = flat(Section::Read, &rules, Silence::Runs).rules();
     layer.section = Section::Edit;
