@@ -205,7 +205,9 @@ fn twice(node: &CstNode) -> Option<String> {
 }
 
 fn pointer(path: &[&str]) -> String {
-    path.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
+    path.iter()
+        .flat_map(|name| ["/".to_owned(), name.replace('~', "~0").replace('/', "~1")])
+        .collect()
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -235,7 +237,8 @@ mod tests {
 
     use super::*;
 
-    const SETTINGS: &str = "{\n    // mine\n    \"b\": [\"x\", /* why */ \"y\"],\n    \"a\": 1,\n}\n";
+    const SETTINGS: &str =
+        "{\n    // mine\n    \"b\": [\"x\", /* why */ \"y\"],\n    \"a\": 1,\n}\n";
 
     #[test]
     fn what_is_not_ours_stays() {
@@ -246,7 +249,8 @@ mod tests {
         assert!(text.starts_with("{\n    // mine\n    \"b\": ["), "{text}");
         assert!(text.contains("/* why */") && text.contains("\"a\": 1,"), "{text}");
         let again = Document::read(&text, Dialect::Relaxed).expect("settings");
-        let expected = json!({"b": ["x", "y", "z"], "a": 1, "permissions": {"deny": ["Bash(rm *)"]}});
+        let expected =
+            json!({"b": ["x", "y", "z"], "a": 1, "permissions": {"deny": ["Bash(rm *)"]}});
         assert_eq!(again.value(), expected, "{text}");
         again.take(&["permissions", "deny"], |value| value == "Bash(rm *)");
         again.take(&["b"], |value| value == "z");

@@ -4,6 +4,7 @@
 
 mod back;
 mod claude_code;
+mod claude_code_settings;
 mod opencode;
 mod policies;
 mod property;

@@ -32,7 +32,8 @@ pub(super) struct Plan {
 impl Plan {
     /// Whether some files are asked about and others are not.
     pub(super) fn asks_about_some(&self) -> bool {
-        let inside = [Scope::Project, Scope::User].map(|scope| format!("Read({})", paths::inside(scope)));
+        let inside =
+            [Scope::Project, Scope::User].map(|scope| format!("Read({})", paths::inside(scope)));
         self.rules.ask.iter().any(|text| !inside.contains(text))
     }
 }
@@ -43,8 +44,13 @@ pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>)
         return Plan::default();
     }
     match section {
-        Section::Edit | Section::Read => of_files(subject, section, settings.scope),
-        Section::Question => Plan { kept: true, rules: Lists::default() },
+        Section::Edit | Section::Read => of_files(subject, section, settings),
+        Section::Question => {
+            // A person sees every question, and may leave it.
+            let ask = always(section, Action::Ask, "ask");
+            let kept = within(&[ask], &subject.bounds(section)) == Proof::Holds;
+            Plan { kept, rules: Lists::default() }
+        }
         _ => flat(subject, section, settings),
     }
 }
@@ -63,7 +69,7 @@ pub(super) fn guarded(subject: &Subject, section: Section, scope: Scope) -> Plan
 /// Whether the source denies everything that a rule may match.
 pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bool {
     let Some(mut entry) = entry(section, deny, Action::Deny) else { return false };
-    entry.matches.least = entry.matches.most.clone();
+    entry.matches.least.clone_from(&entry.matches.most);
     let rules = encoding(section, vec![entry], Action::Allow).rules();
     within(&subject.bounds(section), &[rules]) == Proof::Holds
 }
@@ -94,7 +100,8 @@ fn stricter(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for rule in source(subject, section).filter(|rule| rule.action > Action::Allow) {
         for text in written(section, rule, scope) {
-            let known = entries.iter().any(|known| known.text == text && known.action >= rule.action);
+            let known =
+                entries.iter().any(|known| known.text == text && known.action >= rule.action);
             entries.extend(entry(section, &text, rule.action).filter(|_| !known));
         }
     }
@@ -111,6 +118,10 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
         close(subject, &mut encoding);
+    }
+    // Addresses of this machine and its network cannot all be named.
+    if section == Section::Webfetch && settings.close_gaps {
+        return Plan::default();
     }
     let rest = encoding.entries.iter().find(|entry| entry.text == tool).map(|entry| entry.action);
     let ask = always(section, Action::Ask, "ask");
@@ -138,12 +149,35 @@ fn lists(entries: Vec<Entry>, kept: bool) -> Lists {
     lists
 }
 
+/// Files with secrets, which Agentry asks about whatever the rules say.
+const SECRETS: &[&str] = &[
+    "**/.env",
+    "**/.env.*",
+    "**/.envrc",
+    "**/*.pem",
+    "**/*.key",
+    "**/id_*",
+    "**/.netrc",
+    "**/.npmrc",
+    "**/.pypirc",
+    "**/.ssh/**",
+    "**/.aws/**",
+    "**/credentials*",
+];
+
 /// The rules about files: inside the workspace everything is allowed or asked, outside it is asked.
-fn of_files(subject: &Subject, section: Section, scope: Scope) -> Plan {
+fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let Some(tool) = tool_of(section) else { return Plan::default() };
+    let scope = settings.scope;
     let inside_text = format!("{tool}({})", paths::inside(scope));
     let mut entries = stricter(subject, section, scope);
     entries.extend(milder(subject, section, scope));
+    if section == Section::Read && settings.close_gaps {
+        entries.extend(SECRETS.iter().filter_map(|name| {
+            let text = paths::written(name, Action::Ask, scope)?;
+            entry(section, &format!("{tool}({text})"), Action::Ask)
+        }));
+    }
     entries.push(workspace());
     let bounds = subject.bounds(section);
     let narrowed = encoding(section, entries, Action::Ask).narrowed(&[], &bounds);

@@ -20,7 +20,8 @@ pub(super) fn write(origin: &str, metadata: &Data, body: &str) -> Option<String>
         match value {
             Data::Str(text) if text.contains("---") => {
                 let text = serde_json::Value::from(text.as_str()).to_string();
-                head.push_str(&format!("{key}: {}\n", text.replace("--", r"-\x2d")));
+                let text = text.replace("--", r"-\x2d");
+                head.extend([key.as_str(), ": ", text.as_str(), "\n"]);
             }
             _ => head.push_str(&yaml::emit(&field)),
         }
@@ -68,7 +69,8 @@ fn of_lines(metadata: &str) -> Data {
     let mut fields: Vec<(String, Data)> = Vec::new();
     for line in metadata.lines() {
         let key = line.split_once(':').filter(|(key, _)| {
-            !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+            !key.is_empty()
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         });
         if let Some((key, value)) = key {
             let value = value.trim().trim_matches(['"', '\'']);
@@ -107,7 +109,11 @@ mod tests {
     #[test]
     fn what_real_files_look_like() {
         let cases: &[(&str, &str, &str)] = &[
-            ("---\nname: x\ndescription: Use this: it: helps\ntools: Read\n---\nhi", "description", "Use this: it: helps"),
+            (
+                "---\nname: x\ndescription: Use this: it: helps\ntools: Read\n---\nhi",
+                "description",
+                "Use this: it: helps",
+            ),
             ("\u{feff}---\r\nname: x\r\ndescription: y\r\n---\r\nhi\r\n", "name", "x"),
             ("---\nname: x\ndescription: a --- b\ntools: Read\n---\n", "description", "a"),
         ];

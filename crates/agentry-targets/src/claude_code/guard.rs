@@ -46,7 +46,8 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
             one(Section::Delegate, agent)
         }
         "Skill" => {
-            let name = text("skill").or_else(|| text("command")).ok_or("`Skill` without `skill`")?;
+            let name =
+                text("skill").or_else(|| text("command")).ok_or("`Skill` without `skill`")?;
             one(Section::Skill, name.trim_start_matches('/').to_owned())
         }
         "AskUserQuestion" => one(Section::Question, asked(input)),

@@ -16,12 +16,12 @@ use crate::Files;
 use crate::import::{Import, Read};
 use crate::rendering::{Loss, LossKind};
 
-pub(super) const IMPORT: Import =
-    Import { places: &[(".claude/agents", ".md")], is_one, read };
+pub(super) const IMPORT: Import = Import { places: &[(".claude/agents", ".md")], is_one, read };
 
 fn is_one(path: &str, text: &str) -> bool {
     let named = || front::read(text).is_some_and(|front| front.metadata.get("name").is_some());
-    path.contains(".claude/agents/") && path.ends_with(".md") && named()
+    let markdown = path.rsplit_once('.').is_some_and(|(_, end)| end == "md");
+    path.contains(".claude/agents/") && markdown && named()
 }
 
 fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
@@ -159,7 +159,11 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence) -> Permissions {
         .iter()
         .map(|group| {
             let has = group.tools.iter().any(|tool| tools.has(tool));
-            if has { section(group.section, known, silence) } else { intent(group.section, Action::Deny) }
+            if has {
+                section(group.section, known, silence)
+            } else {
+                intent(group.section, Action::Deny)
+            }
         })
         .collect();
     let mut mcp = section(Section::Mcp, known, silence);

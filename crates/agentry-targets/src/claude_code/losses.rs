@@ -32,6 +32,7 @@ pub(super) fn report(
     let model = of(tools, &known, Silence::Runs);
     if settings.guard {
         limits(subject, &model, &known.rules, out);
+        narrowed(subject, Section::Tool, &model, out);
         return;
     }
     for section in Section::ALL {
@@ -49,7 +50,8 @@ fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Render
     let way = model.ways.iter().find(|way| way.section == section);
     let removed = [always(section, Action::Deny, "removed")];
     let layers: &[Rules] = way.map_or(&removed, |way| &way.layers);
-    let by_itself = matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
+    let by_itself =
+        matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
     if by_itself || !is_written(subject, section) {
         return;
     }
@@ -156,7 +158,11 @@ fn dropped(subject: &Subject, out: &mut Rendered) {
     let asks = is_allowed(subject, Section::Question);
     let detail = "a subagent of Claude Code cannot ask; only an agent that a person started can";
     lose(asks, "permissions.question", detail);
-    lose(is_written(subject, Section::Env), "permissions.env", "Claude Code has no rules about variables");
+    lose(
+        is_written(subject, Section::Env),
+        "permissions.env",
+        "Claude Code has no rules about variables",
+    );
     let servers = subject.agent.tools.mcp.iter().flatten();
     let unnamed = |name: &str| !super::rule::is_plain(name) || name.contains("__");
     let odd = servers.map(|server| server.name.as_str()).find(|name| unnamed(name));

@@ -66,9 +66,18 @@ const SUPPORTS: &[(&str, Support)] = &[
     ("context", Support::Prompt),
     ("rules", Support::Prompt),
     ("tools.mcp", Support::Yes("`mcpServers`")),
-    ("permissions.bash", Support::Partly("rules for all agents, the strictest wins; else the tool is removed")),
-    ("permissions.edit", Support::Partly("rules for all agents, the strictest wins; else the tools are removed")),
-    ("permissions.read", Support::Partly("rules for all agents, the strictest wins; else the tools are removed")),
+    (
+        "permissions.bash",
+        Support::Partly("rules for all agents, the strictest wins; else the tool is removed"),
+    ),
+    (
+        "permissions.edit",
+        Support::Partly("rules for all agents, the strictest wins; else the tools are removed"),
+    ),
+    (
+        "permissions.read",
+        Support::Partly("rules for all agents, the strictest wins; else the tools are removed"),
+    ),
     ("permissions.webfetch", Support::Partly("by host; else the tool is removed")),
     ("permissions.websearch", Support::Partly("one action")),
     ("permissions.question", Support::Partly("only where a person started the agent")),

@@ -27,12 +27,17 @@ pub(super) fn matches(pattern: &str, action: Action) -> Matches {
         (workspace, false, rest)
     } else {
         let rest = pattern.strip_prefix("./").unwrap_or(pattern);
-        let name = !rest.trim_end_matches('/').contains('/');
-        (if name { format!("{workspace}{DEEP}") } else { workspace }, name || action > Action::Allow, rest)
+        let name = rest != "**" && !rest.trim_end_matches('/').contains('/');
+        (
+            if name { format!("{workspace}{DEEP}") } else { workspace },
+            name || action > Action::Allow,
+            rest,
+        )
     };
     let (most, least) = segments(rest);
     // What lies below a directory that matches is meant too.
-    let most = if anywhere { format!("{DEEP}{most}{DEEP}") } else { format!("{anchor}{most}{DEEP}") };
+    let most =
+        if anywhere { format!("{DEEP}{most}{DEEP}") } else { format!("{anchor}{most}{DEEP}") };
     Matches { most, least: format!("{anchor}{least}") }
 }
 
@@ -42,9 +47,9 @@ fn segments(pattern: &str) -> (String, String) {
     let mut most = String::new();
     let mut least = String::new();
     for (at, part) in parts.iter().enumerate() {
-        let last = at + 1 == parts.len();
+        let is_last = at + 1 == parts.len();
         let (wide, narrow) = match *part {
-            "**" if last => ("(?:[^/]+/)+".to_owned(), "(?:[^/]+/)+".to_owned()),
+            "**" if is_last => ("(?:[^/]+/)+".to_owned(), "(?:[^/]+/)+".to_owned()),
             "**" => (DEEP.to_owned(), DEEP.to_owned()),
             part => segment(part),
         };

@@ -10,8 +10,7 @@ pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String
     let rule = rule::parse(text);
     match (section, rule.only) {
         (Section::Mcp, None) => server_tool(rule.tool),
-        (_, None) => Vec::new(),
-        (Section::Bash, Some(only)) => command(only, action).into_iter().collect(),
+        (Section::Bash, Some(only)) => vec![command(only, action)],
         (Section::Edit | Section::Read, Some(only)) => path(only, action),
         (Section::Webfetch, Some(only)) => {
             only.strip_prefix("domain:").map_or_else(Vec::new, |host| hosts(host, action))
@@ -19,18 +18,18 @@ pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String
         (Section::Skill | Section::Delegate, Some(name)) if rule::is_plain(name) => {
             vec![name.to_owned()]
         }
-        (_, Some(_)) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
 /// A `*` of Claude Code takes words and spaces alike.
-fn command(pattern: &str, action: Action) -> Option<String> {
+fn command(pattern: &str, action: Action) -> String {
     let pattern = match pattern.strip_suffix(":*") {
         Some(head) => format!("{head} *"),
         None => pattern.to_owned(),
     };
     if action == Action::Allow {
-        return Some(pattern);
+        return pattern;
     }
     let words: Vec<&str> = pattern.split(' ').collect();
     let mut out: Vec<String> = Vec::new();
@@ -46,7 +45,7 @@ fn command(pattern: &str, action: Action) -> Option<String> {
             _ => out.push((*word).to_owned()),
         }
     }
-    Some(out.join(" "))
+    out.join(" ")
 }
 
 fn path(pattern: &str, action: Action) -> Vec<String> {
@@ -71,10 +70,8 @@ fn path(pattern: &str, action: Action) -> Vec<String> {
     let rest = rest.split('/').map(plain).collect::<Vec<_>>().join("/");
     let whole = if rest == "**" { format!("{start}{rest}/*") } else { format!("{start}{rest}") };
     // What lies below a directory that is named is meant too.
-    match stricter && !rest.ends_with('*') {
-        true => vec![whole.clone(), format!("{whole}/**")],
-        false => vec![whole],
-    }
+    let below = (stricter && !rest.ends_with('*')).then(|| format!("{whole}/**"));
+    std::iter::once(whole).chain(below).collect()
 }
 
 fn hosts(host: &str, action: Action) -> Vec<String> {

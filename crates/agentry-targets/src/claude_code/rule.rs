@@ -53,7 +53,9 @@ fn of_section(section: Section, rule: Rule<'_>, action: Action) -> Matches {
         (_, None) => Matches::exactly(ANYTHING),
         (Section::Bash, Some(only)) => command(only),
         (Section::Edit | Section::Read, Some(only)) => paths::matches(only, action),
-        (Section::Webfetch, Some(only)) => only.strip_prefix("domain:").map_or_else(unknown, domain),
+        (Section::Webfetch, Some(only)) => {
+            only.strip_prefix("domain:").map_or_else(unknown, domain)
+        }
         (Section::Skill | Section::Delegate, Some(name)) if is_plain(name) => {
             Matches::exactly(escape(name))
         }
@@ -131,15 +133,16 @@ pub(super) fn written(section: Section, rule: &PatternRule, scope: Scope) -> Vec
     let of = |tool: &str, only: String| format!("{tool}({only})");
     match (section, tool_of(section)) {
         (Section::Bash, Some(tool)) => {
-            at_least(pattern).into_iter().map(|only| of(tool, colons(&only))).collect()
+            // About everything there is one rule already.
+            let texts = at_least(pattern).into_iter().filter(|only| only != "*");
+            texts.map(|only| of(tool, colons(&only))).collect()
         }
         (Section::Edit | Section::Read, Some(tool)) => {
             paths::written(pattern, *action, scope).map(|only| of(tool, only)).into_iter().collect()
         }
-        (Section::Webfetch, Some(tool)) => hosts(pattern)
-            .into_iter()
-            .map(|host| of(tool, format!("domain:{host}")))
-            .collect(),
+        (Section::Webfetch, Some(tool)) => {
+            hosts(pattern).into_iter().map(|host| of(tool, format!("domain:{host}"))).collect()
+        }
         (Section::Skill | Section::Delegate, Some(tool)) if is_plain(pattern) => {
             vec![of(tool, pattern.clone())]
         }
@@ -202,8 +205,18 @@ mod tests {
             (Section::Bash, "command:x", deny, &["Bash(command*)"]),
             (Section::Edit, "/run/agenix/**", deny, &["Edit(//run/agenix/**)"]),
             (Section::Edit, "src/[x]", allow, &[]),
-            (Section::Webfetch, "https://docs.example.org/*", deny, &["WebFetch(domain:docs.example.org)"]),
-            (Section::Webfetch, "**.x.org", deny, &["WebFetch(domain:*.x.org)", "WebFetch(domain:x.org)"]),
+            (
+                Section::Webfetch,
+                "https://docs.example.org/*",
+                deny,
+                &["WebFetch(domain:docs.example.org)"],
+            ),
+            (
+                Section::Webfetch,
+                "**.x.org",
+                deny,
+                &["WebFetch(domain:*.x.org)", "WebFetch(domain:x.org)"],
+            ),
             (Section::Webfetch, "http://[::1]/", deny, &[]),
             (Section::Mcp, "gh/list", deny, &["mcp__gh__list"]),
             (Section::Mcp, "gh/*", deny, &["mcp__gh"]),

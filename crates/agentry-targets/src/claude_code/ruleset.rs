@@ -80,7 +80,10 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
                 // A person answers the question, or does not.
                 Section::Question => vec![always(Section::Question, Action::Ask, tool)],
                 Section::Webfetch if silence == Silence::Runs => {
-                    vec![flat(Section::Webfetch, &known.rules, silence).rules(), never(Section::Webfetch)]
+                    vec![
+                        flat(Section::Webfetch, &known.rules, silence).rules(),
+                        never(Section::Webfetch),
+                    ]
                 }
                 section => vec![flat(section, &known.rules, silence).rules()],
             };
@@ -195,7 +198,11 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             .map(|entry| entry.matches.least)
             .collect();
         layers.push(only(section, &removed, Action::Deny, Action::Allow).rules());
-        model.add(section, if section == Section::Mcp { "MCP tools" } else { "other tools" }, layers);
+        model.add(
+            section,
+            if section == Section::Mcp { "MCP tools" } else { "other tools" },
+            layers,
+        );
     }
 }
 

@@ -99,26 +99,39 @@ impl Known {
     }
 }
 
+/// What a value may be.
+struct Type {
+    pointer: &'static str,
+    holds: fn(&Value) -> bool,
+    what: &'static str,
+}
+
+const fn of_type(pointer: &'static str, holds: fn(&Value) -> bool, what: &'static str) -> Type {
+    Type { pointer, holds, what }
+}
+
+const TYPES: &[Type] = &[
+    of_type("/permissions", Value::is_object, "an object"),
+    of_type("/permissions/allow", is_list, "a list of texts"),
+    of_type("/permissions/ask", is_list, "a list of texts"),
+    of_type("/permissions/deny", is_list, "a list of texts"),
+    of_type("/permissions/additionalDirectories", is_list, "a list of texts"),
+    of_type("/permissions/defaultMode", Value::is_string, "a text"),
+    of_type("/hooks", Value::is_object, "an object"),
+    of_type("/hooks/PreToolUse", Value::is_array, "a list"),
+    of_type("/disableAllHooks", Value::is_boolean, "`true` or `false`"),
+    of_type("/model", Value::is_string, "a text"),
+    of_type("/agent", Value::is_string, "a text"),
+    of_type("/env", Value::is_object, "an object"),
+];
+
+fn is_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
+}
+
 /// The first value of a type that Claude Code drops the whole file for.
 fn wrong_type(value: &Value) -> Option<String> {
-    let is_list = |value: &Value| {
-        value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
-    };
-    let checks: &[(&str, &dyn Fn(&Value) -> bool, &str)] = &[
-        ("/permissions", &Value::is_object, "an object"),
-        ("/permissions/allow", &is_list, "a list of texts"),
-        ("/permissions/ask", &is_list, "a list of texts"),
-        ("/permissions/deny", &is_list, "a list of texts"),
-        ("/permissions/additionalDirectories", &is_list, "a list of texts"),
-        ("/permissions/defaultMode", &Value::is_string, "a text"),
-        ("/hooks", &Value::is_object, "an object"),
-        ("/hooks/PreToolUse", &Value::is_array, "a list"),
-        ("/disableAllHooks", &Value::is_boolean, "`true` or `false`"),
-        ("/model", &Value::is_string, "a text"),
-        ("/agent", &Value::is_string, "a text"),
-        ("/env", &Value::is_object, "an object"),
-    ];
-    checks.iter().find_map(|(pointer, holds, what)| {
+    TYPES.iter().find_map(|Type { pointer, holds, what }| {
         let found = value.pointer(pointer)?;
         let name = pointer.trim_start_matches('/').replace('/', ".");
         (!holds(found)).then(|| format!("`{name}` must be {what}, or Claude Code drops the file"))
@@ -142,7 +155,8 @@ pub(super) fn merged(
     let mut ours = serde_json::Map::new();
     for name in Lists::NAMES {
         let known = before.pointer(&format!("/permissions/{name}")).and_then(Value::as_array);
-        let is_known = |text: &&String| known.is_some_and(|known| known.iter().any(|it| it == *text));
+        let is_known =
+            |text: &&String| known.is_some_and(|known| known.iter().any(|it| it == *text));
         let new: Vec<&String> = rules.by_name(name).iter().filter(|text| !is_known(text)).collect();
         for text in &new {
             document.push(&["permissions", name], &json!(text));
@@ -185,7 +199,8 @@ mod tests {
 
     #[test]
     fn rules_of_the_user_stay_and_ours_go() {
-        let mine = "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
+        let mine =
+            "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
         let written = merged(Some(mine.to_owned()), &rules(&["Bash", "WebFetch"]), None);
         let written = written.expect("settings").expect("a text");
         let value = Document::read(&written, Dialect::Strict).expect("json").value();
@@ -193,7 +208,8 @@ mod tests {
         assert_eq!(value[OURS]["ask"], json!(["WebFetch"]));
         let again = merged(Some(written.clone()), &rules(&["Bash", "WebFetch"]), None);
         assert_eq!(again.expect("settings").as_deref(), Some(written.as_str()));
-        let back = merged(Some(written), &Lists::default(), None).expect("settings").expect("a text");
+        let back =
+            merged(Some(written), &Lists::default(), None).expect("settings").expect("a text");
         let value = Document::read(&back, Dialect::Strict).expect("json").value();
         assert_eq!(value, json!({"model": "opus", "permissions": {"ask": ["Bash"]}}));
     }

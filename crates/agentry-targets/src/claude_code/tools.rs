@@ -122,7 +122,11 @@ mod tests {
             (Data::Null, &[]),
         ];
         for (list, expected) in cases {
-            assert_eq!(names(list).as_deref(), Some(&expected.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()[..]), "{list:?}");
+            assert_eq!(
+                names(list).as_deref(),
+                Some(&expected.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()[..]),
+                "{list:?}"
+            );
         }
     }
 

@@ -31,7 +31,11 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
         Err(wrong) => {
             for agent in &mut out {
                 let message = format!("`{}`: {wrong}", settings::SHARED);
-                agent.refuse("permissions", message, Some("mend the file; it is never overwritten"));
+                agent.refuse(
+                    "permissions",
+                    message,
+                    Some("mend the file; it is never overwritten"),
+                );
             }
         }
     }
@@ -50,9 +54,12 @@ fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<
     let mut rules = Lists::default();
     let mut by_group: Vec<Vec<Plan>> = Vec::new();
     for group in GROUPS {
-        let one = |subject: &Subject| match settings.guard {
-            true => guarded(subject, group.section, settings.scope),
-            false => plan(subject, group.section, settings),
+        let one = |subject: &Subject| {
+            if settings.guard {
+                guarded(subject, group.section, settings.scope)
+            } else {
+                plan(subject, group.section, settings)
+            }
         };
         let mut plans: Vec<Plan> = subjects.iter().map(one).collect();
         rules.extend(&shared(subjects, group.section, &mut plans));
@@ -88,10 +95,7 @@ fn agent<'a>(
     let mut listed: Vec<String> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     for (group, plan) in GROUPS.iter().zip(plans) {
-        let blind = match settings.guard {
-            true => !reads_workspace(subject),
-            false => plan.asks_about_some(),
-        };
+        let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
         for tool in group.tools {
             let kept = plan.kept && !(SEARCHING.contains(tool) && blind);
             if kept { &mut listed } else { &mut removed }.push((*tool).to_owned());
