@@ -36,3 +36,10 @@ pub struct Answer {
     /// The exit code.
     pub code: u8,
 }
+
+/// The agent that a question names, for a hook that serves several of them.
+pub fn agent(question: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(question).ok()?;
+    let name = value.get("agent_type").or_else(|| value.get("agent"))?;
+    name.as_str().map(str::to_owned)
+}

@@ -13,6 +13,7 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+pub mod claude_code;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
@@ -24,6 +25,7 @@ pub mod guard;
 mod harmless;
 pub mod import;
 mod imported;
+pub mod jsonc;
 mod lenient;
 pub mod limits;
 pub mod loss;
@@ -92,6 +94,7 @@ pub enum Support {
 /// Every target, in the order of the documents.
 pub const TARGETS: &[&Target] = &[
     &opencode::TARGET,
+    &claude_code::TARGET,
     &pi::TARGET,
     &codex::TARGET,
     &gemini::TARGET,

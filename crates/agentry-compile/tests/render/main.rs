@@ -6,6 +6,8 @@ mod agent_skills;
 mod agents_md;
 mod back;
 mod chiron;
+mod claude_code;
+mod claude_code_settings;
 mod codex;
 mod copilot;
 mod cursor;
