@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Lock) -> Outcome {
     let looked = look(&disk, &agents, if args.check { "" } else { "; nothing was locked" })?;
     let mut results = Vec::new();
     for (workspace, agents) in by_workspace(&disk, args, looked) {
-        results.push(Workspace { disk: &disk, args, workspace, agents }.run()?);
+        results.push(Workspace { disk: &disk, args, root: workspace, agents }.run()?);
     }
     report(args, &results);
     let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
@@ -123,7 +123,7 @@ fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<Strin
 struct Workspace<'a> {
     disk: &'a Disk,
     args: &'a Lock,
-    workspace: String,
+    root: String,
     agents: Vec<Looked>,
 }
 
@@ -157,8 +157,8 @@ impl Agent {
 
 impl Workspace<'_> {
     fn run(mut self) -> Result<Locking, Failure> {
-        let path = join(&self.workspace, lock::FILE);
-        let old = lock::read(self.disk, &self.workspace).map_err(unusable)?;
+        let path = join(&self.root, lock::FILE);
+        let old = lock::read(self.disk, &self.root).map_err(unusable)?;
         let mut file = old.clone().unwrap_or_default();
         let mut agents = self.gone(&mut file);
         for looked in std::mem::take(&mut self.agents) {
