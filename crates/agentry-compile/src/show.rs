@@ -57,8 +57,9 @@ fn write_out(agent: &mut Agent, carried: &[Carried]) {
         let raw = instructions.system.is_none() && instructions.system_override.is_some();
         let place = if raw { &mut instructions.system_override } else { &mut instructions.system };
         let system = place.get_or_insert_with(|| Spanned::new(String::new(), nowhere));
-        let text = format!("<context path=\"{path}\">\n{text}\n</context>\n");
-        system.value = format!("{}\n\n{text}", system.value.trim_end()).trim_start().to_owned();
+        let gap = if system.value.is_empty() { "" } else { "\n\n" };
+        system.value.truncate(system.value.trim_end().len());
+        system.value.extend([gap, "<context path=\"", path, "\">\n", text, "\n</context>\n"]);
     }
 }
 

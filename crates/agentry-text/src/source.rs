@@ -234,8 +234,12 @@ impl Sources {
     }
 
     /// Every file, in the order of being added; those of others after its own.
-    pub fn iter(&self) -> Box<dyn Iterator<Item = &Source> + '_> {
-        Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.iter())))
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.all()
+    }
+
+    fn all(&self) -> Box<dyn Iterator<Item = &Source> + '_> {
+        Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.all())))
     }
 
     /// The text at `span`.

@@ -44,7 +44,7 @@ pub fn locked(world: &dyn World, compiled: &Compiled) -> Locked {
         bases: compiled.bases.iter().map(|it| base(world, compiled, it)).collect(),
         files: offline.files,
         base_files: offline.base_files,
-        models: offline.models.into_iter().map(|candidate| candidate.id).collect(),
+        models: offline.models,
         skills: offline.skills.into_iter().map(skill).collect(),
         policy_digest: policy::digest_of(&policy),
         policy,

@@ -128,6 +128,11 @@ impl Lock {
         self.sections.keys().map(String::as_str)
     }
 
+    /// Whether an agent is locked.
+    pub fn has(&self, key: &str) -> bool {
+        self.sections.contains_key(key)
+    }
+
     /// Whether nothing is locked.
     pub fn is_empty(&self) -> bool {
         self.sections.is_empty()

@@ -19,7 +19,7 @@ fn agent(world: &MemoryWorld, path: &str) -> Compiled {
         path: path.to_owned(),
         dir: dir.to_owned(),
         main: main.to_owned(),
-        format: if path.ends_with(".toml") { Format::AgentToml } else { Format::Manifest },
+        format: if main == "agent.toml" { Format::AgentToml } else { Format::Manifest },
     };
     let compiled = read_agent(world, &found);
     assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);

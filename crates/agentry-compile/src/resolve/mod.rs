@@ -114,7 +114,7 @@ fn pack_files(search: &Search<'_>) -> Vec<packs::PackFile> {
 
 /// What a lock pins of an agent beside its own text.
 pub(crate) struct Offline {
-    pub(crate) models: Vec<Candidate>,
+    pub(crate) models: Vec<String>,
     pub(crate) skills: Vec<PlannedSkill>,
     pub(crate) files: Vec<PlannedFile>,
     pub(crate) base_files: Vec<PlannedFile>,
@@ -125,7 +125,12 @@ pub(crate) fn offline(world: &dyn World, compiled: &Compiled, agent: &Agent) -> 
     let mut search = Search::new(world, compiled, agent, &[]);
     let skills = search.all();
     let (files, base_files) = files::files(world, compiled, &pack_files(&search));
-    Offline { models: usable(agent, compiled.found.format), skills, files, base_files }
+    Offline {
+        models: candidates::usable_ids(agent, compiled.found.format),
+        skills,
+        files,
+        base_files,
+    }
 }
 
 /// The models that an agent may run on, in order, as far as its definition and the built-in catalogue

@@ -1,6 +1,7 @@
 //! `agentry lock`: pins what the agents of a workspace are, and says what changed since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
 use agentry_compile::text::path::join;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &Lock) -> Outcome {
     let looked = look(&disk, &agents, if args.check { "" } else { "; nothing was locked" })?;
     let mut results = Vec::new();
     for (workspace, agents) in by_workspace(&disk, args, looked) {
-        results.push(Workspace { disk: &disk, args, workspace, agents }.run()?);
+        results.push(Workspace { disk: &disk, args, root: workspace, agents }.run()?);
     }
     report(args, &results);
     let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
@@ -62,12 +63,16 @@ fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
     Ok(found.agents.into_par_iter().filter(wanted).collect())
 }
 
-/// An agent as it is now.
+/// An agent as it is now, and what is different from what was locked.
 struct Looked {
     found: Found,
     workspace: String,
     key: String,
-    locked: Locked,
+    name: String,
+    digest: String,
+    changes: Result<Vec<Change>, LockError>,
+    /// What is to be locked, where something changed; most of the time nothing did.
+    locked: Option<Box<Locked>>,
     problems: Vec<Diagnostic>,
     sources: Sources,
 }
@@ -76,8 +81,9 @@ struct Looked {
 fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure> {
     let mut looked = Vec::new();
     let mut broken = Vec::new();
+    let locks = Locks::default();
     for group in agents.chunks(GROUP) {
-        let group: Vec<_> = group.par_iter().map(|found| one(disk, found)).collect();
+        let group: Vec<_> = group.par_iter().map(|found| one(disk, &locks, found)).collect();
         for agent in group {
             if agent.problems.is_empty() {
                 looked.push(agent);
@@ -97,12 +103,43 @@ fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure>
         .finding())
 }
 
-fn one(disk: &Disk, found: &Found) -> Looked {
+fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
     let (compiled, locked, problems) = lock::look(disk, found);
-    // The texts are only kept for showing problems.
-    let sources = if problems.is_empty() { Sources::default() } else { compiled.sources.clone() };
     let key = lock::key(disk, &compiled);
-    Looked { found: found.clone(), workspace: compiled.workspace, key, locked, problems, sources }
+    let lock = locks.of(disk, &compiled.workspace);
+    let changes = match lock.as_ref() {
+        Ok(lock) => lock.changes(&key, &locked),
+        Err(error) => Err(error.clone()),
+    };
+    Looked {
+        found: found.clone(),
+        key,
+        name: locked.name.clone(),
+        digest: locked.digest.clone(),
+        locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
+        changes,
+        // The texts are only kept for showing problems.
+        sources: if problems.is_empty() { Sources::default() } else { compiled.sources.clone() },
+        problems,
+        workspace: compiled.workspace,
+    }
+}
+
+/// The locks of the workspaces that were met, each read once.
+#[derive(Default)]
+struct Locks {
+    known: RwLock<BTreeMap<String, Arc<Result<File, LockError>>>>,
+}
+
+impl Locks {
+    fn of(&self, disk: &Disk, root: &str) -> Arc<Result<File, LockError>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
+        known.unwrap_or_else(|| {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let read = || Arc::new(lock::read(disk, root).map(Option::unwrap_or_default));
+            known.entry(root.to_owned()).or_insert_with(read).clone()
+        })
+    }
 }
 
 /// The agents of each workspace. The one that we are in may have a lock but no agents any more.
@@ -123,7 +160,7 @@ fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<Strin
 struct Workspace<'a> {
     disk: &'a Disk,
     args: &'a Lock,
-    workspace: String,
+    root: String,
     agents: Vec<Looked>,
 }
 
@@ -141,8 +178,8 @@ pub(super) struct Locking {
 pub(super) struct Agent {
     /// What a person would call it.
     pub(super) path: String,
-    /// As it is now; nothing if it is gone.
-    pub(super) locked: Option<Locked>,
+    /// Its name and its digest now; nothing if it is gone.
+    pub(super) now: Option<(String, String)>,
     /// Whether it was locked before.
     pub(super) known: bool,
     /// What is different from before.
@@ -157,8 +194,8 @@ impl Agent {
 
 impl Workspace<'_> {
     fn run(mut self) -> Result<Locking, Failure> {
-        let path = join(&self.workspace, lock::FILE);
-        let old = lock::read(self.disk, &self.workspace).map_err(unusable)?;
+        let path = join(&self.root, lock::FILE);
+        let old = lock::read(self.disk, &self.root).map_err(unusable)?;
         let mut file = old.clone().unwrap_or_default();
         let mut agents = self.gone(&mut file);
         for looked in std::mem::take(&mut self.agents) {
@@ -176,30 +213,30 @@ impl Workspace<'_> {
     }
 
     fn agent(&self, file: &mut File, looked: Looked) -> Result<Agent, Failure> {
-        let Looked { found, key, mut locked, .. } = looked;
-        let old = file.keys().any(|known| known == key);
-        if self.args.update && !old {
+        let Looked { found, key, name, digest, changes, locked, .. } = looked;
+        let known = file.has(&key);
+        if self.args.update && !known {
             let message = format!("`{}` is not locked", found.path);
             return Err(Failure::new(message).hint(format!("`agentry lock {}`", found.path)));
         }
-        let changes = file.changes(&key, &locked).map_err(unusable)?;
-        if !self.args.check && !changes.is_empty() {
+        if let Some(mut locked) = locked.filter(|_| !self.args.check) {
             if let Some(before) = file.get(&key).map_err(unusable)? {
                 locked.keep_tools(&before);
             }
             file.set(&key, &locked);
         }
-        Ok(Agent { path: found.path, locked: Some(locked), known: old, changes })
+        let changes = changes.map_err(unusable)?;
+        Ok(Agent { path: found.path, now: Some((name, digest)), known, changes })
     }
 
     /// Locked agents that are no longer there; nobody can tell where only some are looked at.
     fn gone(&self, file: &mut File) -> Vec<Agent> {
-        let is_here = |key: &str| self.agents.iter().any(|agent| agent.key == key);
+        let here: BTreeSet<_> = self.agents.iter().map(|agent| agent.key.as_str()).collect();
         let whole = self.args.agents.is_empty();
         let gone: Vec<_> =
-            file.keys().filter(|key| whole && !is_here(key)).map(str::to_owned).collect();
+            file.keys().filter(|key| whole && !here.contains(key)).map(str::to_owned).collect();
         gone.iter().filter(|_| !self.args.check).for_each(|key| file.remove(key));
-        let agent = |path| Agent { path, locked: None, known: true, changes: vec![Change::gone()] };
+        let agent = |path| Agent { path, now: None, known: true, changes: vec![Change::gone()] };
         gone.into_iter().map(agent).collect()
     }
 }

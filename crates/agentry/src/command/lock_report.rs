@@ -19,7 +19,7 @@ pub(super) fn report(args: &Lock, results: &[Locking]) {
 
 /// What became of an agent, in a word.
 fn state(agent: &Agent) -> &'static str {
-    match (agent.locked.is_some(), agent.known, agent.is_changed()) {
+    match (agent.now.is_some(), agent.known, agent.is_changed()) {
         (false, ..) => "gone",
         (true, false, _) => "new",
         (true, true, true) => "changed",
@@ -40,7 +40,7 @@ fn human(args: &Lock, results: &[Locking]) -> String {
         }
         let path = visible(&result.path);
         let count =
-            counted(result.agents.iter().filter(|agent| agent.locked.is_some()).count(), "agent");
+            counted(result.agents.iter().filter(|agent| agent.now.is_some()).count(), "agent");
         let changed = result.agents.iter().filter(|agent| agent.is_changed()).count();
         let _ = match (args.check, result.written, changed) {
             (true, _, 0) => writeln!(out, "{path}: {count}, all as locked"),
@@ -74,8 +74,8 @@ fn to_json(results: &[Locking]) -> Value {
     let agent = |agent: &Agent| {
         json!({
             "path": agent.path,
-            "name": agent.locked.as_ref().map(|locked| &locked.name),
-            "digest": agent.locked.as_ref().map(|locked| &locked.digest),
+            "name": agent.now.as_ref().map(|(name, _)| name),
+            "digest": agent.now.as_ref().map(|(_, digest)| digest),
             "state": state(agent),
             "changes": agent.changes.iter().map(change).collect::<Vec<_>>(),
         })

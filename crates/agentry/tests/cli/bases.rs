@@ -66,8 +66,11 @@ fn files_that_a_base_elsewhere_names_come_along() {
     let ran = test.run("lock --check own/child.agent").exits(1);
     assert!(ran.stdout.contains("its base's file `../shared/house.md` changed"), "{ran}");
     let written = test.run("convert own/child.agent --to agent-toml -o out").exits(0);
-    let text = test.read("out/system-prompt.md");
-    assert!(text.contains("The house is new.") && text.contains("Be brief."), "{written}{text}");
+    let prompt = test.read("out/system-prompt.md");
+    assert!(
+        prompt.contains("The house is new.") && prompt.contains("Be brief."),
+        "{written}{prompt}"
+    );
     // The same from the store: nobody can reach the files there later.
     test.run_in("shared", "push writer --version 1.0.0").exits(0);
     test.write("own/child.agent", CHILD.replace("./base.agent", "writer@1.0.0"));
@@ -185,6 +188,6 @@ fn a_plan_says_which_tools_are_denied() {
     assert!(plan["tools"][1]["denied"].is_null(), "{plan}");
     assert_eq!(plan["skills"][0]["denied"], "exec: none", "{plan}");
     assert!(plan["skills"][1]["denied"].is_null(), "{plan}");
-    let text = test.run("resolve helper.agent").exits(0).stdout;
-    assert!(text.contains("every call is denied: exec: none"), "{text}");
+    let shown = test.run("resolve helper.agent").exits(0).stdout;
+    assert!(shown.contains("every call is denied: exec: none"), "{shown}");
 }

@@ -312,7 +312,7 @@ fn a_full_disk_leaves_the_old_lock() {
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(test.read(LOCK), before);
     let left: Vec<_> = fs::read_dir(test.path("")).expect("a folder").flatten().collect();
-    let left: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
     assert_eq!(left.len(), 40 + 2, "{left:?}");
     fs::remove_file(test.path(LOCK)).expect("a file");
     assert_eq!(run().status.code(), Some(2));
