@@ -50,9 +50,11 @@ fn every_part_of_a_line_has_its_reason() {
       git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
       > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
       head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
-      curl x       ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
+      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
 
     note: git log …: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
+
+    note: curl x: it fetches `x`
     --- exit 0
     "#);
 }
