@@ -2,10 +2,13 @@
 
 use agentry_compile::policy::{Action, Section};
 use agentry_compile::targets::target;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 
 use crate::back::{assert_stable, definition, imported};
 use crate::claude_code::{one, settings, several};
-use crate::{Wish, file, told};
+use crate::policies::{cases, permissions, subject_of};
+use crate::{Wish, agent, file, told};
 
 const HARNESS: &str = "claude-code";
 const PATH: &str = ".claude/settings.json";
@@ -204,4 +207,28 @@ fn real_files_are_read_as_they_are() {
     }
     let guard = target(HARNESS).and_then(|target| target.guard.as_ref()).expect("a guard");
     assert!((guard.question)("no question").is_err());
+}
+
+#[test]
+fn agents_never_widen_each_other() {
+    let mut runner = TestRunner::new(Config {
+        cases: cases(25),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let agents = (permissions(), permissions(), any::<bool>());
+    let property = |(one, two, guard): (String, String, bool)| {
+        let wish = Wish { guard, ..Wish::default() };
+        let known = |lines: &String| subject_of(&agent("helper", lines)).is_some();
+        if !known(&one) || !known(&two) {
+            return Ok(());
+        }
+        let rendering = several(&[("one", &one), ("two", &two)], wish);
+        for refused in rendering.agents.iter().filter_map(|agent| agent.refused.as_ref()) {
+            // A widening that only the last check found is a defect of the encoder.
+            prop_assert!(!refused.message.contains("would be"), "{}", refused.message);
+        }
+        Ok(())
+    };
+    runner.run(&agents, property).expect("never wider");
 }

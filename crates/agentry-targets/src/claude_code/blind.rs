@@ -26,16 +26,13 @@ pub(super) const BLIND: &[Blind] = &[
         name: "other spellings",
         why: "Claude Code compares the text as it was typed",
         lines: |command| {
-            let by_path = format!("/bin/{command}");
-            let quoted = match command.split_once(' ') {
-                Some((program, rest)) => format!("'{program}' {rest}"),
-                None => format!("'{command}'"),
-            };
-            let mut typed = words(&quoted);
-            vec![
-                Line::new(by_path.clone(), words(&by_path)),
-                Line::new(quoted, std::mem::take(&mut typed)),
-            ]
+            let (program, rest) = command.split_once(' ').unwrap_or((command, ""));
+            let mut lines =
+                vec![format!("/bin/{command}"), format!("'{program}' {rest}").trim().to_owned()];
+            if program == "git" && !rest.is_empty() {
+                lines.push(format!("git -C . {rest}"));
+            }
+            lines.into_iter().map(|line| Line::new(line.clone(), words(&line))).collect()
         },
     },
     Blind {
