@@ -1,7 +1,7 @@
 //! Claude Code: settings that are there already, the guard, and agents that are read.
 
 use agentry_compile::policy::{Action, Section};
-use agentry_compile::targets::target;
+use agentry_compile::targets::{Scope, target};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -121,6 +121,13 @@ fn a_guard_that_is_switched_off_guards_nothing() {
 }
 
 #[test]
+fn the_guard_needs_the_definition_in_the_project() {
+    let wish = Wish { guard: true, scope: Some(Scope::User), ..Wish::default() };
+    let (rendered, _) = one("", wish);
+    assert!(rendered.refused.is_some() && rendered.files.is_empty());
+}
+
+#[test]
 fn what_was_imported_renders_to_the_same_file() {
     let cases = [
         section("edit", "deny", &[]),
@@ -142,7 +149,7 @@ fn settings_come_along_with_an_agent() {
     let files = [(".claude/agents/helper.md", agent), (PATH, settings)];
     let found = imported(HARNESS, &files, ".claude/agents/helper.md").expect("an agent");
     let definition = definition(&found);
-    let toml = &definition.iter().find(|(path, _)| path.ends_with(".toml")).expect("toml").1;
+    let toml = &definition.iter().find(|(path, _)| path.contains("agent.toml")).expect("toml").1;
     for expected in [
         "\"rm *:deny\"",
         "\"git push *:ask\"",
