@@ -1,11 +1,14 @@
 //! Claude Code: settings that are there already, the guard, and agents that are read.
 
 use agentry_compile::policy::{Action, Section};
-use agentry_compile::targets::target;
+use agentry_compile::targets::{Scope, target};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 
 use crate::back::{assert_stable, definition, imported};
 use crate::claude_code::{one, settings, several};
-use crate::{Wish, file, told};
+use crate::policies::{cases, permissions, subject_of};
+use crate::{Wish, agent, file, told};
 
 const HARNESS: &str = "claude-code";
 const PATH: &str = ".claude/settings.json";
@@ -118,6 +121,13 @@ fn a_guard_that_is_switched_off_guards_nothing() {
 }
 
 #[test]
+fn the_guard_needs_the_definition_in_the_project() {
+    let wish = Wish { guard: true, scope: Some(Scope::User), ..Wish::default() };
+    let (rendered, _) = one("", wish);
+    assert!(rendered.refused.is_some() && rendered.files.is_empty());
+}
+
+#[test]
 fn what_was_imported_renders_to_the_same_file() {
     let cases = [
         section("edit", "deny", &[]),
@@ -139,7 +149,7 @@ fn settings_come_along_with_an_agent() {
     let files = [(".claude/agents/helper.md", agent), (PATH, settings)];
     let found = imported(HARNESS, &files, ".claude/agents/helper.md").expect("an agent");
     let definition = definition(&found);
-    let toml = &definition.iter().find(|(path, _)| path.ends_with(".toml")).expect("toml").1;
+    let toml = &definition.iter().find(|(path, _)| path.contains("agent.toml")).expect("toml").1;
     for expected in [
         "\"rm *:deny\"",
         "\"git push *:ask\"",
@@ -204,4 +214,28 @@ fn real_files_are_read_as_they_are() {
     }
     let guard = target(HARNESS).and_then(|target| target.guard.as_ref()).expect("a guard");
     assert!((guard.question)("no question").is_err());
+}
+
+#[test]
+fn agents_never_widen_each_other() {
+    let mut runner = TestRunner::new(Config {
+        cases: cases(25),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let agents = (permissions(), permissions(), any::<bool>());
+    let property = |(one, two, guard): (String, String, bool)| {
+        let wish = Wish { guard, ..Wish::default() };
+        let known = |lines: &String| subject_of(&agent("helper", lines)).is_some();
+        if !known(&one) || !known(&two) {
+            return Ok(());
+        }
+        let rendering = several(&[("one", &one), ("two", &two)], wish);
+        for refused in rendering.agents.iter().filter_map(|agent| agent.refused.as_ref()) {
+            // A widening that only the last check found is a defect of the encoder.
+            prop_assert!(!refused.message.contains("would be"), "{}", refused.message);
+        }
+        Ok(())
+    };
+    runner.run(&agents, property).expect("never wider");
 }

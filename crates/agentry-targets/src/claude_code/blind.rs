@@ -1,5 +1,5 @@
-//! What Claude Code does not look at in a command line. It takes lists and pipes apart, and a few
-//! wrappers; it compares the rest as it was typed.
+//! What Claude Code does not look at in a command line. Lists and pipes, quotes, the directory of a
+//! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
 
 use crate::gap::{Blind, Line};
 
@@ -10,32 +10,26 @@ pub(super) const BLIND: &[Blind] = &[
         lines: |command| vec![Line::new(format!("{command} > x"), words(command))],
     },
     Blind {
-        name: "nested shells",
-        why: "Claude Code does not look into `sh -c`, `env`, `find -exec` and the like",
+        name: "nested commands",
+        why: "Claude Code does not look into `sh -c` and `find -exec`",
         lines: |command| {
             let shell = vec!["sh".to_owned(), "-c".to_owned(), command.to_owned()];
-            let before = |start: &str| words(&format!("{start} {command}"));
+            let found = format!("find . -exec {command} ;");
             vec![
                 Line::new(format!("sh -c '{command}'"), shell),
-                Line::new(format!("env {command}"), before("env")),
-                Line::new(format!("sudo {command}"), before("sudo")),
+                Line::new(found.replace(';', "\\;"), words(&found)),
             ]
         },
     },
     Blind {
         name: "other spellings",
-        why: "Claude Code compares the text as it was typed",
+        why: "Claude Code knows no options before a subcommand and no variables",
         lines: |command| {
-            let by_path = format!("/bin/{command}");
-            let quoted = match command.split_once(' ') {
-                Some((program, rest)) => format!("'{program}' {rest}"),
-                None => format!("'{command}'"),
-            };
-            let mut typed = words(&quoted);
-            vec![
-                Line::new(by_path.clone(), words(&by_path)),
-                Line::new(quoted, std::mem::take(&mut typed)),
-            ]
+            let mut lines = vec![format!("$X {command}")];
+            if let Some(rest) = command.strip_prefix("git ") {
+                lines.push(format!("git -C . {rest}"));
+            }
+            lines.into_iter().map(|line| Line::new(line.clone(), words(&line))).collect()
         },
     },
     Blind {

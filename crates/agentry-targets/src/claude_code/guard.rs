@@ -50,6 +50,8 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
                 text("skill").or_else(|| text("command")).ok_or("`Skill` without `skill`")?;
             one(Section::Skill, name.trim_start_matches('/').to_owned())
         }
+        // They touch nothing: what they find or hand over is asked about when it is used.
+        "ToolSearch" | "SubagentHandback" | "EndConversation" => Ok(Vec::new()),
         "AskUserQuestion" => one(Section::Question, asked(input)),
         _ => match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
             Some((server, name)) => one(Section::Mcp, format!("{server}/{name}")),
@@ -135,6 +137,7 @@ mod tests {
             ("Skill", json!({"skill": "/pdf"}), "skill pdf"),
             ("mcp__gh__list_all", json!({}), "mcp gh/list_all"),
             ("AskUserQuestion", json!({"questions": [{"question": "why"}]}), "question why"),
+            ("ToolSearch", json!({"query": "x"}), ""),
             ("TodoWrite", json!({}), "tool TodoWrite"),
             ("Workflow", json!({}), "tool Workflow"),
         ];

@@ -10,7 +10,7 @@ use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
-use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Skill, Subject};
 
 /// What one agent gets.
@@ -130,6 +130,10 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
     if settings.guard {
         metadata.set("hooks", hook::of_agent(subject));
+        if settings.scope == Scope::User {
+            let message = "the guard looks for the definition in the project, not in the home";
+            out.refuse("permissions", message, Some("render it for the project"));
+        }
     }
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     match front::write(&subject.path, &metadata.build(), &body) {
