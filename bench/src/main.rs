@@ -6,6 +6,7 @@ mod measure;
 mod policy;
 mod program;
 mod reference;
+mod render;
 mod report;
 mod targets;
 
@@ -20,6 +21,7 @@ usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
   policy             measures verdicts and comparisons only
+  render             measures rendering only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
+        ["render"] => render_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -56,6 +59,7 @@ fn run() -> Result<bool, String> {
     targets::checking(&program, &small, &large, &mut table)?;
     targets::reference(&program, (&small, &manifests), folder.path(), &mut table)?;
     targets::starting(&program, &small, &mut table)?;
+    render::rendering(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     Ok(shown(&table))
@@ -67,6 +71,15 @@ fn policy_table() -> Table {
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     table
+}
+
+/// Rendering alone.
+fn render_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    render::rendering(&program, folder.path(), &mut table)?;
+    Ok(table)
 }
 
 /// Prints the table; whether every target was met.

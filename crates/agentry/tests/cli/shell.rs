@@ -41,13 +41,16 @@ fn manual_pages() {
     agentry-check.1
     agentry-completions.1
     agentry-convert.1
+    agentry-guard.1
     agentry-hash.1
+    agentry-import.1
     agentry-man.1
     agentry-new.1
     agentry-policy-diff.1
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1
+    agentry-render.1
     agentry-rules.1
     agentry-schema.1
     agentry-show.1
