@@ -7,6 +7,7 @@ mod measure;
 mod policy;
 mod program;
 mod reference;
+mod render;
 mod report;
 mod targets;
 
@@ -22,6 +23,7 @@ usage: cargo xtask bench [COMMAND]
   (nothing)          measures everything; 1 if a target is missed
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
+  render             measures rendering only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["render"] => render_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -62,6 +65,7 @@ fn run() -> Result<bool, String> {
     targets::starting(&program, &small, &mut table)?;
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    render::rendering(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     Ok(shown(&table))
@@ -83,6 +87,15 @@ fn lock_table() -> Result<Table, String> {
     let mut table = Table::default();
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Rendering alone.
+fn render_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    render::rendering(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

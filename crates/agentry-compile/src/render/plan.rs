@@ -124,13 +124,14 @@ pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
     Plan { changes, refused, ledger: Ledger::new(kept) }
 }
 
-/// The text of a file without what was rendered: what a target starts from.
+/// The text of a file without what was rendered: what a target starts from. `ledger` has only what
+/// this run writes anew or takes away; all else counts as the user's, whoever wrote it.
 pub fn existing(ledger: &Ledger, present: &Present, path: &str) -> Option<String> {
     let Present::File(bytes) = present else { return None };
     let text = || Some(String::from_utf8_lossy(bytes).into_owned());
     let Some(entry) = ledger.get(path) else { return text() };
-    let merge = entry.merge.as_ref()?;
     let untouched = sha256(bytes) == entry.sha256;
+    let Some(merge) = &entry.merge else { return if untouched { None } else { text() } };
     match unmerge(merge, &String::from_utf8_lossy(bytes), untouched) {
         Unmerged::Nothing => None,
         Unmerged::Text(text) => Some(text),

@@ -42,7 +42,9 @@ fn manual_pages() {
     agentry-completions.1
     agentry-convert.1
     agentry-gc.1
+    agentry-guard.1
     agentry-hash.1
+    agentry-import.1
     agentry-keygen.1
     agentry-list.1
     agentry-lock.1
@@ -54,6 +56,7 @@ fn manual_pages() {
     agentry-policy.1
     agentry-pull.1
     agentry-push.1
+    agentry-render.1
     agentry-resolve.1
     agentry-rules.1
     agentry-schema.1

@@ -94,12 +94,12 @@ impl Place {
         }
     }
 
-    /// The text of a file as a harness finds it, links followed, without what was rendered.
-    pub(super) fn existing(&self, path: &str) -> Option<String> {
+    /// The text of a file as a harness finds it, links followed, without what is in `ledger`.
+    pub(super) fn existing(&self, ledger: &Ledger, path: &str) -> Option<String> {
         let full = Path::new(&self.root).join(path);
         let metadata = fs::metadata(&full).ok()?;
         let bytes = metadata.is_file().then(|| bytes(&full).ok()).flatten()?;
-        agentry_compile::render::existing(&self.ledger, &Present::File(bytes), path)
+        agentry_compile::render::existing(ledger, &Present::File(bytes), path)
     }
 }
 

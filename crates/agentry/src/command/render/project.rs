@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentry_compile::render::{
-    Change, ChangeKind, Entry, Job, Plan, Ran, Situation, Wanted, plan, run,
+    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
 };
 use agentry_compile::targets::{Scope, Subject, Target};
 use agentry_compile::{Config, Found, World as _, discover, read, subject};
@@ -82,7 +82,10 @@ impl Project<'_> {
                 Loaded::Broken(definition) => drop(broken.insert(definition)),
             }
         }
-        let runs = run(&self.job(&|path| self.place.existing(path)), &mut subjects);
+        let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
+        let known = Ledger::new(known.cloned().collect());
+        let existing = |path: &str| self.place.existing(&known, path);
+        let runs = run(&self.job(&existing), &mut subjects);
         let plan = self.plan(&runs, &agents, &broken);
         let lost =
             runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
