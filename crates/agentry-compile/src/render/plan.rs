@@ -343,6 +343,10 @@ mod tests {
         }
     }
 
+    type Disk<'a> = &'a [(&'a str, &'a str)];
+    type Wished<'a> = (&'a str, &'a [Entry], Disk<'a>, bool, &'a str);
+    type Unwished<'a> = (&'a str, Disk<'a>, &'a str, bool, &'a str);
+
     /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, and
     /// `#` for each line of the ledger.
     fn told(
@@ -376,7 +380,7 @@ mod tests {
     fn files_of_one_agent() {
         let new = [wanted("a", "new", "x")];
         let old = [entry("a", "old", "x")];
-        let cases: [(&str, &[Entry], &[(&str, &str)], bool, &str); 9] = [
+        let cases: [Wished<'_>; 9] = [
             ("nothing there", &[], &[], false, "+a #a"),
             ("removed by somebody", &old, &[], false, "+a #a"),
             ("ours", &old, &[("a", "old")], false, "~a #a"),
@@ -395,7 +399,7 @@ mod tests {
     #[test]
     fn files_that_are_not_wanted_any_more() {
         let old = [entry("a", "old", "x"), entry("b", "old", "y")];
-        let cases: [(&str, &[(&str, &str)], &str, bool, &str); 6] = [
+        let cases: [Unwished<'_>; 6] = [
             ("ours", &[("a", "old"), ("b", "old")], "", false, "-a -b"),
             ("gone", &[], "", false, ""),
             ("of another run", &[("a", "old"), ("b", "old")], "y", false, "-b #a"),

@@ -35,8 +35,8 @@ fn without_arguments_the_workspace_is_rendered() {
     rendered 2 agents for opencode: 2 created; 1 exact, 2 gaps
     --- exit 0
     "#);
-    let text = test.read(HELPER_FILE);
-    assert!(text.contains("# rendered by agentry from agents/helper/agent.toml\n"), "{text}");
+    let file = test.read(HELPER_FILE);
+    assert!(file.contains("# rendered by agentry from agents/helper/agent.toml\n"), "{file}");
     insta::assert_snapshot!(test.run("render").exits(0), @r#"
     $ agentry render
     --- stdout

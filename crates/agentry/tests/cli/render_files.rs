@@ -234,9 +234,9 @@ fn odd_texts_survive() {
     let descriptions = ["say \\\"hi\\\": now", "a # b", "- x", "yes", "*", "@x", "it's --- so"];
     for (at, description) in descriptions.iter().enumerate() {
         let prompt = prompts[at % prompts.len()];
-        let text = format!("name = \"helper\"\ndescription = \"{description}\"\n");
+        let definition = format!("name = \"helper\"\ndescription = \"{description}\"\n");
         let test = Test::new()
-            .file("agents/helper/agent.toml", text)
+            .file("agents/helper/agent.toml", definition)
             .file("agents/helper/system-prompt.md", prompt);
         test.run("render --target opencode").exits(0);
         let file = test.read(HELPER);

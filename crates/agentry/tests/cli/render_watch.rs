@@ -12,7 +12,7 @@ use crate::render::workspace;
 use crate::test::Test;
 
 /// Nobody waits longer than this for a line that never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Watching {
     child: Child,

@@ -60,28 +60,20 @@ enum Loaded {
     Broken(String),
 }
 
+/// The agents of a run.
+#[derive(Default)]
+struct Gathered {
+    subjects: Vec<Subject>,
+    /// What is known of each of them.
+    agents: Vec<Agent>,
+    /// Definitions with errors.
+    broken: BTreeSet<String>,
+}
+
 impl Project<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
     pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
-        let named = self.definitions(found);
-        let carried = self.carried(&named);
-        let mut subjects = Vec::new();
-        let mut agents = Vec::new();
-        let mut broken = BTreeSet::new();
-        for (loaded, asked) in self
-            .load(found)
-            .into_iter()
-            .map(|it| (it, true))
-            .chain(self.load(&carried).into_iter().map(|it| (it, false)))
-        {
-            match loaded {
-                Loaded::Subject(subject, definition) => {
-                    agents.push(Agent { name: subject.name.clone(), definition, asked });
-                    subjects.push(*subject);
-                }
-                Loaded::Broken(definition) => drop(broken.insert(definition)),
-            }
-        }
+        let Gathered { mut subjects, agents, broken } = self.gather(found);
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
         let existing = |path: &str| self.place.existing(&known, path);
@@ -95,6 +87,24 @@ impl Project<'_> {
         }
         let Self { place, .. } = self;
         Ok(Done { place, agents, runs, plan, broken: broken.len(), written: !dry })
+    }
+
+    /// Reads the agents that were asked for, and those that were rendered before.
+    fn gather(&self, found: &[Found]) -> Gathered {
+        let carried = self.carried(&self.definitions(found));
+        let asked = self.load(found).into_iter().map(|loaded| (loaded, true));
+        let again = self.load(&carried).into_iter().map(|loaded| (loaded, false));
+        let mut out = Gathered::default();
+        for (loaded, asked) in asked.chain(again) {
+            match loaded {
+                Loaded::Subject(subject, definition) => {
+                    out.agents.push(Agent { name: subject.name.clone(), definition, asked });
+                    out.subjects.push(*subject);
+                }
+                Loaded::Broken(definition) => drop(out.broken.insert(definition)),
+            }
+        }
+        out
     }
 
     fn job<'a>(&'a self, existing: &'a dyn Fn(&str) -> Option<String>) -> Job<'a> {
