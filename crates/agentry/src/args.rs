@@ -269,10 +269,15 @@ pub(crate) struct Guard {
     /// The harness that asks
     pub(crate) harness: String,
     /// The agent that the call is for: its file or its directory
-    pub(crate) agent: String,
+    #[arg(required_unless_present = "agents")]
+    pub(crate) agent: Option<String>,
     /// The digest that the definition had when it was rendered
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
+    /// A rendered file that says which definition decides about which agent: the question names the
+    /// agent, and one that is not in the file is none of the guard's business
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
+    pub(crate) agents: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

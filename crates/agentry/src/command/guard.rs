@@ -2,12 +2,15 @@
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_compile::render::{Guarded, Ledger, guard, protect};
+use agentry_compile::targets::guard::agent as asking_agent;
 use agentry_compile::targets::{Answer, Target, target};
 use agentry_compile::text::path::join;
 use agentry_compile::{at, read};
+use serde_json::Value;
 
 use crate::args::Guard;
 use crate::command::render::{LEDGER, agentry_home};
@@ -40,7 +43,13 @@ fn answer(args: &Guard) -> Answer {
         Err(why) => return refused(Some(harness), &why),
     };
     let disk = Disk::default();
-    let agent = guarded(&disk, args);
+    let named = match named(args, &question) {
+        Ok(Some(named)) => Ok(named),
+        // Nobody's agent: the harness decides by itself.
+        Ok(None) => return Answer { output: String::new(), errors: String::new(), code: 0 },
+        Err(why) => Err(why),
+    };
+    let agent = named.as_ref().map_err(Clone::clone).and_then(|named| guarded(&disk, named));
     let is_wrong = agent.is_err();
     let answer = guard(&disk, harness, agent, &question);
     if is_wrong { Answer { code: 2, ..answer } } else { answer }
@@ -61,8 +70,37 @@ fn question() -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the question is not UTF-8".to_owned())
 }
 
-fn guarded<'a>(disk: &Disk, args: &'a Guard) -> Result<Guarded<'a>, String> {
-    let found = at(disk, &args.agent).map_err(|why| format!("`{}` {why}", args.agent))?;
+/// The definition that decides.
+struct Named {
+    path: String,
+    digest: Option<String>,
+}
+
+/// The definition that the arguments name, or that the question names by way of a rendered file.
+fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
+    let Some(file) = &args.agents else {
+        let path = args.agent.clone().ok_or("no agent is named")?;
+        return Ok(Some(Named { path, digest: args.digest.clone() }));
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("`{file}`: {error}"))?;
+    let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
+    let agents = known.get("agents").and_then(Value::as_object);
+    let agents = agents.ok_or_else(|| format!("`{file}` lists no agents"))?;
+    let Some(entry) = asking_agent(question).and_then(|name| agents.get(&name)) else {
+        return Ok(None);
+    };
+    let word = |key: &str| entry.get(key).and_then(Value::as_str);
+    let (Some(path), Some(digest)) = (word("path"), word("digest")) else {
+        return Err(format!("`{file}` is not as it was rendered"));
+    };
+    // The file lies in the settings of the harness, one directory below the project.
+    let root = Path::new(file).parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let path = root.join(path).to_string_lossy().into_owned();
+    Ok(Some(Named { path, digest: Some(digest.to_owned()) }))
+}
+
+fn guarded<'a>(disk: &Disk, named: &'a Named) -> Result<Guarded<'a>, String> {
+    let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
     let compiled = read(disk, &found);
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -71,7 +109,7 @@ fn guarded<'a>(disk: &Disk, args: &'a Guard) -> Result<Guarded<'a>, String> {
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
     let more: Vec<String> = program.into_iter().chain(agentry_home()).collect();
     let protected = protect(disk, &compiled, &ledger, &more);
-    let digest = args.digest.as_deref();
+    let digest = named.digest.as_deref();
     Ok(Guarded { compiled, digest, protected })
 }
 

@@ -38,3 +38,35 @@ fn errors_are_denials() {
         assert!(!said.is_empty(), "{args}");
     }
 }
+
+#[test]
+fn one_hook_serves_the_agents_that_a_file_lists() {
+    let test = workspace();
+    let (code, said) = ask(&test, "render agents/helper --target claude-code --guard", b"");
+    assert_eq!(code, Some(0), "{said}");
+    let question = |agent: &str| {
+        let directory = test.path(".");
+        let agent =
+            if agent.is_empty() { String::new() } else { format!("\"agent_type\":\"{agent}\",") };
+        format!(
+            "{{{agent}\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"cwd\":\"{}\",\
+             \"tool_input\":{{\"command\":\"rm -rf /\"}}}}",
+            directory.display()
+        )
+    };
+    let args = "guard claude-code --agents .claude/agentry-guard.json";
+    // Another agent, and the session of the person, are not asked about.
+    for nobody in ["", "somebody-else"] {
+        assert_eq!(
+            ask(&test, args, question(nobody).as_bytes()),
+            (Some(0), String::new()),
+            "{nobody}"
+        );
+    }
+    let (code, said) = ask(&test, args, question("helper").as_bytes());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\"permissionDecision\"") && !said.contains("\"allow\""), "{said}");
+    let (code, said) =
+        ask(&test, "guard claude-code --agents nowhere.json", question("helper").as_bytes());
+    assert_eq!(code, Some(2), "{said}");
+}
