@@ -285,7 +285,7 @@ pub(crate) fn samples(subject: &Subject, section: Section) -> Vec<Example> {
             &["frob", "frob zap", "frob a qux", "frob a b qux", "git push --force"][..]
         }
         Kind::Path => &["src/a", "src/a/b", "x", "/tmp/x", "/home/user/p/x/y", "/run/agenix/k"][..],
-        Kind::Web => &["https://docs.example.org:443/a/b", "https://x.a.org:443/"][..],
+        Kind::Web => &["https://docs.example.org/a/b", "https://x.a.org/"][..],
         Kind::Name => &["github/create_issue", "my_tool", "other", "a_b/c"][..],
         Kind::Text => &["how to rust", "x"][..],
     };
@@ -311,10 +311,20 @@ fn example(section: Section, text: &str) -> Option<Example> {
                 None if text.starts_with('/') => text.to_owned(),
                 None => format!("{}/{text}", places.workspace),
             };
-            let plain = path.split('/').all(|part| part != "." && part != "..");
-            plain.then_some(Example::Text(path))
+            let plain = |part: &str| !matches!(part, "" | "." | "..");
+            path.split('/').skip(1).all(plain).then_some(Example::Text(path))
         }
-        Kind::Web => text.starts_with("https://").then(|| Example::Text(text.to_owned())),
+        Kind::Web => {
+            let rest = text.strip_prefix("https://").filter(|rest| !rest.contains(' '))?;
+            let host = rest.split('/').next()?;
+            // Anything else is no address.
+            let plain = host.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == ':');
+            if !plain || host.split('.').any(str::is_empty) {
+                return None;
+            }
+            let port = if host.contains(':') { "" } else { ":443" };
+            Some(Example::Text(text.replacen(host, &format!("{host}{port}"), 1)))
+        }
         Kind::Name | Kind::Text => (!text.is_empty()).then(|| Example::Text(text.to_owned())),
     }
 }
