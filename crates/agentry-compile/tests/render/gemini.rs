@@ -1,9 +1,14 @@
 //! Gemini CLI: tools by name, rules by priority.
 
+use std::cell::Cell;
+
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{Scope, target};
+use agentry_compile::targets::{Loss, LossKind, Scope, Settings, render, target};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 
 use crate::back::{again, assert_stable, imported};
+use crate::policies::{self, cases, subject_of};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
 const PASSED: Wish<'_> = Wish {
@@ -324,4 +329,31 @@ fn import_takes_what_people_write() {
     assert_eq!(fields, ["color", "metadata", "timeout_mins"]);
     let remote = "---\nkind: remote\nname: x\nagent_card_url: https://x/\n---\n";
     assert!(crate::back::imported("gemini", &[(path, remote)], path).is_err());
+}
+
+/// The property of every target, for rules that Gemini reads.
+#[test]
+fn whatever_the_rules_they_permit_no_more() {
+    let options = [("policy".to_owned(), "passed".to_owned())];
+    let (narrowed, all) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
+    let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
+        let Some(subject) = subject_of(&files) else { return Ok(()) };
+        let scope = Scope::Project;
+        let settings =
+            Settings { scope, guard: false, close_gaps, options: &options, existing: &|_| None };
+        let target = target("gemini").expect("a target");
+        let rendered = render(target, &[subject], &settings).agents.remove(0);
+        all.set(all.get() + 1);
+        let field = |loss: &Loss| loss.field == "permissions.bash";
+        let strict = |loss: &Loss| field(loss) && loss.kind == LossKind::Narrowed;
+        narrowed.set(narrowed.get() + u32::from(rendered.losses.iter().any(strict)));
+        prop_assert!(rendered.refused.is_none(), "{:?}", rendered.refused);
+        let gap = |loss: &Loss| field(loss) && loss.kind == LossKind::Gap;
+        prop_assert!(!close_gaps || !rendered.losses.iter().any(gap), "{:?}", rendered.losses);
+        Ok(())
+    };
+    let result = TestRunner::new(config).run(&(policies::agent(), any::<bool>()), property);
+    println!("gemini: rules about commands narrowed for {} of {}", narrowed.get(), all.get());
+    result.expect("never wider");
 }

@@ -64,7 +64,7 @@ pub(super) fn read(regex: &str) -> Option<String> {
                 out.push(c);
                 chars.next();
             }
-            (c, _) if c.is_ascii_punctuation() && c != '_' => return None,
+            (c, _) if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') => return None,
             (c, _) => out.push(c),
         }
         rest = chars.as_str();
@@ -99,7 +99,7 @@ pub(super) fn read_name(regex: &str) -> Option<String> {
             '\0' => out.push('*'),
             '\u{1}' => out.push_str("**"),
             '\\' => out.push(chars.next().filter(char::is_ascii_punctuation)?),
-            c if c.is_ascii_punctuation() && c != '_' => return None,
+            c if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') => return None,
             c => out.push(c),
         }
     }

@@ -95,22 +95,26 @@ pub(super) fn of(names: &[String], rules: &[Ruled]) -> Model {
     let mut model = Model::default();
     let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
-        model.add(tool.section, tool.name, layers(tool, rules));
+        model.add_readings(tool.name, &encoding(tool, rules), &beside(tool));
     }
     let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
     if servers.count() > 0 {
-        model.add(Section::Mcp, "mcp_*", vec![servers_encoding(rules).rules()]);
+        model.add_readings("mcp_*", &servers_encoding(rules), &[]);
     }
     model
 }
 
-/// What one tool may do.
+/// What one tool may do under rules that are about all of its calls.
 pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
-    let encoding = encoding(tool, rules).rules();
+    std::iter::once(encoding(tool, rules).rules()).chain(beside(tool)).collect()
+}
+
+/// What holds beside the rules.
+fn beside(tool: &Tool) -> Vec<Rules> {
     match tool.section {
         Section::Read | Section::Edit => {
             let beyond = always(Section::ExternalDirectory, Action::Deny, "outside the workspace");
-            vec![encoding, outside(tool.section, &beyond)]
+            vec![outside(tool.section, &beyond)]
         }
         Section::Tool => {
             let only = Entry {
@@ -118,16 +122,15 @@ pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
                 action: Action::Allow,
                 matches: Matches::exactly(escape(tool.name)),
             };
-            let entries = vec![only];
             let named = Encoding {
                 section: Section::Tool,
                 order: Order::First,
-                entries,
+                entries: vec![only],
                 default: Action::Deny,
             };
-            vec![encoding, named.rules()]
+            vec![named.rules()]
         }
-        _ => vec![encoding],
+        _ => Vec::new(),
     }
 }
 
