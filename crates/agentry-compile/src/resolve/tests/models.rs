@@ -305,7 +305,6 @@ fn a_lock_pins_the_candidates() {
         let here = Here::new(&[("a.agent", &text)], &[]);
         let plan = here.plan("a.agent", Ask::Nobody);
         let expected: Vec<_> = plan.candidates().iter().map(|it| it.id.clone()).collect();
-        assert!(!expected.is_empty(), "{text}");
         assert_eq!(here.locked("a.agent").models, expected, "{text}");
     }
 }
