@@ -57,7 +57,7 @@ const SUPPORTS: &[(&str, Support)] = &[
     ("name", Support::Yes("`name`")),
     ("description", Support::Yes("`description`")),
     ("display_name", Support::No("no place")),
-    ("mode", Support::No("every agent is a subagent")),
+    ("mode", Support::Partly("every agent is a subagent")),
     ("tags", Support::No("an unknown field makes Codex ignore the agent")),
     ("max_turns", Support::No("no place")),
     ("temperature", Support::No("no place")),

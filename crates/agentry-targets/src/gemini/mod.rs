@@ -80,7 +80,7 @@ const SUPPORTS: &[(&str, Support)] = &[
     ("name", Support::Yes("`name`")),
     ("description", Support::Yes("`description`")),
     ("display_name", Support::Yes("`display_name`")),
-    ("mode", Support::No("every agent is a subagent")),
+    ("mode", Support::Partly("every agent is a subagent")),
     ("tags", Support::No("an unknown field makes Gemini reject the agent")),
     ("max_turns", Support::Yes("`max_turns`")),
     ("temperature", Support::Partly("`temperature`, which is not sent")),
