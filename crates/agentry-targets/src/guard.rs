@@ -37,9 +37,15 @@ pub struct Answer {
     pub code: u8,
 }
 
-/// The agent that a question names, for a hook that serves several of them.
-pub fn agent(question: &str) -> Option<String> {
-    let value: serde_json::Value = serde_json::from_str(question).ok()?;
-    let name = value.get("agent_type").or_else(|| value.get("agent"))?;
-    name.as_str().map(str::to_owned)
+/// The agent that a question names, for a hook that serves several of them; nothing if it names none.
+/// A question that cannot be read may be about any of them: that is an error.
+pub fn agent(question: &str) -> Result<Option<String>, String> {
+    let value: serde_json::Value =
+        serde_json::from_str(question).map_err(|error| format!("no JSON: {error}"))?;
+    let question = value.as_object().ok_or("the question is no object")?;
+    match question.get("agent_type").or_else(|| question.get("agent")) {
+        None => Ok(None),
+        Some(serde_json::Value::String(name)) => Ok(Some(name.clone())),
+        Some(_) => Err("`agent_type` is no text".to_owned()),
+    }
 }

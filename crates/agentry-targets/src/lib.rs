@@ -59,6 +59,8 @@ pub struct Target {
     pub title: &'static str,
     /// Names of agents that it has built in: a rendered agent must have another one.
     pub built_in: &'static [&'static str],
+    /// Where its files are, below a project or a home: a file by its name, or a directory with `/`.
+    pub places: &'static [&'static str],
     /// What it makes of each field of the model, for the support matrix.
     pub supports: &'static [(&'static str, Support)],
     /// Writes the agents of one project, all at once: some settings are shared between them.
@@ -105,6 +107,12 @@ pub const TARGETS: &[&Target] = &[
 
 /// Harnesses whose agents can be read, though nothing is written for them.
 pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
+
+/// Whether a path is one that a target of that name writes to.
+pub fn is_written_by(name: &str, path: &str) -> bool {
+    let below = |place: &&str| path == *place || (place.ends_with('/') && path.starts_with(place));
+    target(name).is_some_and(|target| target.places.iter().any(below))
+}
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

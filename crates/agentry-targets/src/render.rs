@@ -8,7 +8,7 @@ use crate::gap::gaps;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Model, Target};
+use crate::{Model, Target, is_written_by};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files.
@@ -23,6 +23,9 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
     for ((subject, rendered), model) in subjects.iter().zip(&mut rendering.agents).zip(&models) {
         verify(target, subject, model.as_ref(), settings, rendered);
     }
+    let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
+    let elsewhere = files.into_iter().find(|file| !is_written_by(target.name, &file.path));
+    debug_assert_eq!(elsewhere, None, "a row of `places` is missing");
     for rendered in &mut rendering.agents {
         if rendered.refused.is_some() {
             rendered.files.clear();

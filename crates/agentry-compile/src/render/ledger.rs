@@ -3,6 +3,7 @@
 //! It is JSON with one file a line, sorted by path, so that two branches merge well.
 
 use agentry_model::digest::hex;
+use agentry_targets::is_written_by;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -73,7 +74,15 @@ impl Ledger {
         }
         let files = value.get("files").and_then(Value::as_array).ok_or("it has no `files`")?;
         let entries: Option<Vec<Entry>> = files.iter().map(entry).collect();
-        entries.map(Self::new).ok_or_else(|| "one of its files lacks something".to_owned())
+        let entries = entries.ok_or("one of its files lacks something")?;
+        // Whoever writes this list must not make us change or remove any other file.
+        let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
+        match foreign {
+            Some(Entry { path, target, .. }) => {
+                Err(format!("`{path}` is no file that is rendered for {target}"))
+            }
+            None => Ok(Self::new(entries)),
+        }
     }
 
     /// The text of the ledger.
@@ -149,13 +158,13 @@ mod tests {
     fn what_is_written_is_read() {
         let hunk = Hunk { at: 3, removed: vec!["a\n".into()], added: vec!["a,\n".into()] };
         let ledger = Ledger::new(vec![
-            entry("z", None),
-            entry("b", Some(Merge::Created)),
-            entry("a", Some(Merge::Hunks(vec![hunk]))),
+            entry(".opencode/z", None),
+            entry(".opencode/b", Some(Merge::Created)),
+            entry(".opencode/a", Some(Merge::Hunks(vec![hunk]))),
         ]);
         assert_eq!(Ledger::parse(&ledger.to_text()), Ok(ledger.clone()));
         assert_eq!(ledger.to_text().lines().count(), 8);
-        assert!(ledger.get("b").is_some() && ledger.get("c").is_none());
+        assert!(ledger.get(".opencode/b").is_some() && ledger.get(".opencode/c").is_none());
         assert_eq!(Ledger::parse(&Ledger::default().to_text()), Ok(Ledger::default()));
     }
 
@@ -169,6 +178,9 @@ mod tests {
             r#"{"version": 1}"#,
             r#"{"version": 1, "files": [{}]}"#,
             r#"{"version": 1, "files": [{"path":"../x","target":"t","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".git/config","target":"claude-code","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".claude/../x","target":"claude-code","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".opencode/x","target":"claude-code","agent":"","sha256":""}]}"#,
             r#"{"version": 1, "files": [{"path":"/x","target":"t","agent":"","sha256":""}]}"#,
         ];
         for text in cases {

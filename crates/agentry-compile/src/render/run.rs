@@ -98,8 +98,8 @@ impl Ran {
         let own = agents.flat_map(|(rendered, agent)| {
             rendered.files.iter().map(move |it| file(it, agent, false))
         });
-        let own: Vec<Wanted> = own.collect();
+        // What denies something for all agents is there before any of them.
         let shared = self.rendering.shared.iter().map(|it| file(it, "", true));
-        own.into_iter().chain(shared).collect()
+        shared.chain(own).collect()
     }
 }

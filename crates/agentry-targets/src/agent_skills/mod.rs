@@ -21,6 +21,7 @@ pub static TARGET: Target = Target {
     name: "agent-skills",
     title: "Agent Skills",
     built_in: &[],
+    places: &[".agents/skills/"],
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,

@@ -22,6 +22,7 @@ pub static TARGET: Target = Target {
     name: "agents-md",
     title: "AGENTS.md",
     built_in: &[],
+    places: &["AGENTS.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".pi/agent/AGENTS.md"],
     supports: SUPPORTS,
     render: write::render,
     model,

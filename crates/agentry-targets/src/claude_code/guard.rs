@@ -13,6 +13,9 @@ fn question(text: &str) -> Result<Asked, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     let name = value.get("tool_name").and_then(Value::as_str).ok_or("`tool_name` is missing")?;
     let directory = value.get("cwd").and_then(Value::as_str).ok_or("`cwd` is missing")?;
+    if !directory.starts_with('/') {
+        return Err("`cwd` is no whole path".to_owned());
+    }
     let empty = json!({});
     let input = value.get("tool_input").unwrap_or(&empty);
     let calls = calls(name, input, directory)?;

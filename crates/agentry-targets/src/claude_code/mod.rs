@@ -45,6 +45,7 @@ pub static TARGET: Target = Target {
     name: "claude-code",
     title: "Claude Code",
     built_in: &["explore", "plan", "general-purpose", "claude", "statusline-setup"],
+    places: &[".claude/"],
     supports: SUPPORTS,
     render: write::render,
     model: ruleset::model,

@@ -41,6 +41,7 @@ pub static TARGET: Target = Target {
     name: "codex",
     title: "Codex",
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
+    places: &[".codex/", ".agents/skills/"],
     supports: SUPPORTS,
     render: write::render,
     model: role::model,

@@ -43,6 +43,7 @@ pub static TARGET: Target = Target {
         "general-purpose",
         "code-review",
     ],
+    places: &[".github/agents/", ".github/skills/", ".copilot/"],
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,

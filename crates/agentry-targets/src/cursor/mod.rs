@@ -22,6 +22,7 @@ pub static TARGET: Target = Target {
     name: "cursor",
     title: "Cursor",
     built_in: &[],
+    places: &[],
     supports: &[],
     render: |subjects, _| {
         let mut rendering = Rendering::default();

@@ -50,6 +50,7 @@ pub static TARGET: Target = Target {
         "browser_agent",
         "memory_manager",
     ],
+    places: &[".gemini/"],
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,

@@ -39,6 +39,7 @@ pub static TARGET: Target = Target {
     name: "opencode",
     title: "OpenCode",
     built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
+    places: &[".opencode/", ".config/opencode/"],
     supports: SUPPORTS,
     render: write::render,
     model: ruleset::model,

@@ -52,6 +52,7 @@ pub static TARGET: Target = Target {
         "scout",
         "worker",
     ],
+    places: &[".pi/", "AGENTS.md"],
     supports: SUPPORTS,
     render: write::render,
     model: model::model,

@@ -86,7 +86,7 @@ fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
     let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
     let agents = known.get("agents").and_then(Value::as_object);
     let agents = agents.ok_or_else(|| format!("`{file}` lists no agents"))?;
-    let Some(entry) = asking_agent(question).and_then(|name| agents.get(&name)) else {
+    let Some(entry) = asking_agent(question)?.and_then(|name| agents.get(&name)) else {
         return Ok(None);
     };
     let word = |key: &str| entry.get(key).and_then(Value::as_str);

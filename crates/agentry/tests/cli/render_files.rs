@@ -23,9 +23,10 @@ fn t54_stale_files_are_removed_and_no_others() {
       removed    .opencode/agents/pusher.md
       unchanged  1 file
 
-      exact  helper
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
 
-    rendered 1 agent for opencode: 1 unchanged, 1 removed; 1 exact
+    rendered 1 agent for opencode: 1 unchanged, 1 removed; 2 gaps
     --- exit 0
     "#);
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -81,10 +82,13 @@ fn what_was_edited_by_hand_stays() {
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
         = help: take the change over into the definition, or pass `--force` to undo it
 
-      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 2 gaps
+    rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -117,10 +121,13 @@ fn what_somebody_else_wrote_stays() {
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
         = help: move it away, or pass `--force` to replace it
 
-      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 2 gaps
+    rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -244,4 +251,31 @@ fn odd_texts_survive() {
         assert!(file.contains(last), "{description}");
         test.run("render --target opencode --check").exits(0);
     }
+}
+
+#[test]
+fn a_list_of_rendered_files_reaches_no_other_file() {
+    let forged = r#"{"version":1,"files":[{"path":".git/config","target":"claude-code","agent":"","sha256":"","merge":[{"at":0,"removed":["evil\n"],"added":["[core]\n"]}]}]}"#;
+    let test = workspace().file(".git/config", "[core]\n").file(".agentry/rendered.json", forged);
+    let said = test.run("render").exits(2).to_string();
+    assert!(said.contains("`.git/config` is no file that is rendered for claude-code"), "{said}");
+    assert_eq!(test.read(".git/config"), "[core]\n");
+}
+
+#[test]
+fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
+    let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
+    let test = agent(
+        Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n"),
+        "b",
+        rules,
+    );
+    test.run("render").exits(0);
+    let before = test.read(".claude/settings.json");
+    assert!(before.contains("git push"), "{before}");
+    let broken = format!("{}oops = [\n", test.read("agents/b/agent.toml"));
+    let test = test.file("agents/b/agent.toml", &broken);
+    let said = test.run("render").exits(1).to_string();
+    assert!(said.contains("was rendered before and cannot be now"), "{said}");
+    assert_eq!(test.read(".claude/settings.json"), before);
 }

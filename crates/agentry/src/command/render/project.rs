@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentry_compile::render::{
-    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
+    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Refused, Situation, Wanted, plan, run,
 };
 use agentry_compile::targets::{Scope, Subject, Target};
 use agentry_compile::{Config, Found, World as _, discover, read, subject};
@@ -226,18 +226,50 @@ impl Project<'_> {
             .filter(|(_, (rendered, _))| rendered.refused.is_some())
             .map(|(ran, (_, definition))| (ran.target.name, definition.as_str()))
             .collect();
-        let covers = |entry: &Entry| {
-            !broken.contains(&entry.agent)
-                && !refused.contains(&(entry.target.as_str(), entry.agent.as_str()))
-                && self.covers(entry)
+        let is_lost = |entry: &Entry| {
+            broken.contains(&entry.agent)
+                || refused.contains(&(entry.target.as_str(), entry.agent.as_str()))
         };
+        // An agent that is still there relies on what all agents share, which can only be written for
+        // all of them.
+        let shares = |name: &str| {
+            let ran = runs.iter().find(|ran| ran.target.name == name);
+            ran.is_some_and(|ran| !ran.rendering.shared.is_empty())
+                || self
+                    .place
+                    .ledger
+                    .entries()
+                    .iter()
+                    .any(|it| it.target == name && it.agent.is_empty())
+        };
+        let stuck: Vec<&Entry> = {
+            let lost = self.place.ledger.entries().iter().filter(|it| is_lost(it));
+            lost.filter(|it| !it.agent.is_empty() && shares(&it.target)).collect()
+        };
+        let is_stuck = |target: &str| stuck.iter().any(|it| it.target == target);
+        let wanted: Vec<Wanted> =
+            wanted.into_iter().filter(|file| !is_stuck(&file.target)).collect();
+        let covers =
+            |entry: &Entry| !is_stuck(&entry.target) && !is_lost(entry) && self.covers(entry);
         let situation = Situation {
             ledger: &self.place.ledger,
             present: &|path| self.place.present(path),
             covers: &covers,
             force: self.args.force,
         };
-        plan(&wanted, &situation)
+        let mut plan = plan(&wanted, &situation);
+        plan.refused.extend(stuck.into_iter().map(|entry| Refused {
+            path: entry.path.clone(),
+            target: entry.target.clone(),
+            agent: entry.agent.clone(),
+            message: format!(
+                "`{}` was rendered before and cannot be now; nothing is written for {}, whose \
+                 agents share settings",
+                entry.agent, entry.target
+            ),
+            hint: "mend the definition, or remove it",
+        }));
+        plan
     }
 
     /// Writes everything, or nothing.
