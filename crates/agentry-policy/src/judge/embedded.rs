@@ -63,6 +63,8 @@ const MARKS: &[&str] = &[
 
 /// So many texts of one command are looked at.
 const MAX_TEXTS: usize = 64;
+/// So many bytes of them all.
+const MAX_BYTES: usize = 1 << 16;
 /// So many texts in quotes are.
 const MAX_STRINGS: usize = 16;
 
@@ -94,8 +96,15 @@ fn inside(argv: &[Arg], options: Options) -> Vec<Vec<Arg>> {
         })
     };
     let mut texts = texts(argv, options);
-    texts.sort();
+    // The shortest first: a long text cannot hide the others.
+    texts.sort_by(|left, right| (left.len(), left).cmp(&(right.len(), right)));
     texts.dedup();
+    let mut left = MAX_BYTES;
+    texts.retain(|text| {
+        let after = left.checked_sub(text.len());
+        left = after.unwrap_or(left);
+        after.is_some()
+    });
     texts.iter().take(MAX_TEXTS).flat_map(commands).collect()
 }
 

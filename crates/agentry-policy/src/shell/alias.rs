@@ -31,6 +31,9 @@ const RUN: &[&str] = &[
     "uploadpack",
 ];
 
+/// So many settings of one command are looked at.
+const MAX_SETTINGS: usize = 32;
+
 /// A setting, and its value if it is literal.
 struct Setting<'a> {
     key: String,
@@ -49,7 +52,11 @@ impl Analyser<'_> {
         if inside.guesses > 2 {
             return self.unclear(call.text, "too much nesting", state);
         }
-        for Setting { key, value } in settings(base, &call.argv) {
+        let found = settings(base, &call.argv);
+        if found.len() > MAX_SETTINGS {
+            self.unclear(call.text, "too many settings", state);
+        }
+        for Setting { key, value } in found.into_iter().take(MAX_SETTINGS) {
             let key = key.to_ascii_lowercase();
             let last = key.rsplit('.').next().unwrap_or_default();
             if key.starts_with("alias.") || key.starts_with("aliases.") {
@@ -77,14 +84,14 @@ impl Analyser<'_> {
         let words = words.filter(|word| !word.is_empty()).map(Arg::text);
         let mut argv: Vec<Arg> = std::iter::once(Arg::text(base)).chain(words).collect();
         argv.push(Arg::Many(Word::any()));
-        self.call(Call { argv, by: By::Program, ..call.clone() }, state.clone());
+        self.call(call.with(argv, By::Program), state.clone());
     }
 }
 
 /// The settings among the arguments.
 fn settings<'a>(base: &str, argv: &'a [Arg]) -> Vec<Setting<'a>> {
     let words: Vec<Option<&str>> = argv.iter().map(Arg::literal).collect();
-    let has = |wanted: &str| words.contains(&Some(wanted));
+    let (has_alias, has_config) = (words.contains(&Some("alias")), words.contains(&Some("config")));
     let mut found = Vec::new();
     let mut before = None;
     for (at, arg) in argv.iter().enumerate().skip(1) {
@@ -97,9 +104,9 @@ fn settings<'a>(base: &str, argv: &'a [Arg]) -> Vec<Setting<'a>> {
             let is_literal = arg.literal().is_some() && !word.starts_with("--config-env");
             let value = Some(value).filter(|_| is_literal && before != Some("--config-env"));
             found.push(Setting { key: key.trim().to_owned(), value });
-        } else if base == "gh" && before == Some("set") && has("alias") {
+        } else if base == "gh" && before == Some("set") && has_alias {
             found.push(Setting { key: format!("alias.{word}"), value: next });
-        } else if base != "gh" && has("config") && is_key(word) && at + 1 < argv.len() {
+        } else if base != "gh" && has_config && is_key(word) && at + 1 < argv.len() {
             // `git config alias.p push`; without a value it is only shown.
             found.push(Setting { key: word.to_owned(), value: next });
         }

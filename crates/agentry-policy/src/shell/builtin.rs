@@ -280,7 +280,7 @@ impl Analyser<'_> {
             return self.harmless(call, state);
         }
         let argv = found.operands.to_vec();
-        let flow = self.call(Call { argv, by, ..call.clone() }, state);
+        let flow = self.call(call.with(argv, by), state);
         if name == "exec" { Flow { ok: None, ..flow } } else { flow }
     }
 

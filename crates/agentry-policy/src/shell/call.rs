@@ -22,6 +22,13 @@ pub(super) struct Call<'a> {
     pub(super) by: By,
 }
 
+impl Call<'_> {
+    /// Another call in the place of this one.
+    pub(super) fn with(&self, argv: Vec<Arg>, by: By) -> Self {
+        Self { text: self.text, argv, redirects: self.redirects, by }
+    }
+}
+
 /// Who looks a command's name up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {

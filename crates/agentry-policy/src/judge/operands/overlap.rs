@@ -8,6 +8,9 @@ use crate::pattern::{Pattern, Shape, Subject};
 /// Stands for whatever a wildcard of a word becomes; no pattern holds it.
 const FRESH: char = '\u{10FFFD}';
 
+/// Larger pairs of names are not compared: they may have one in common.
+const MOST: usize = 100_000;
+
 /// A set of paths: a directory that is known, and names below it that may hold wildcards.
 #[derive(Debug, Clone)]
 pub(super) struct Paths {
@@ -211,6 +214,9 @@ fn names_meet(glob: &Glob, name: &[Piece]) -> bool {
 
 /// Whether two texts with stars have a text in common.
 fn stars_meet(left: &[Option<char>], right: &[Option<char>]) -> bool {
+    if left.len() * right.len() > MOST {
+        return true;
+    }
     let mut reached = vec![vec![false; right.len() + 1]; left.len() + 1];
     for at in (0..=left.len()).rev() {
         for other in (0..=right.len()).rev() {

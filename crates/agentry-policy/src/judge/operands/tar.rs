@@ -4,6 +4,9 @@ use super::read::{Touched, behind, first, word_of};
 use crate::argv::{Arg, Piece, Word};
 use crate::tables::operands::Touch;
 
+/// Files are looked for in so many directories.
+const MAX_DIRECTORIES: usize = 4;
+
 /// The archive, and what goes into it.
 pub(super) fn touched(words: &[Arg]) -> Vec<Touched> {
     let mut tar = Tar { creates: creates(words), ..Tar::default() };
@@ -65,6 +68,12 @@ impl Tar {
     fn finish(mut self) -> Vec<Touched> {
         self.found.extend(self.members.iter().map(|word| (Touch::Read, word.clone())));
         // From which of the directories a file is taken is not looked at.
+        self.directories.sort();
+        self.directories.dedup();
+        if self.directories.len() > MAX_DIRECTORIES {
+            self.found.push((Touch::Read, Word::any()));
+            return self.found;
+        }
         for directory in self.directories {
             let inside = self.members.iter().filter(|word| !first(word).starts_with('/'));
             let seen = inside.map(|word| (Touch::Read, below(&directory, word)));
