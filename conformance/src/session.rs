@@ -279,7 +279,12 @@ pub(crate) fn between(text: &str, start: &str, end: &str) -> Option<String> {
 fn guarded(result: &str) -> Option<Verdict> {
     let words = result.split("agentry: ").nth(1)?;
     let reason = words.lines().next().unwrap_or_default().to_owned();
-    Some(if reason.starts_with("ask") { Verdict::Asked } else { Verdict::Refused(reason) })
+    // Without a person, a question is a refusal that says so. What decides is told first.
+    let (ask, deny) = (reason.find(" is ask by "), reason.find(" is deny by "));
+    let asks = reason.starts_with("ask")
+        || reason.contains("nobody is there to be asked")
+        || ask.is_some_and(|ask| deny.is_none_or(|deny| ask < deny));
+    Some(if asks { Verdict::Asked } else { Verdict::Refused(reason) })
 }
 
 fn script_of(role: Role) -> &'static str {

@@ -84,7 +84,7 @@ impl Driver for ClaudeCode {
             || has("haven't granted")
         {
             Some(Verdict::Asked)
-        } else if has("has been denied") || has("hook error") {
+        } else if has("has been denied") || has("denied by your") || has("hook error") {
             Some(Verdict::Refused(first_line(result)))
         } else {
             None
