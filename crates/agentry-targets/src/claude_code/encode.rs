@@ -127,6 +127,8 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let ask = always(section, Action::Ask, "ask");
     let kept = match rest {
         Some(Action::Allow) => true,
+        // It would hold for the person's own sessions, which use these all the time.
+        Some(Action::Ask) if matches!(section, Section::Skill | Section::Delegate) => false,
         // An ask about everything would win over what the source allows.
         Some(Action::Ask) => within(&bounds, &[ask]) == Proof::Holds,
         Some(Action::Deny) | None => false,
