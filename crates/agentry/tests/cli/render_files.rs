@@ -245,3 +245,40 @@ fn odd_texts_survive() {
         test.run("render --target opencode --check").exits(0);
     }
 }
+
+#[test]
+fn what_is_not_as_locked_is_not_rendered() {
+    let test = workspace();
+    test.run("lock agents/pusher").exits(0);
+    let ran = test.run("render --target claude-code").exits(0);
+    insta::assert_snapshot!(ran.stderr, @r#"
+    note: `agents/helper` is not in `agentry.lock`
+      = help: run `agentry lock agents/helper` after a look
+    "#);
+    let file = ".claude/agents/pusher.md";
+    let (settings, list) = (test.read(".claude/settings.json"), test.read(LEDGER));
+    let before = test.read(file);
+    let head = "name = \"pusher\"\ndescription = \"Answers questions\"\n";
+    test.write(
+        "agents/pusher/agent.toml",
+        format!("{head}[permissions.bash]\nintent = \"allow\"\n"),
+    );
+    for args in ["", "--check", "--force", "agents/pusher"] {
+        let ran = test.run(&format!("render --target claude-code {args}")).exits(3);
+        assert!(
+            ran.stderr.contains("error: `agents/pusher` is not as `agentry.lock` says: it gained"),
+            "{ran}"
+        );
+        assert!(ran.stderr.contains("`agentry lock --update agents/pusher` after a look"), "{ran}");
+        assert_eq!(test.read(file), before, "{args}");
+        // The rules that it needs stay with it.
+        assert_eq!(test.read(".claude/settings.json"), settings, "{args}");
+        assert_eq!(test.read(LEDGER), list, "{args}");
+    }
+    test.run("lock --update agents/pusher").exits(0);
+    test.run("render --target claude-code").exits(0);
+    assert_ne!(test.read(file), before);
+    test.write("agentry.lock", "nonsense");
+    let ran = test.run("render --target claude-code").exits(3);
+    assert!(ran.stdout.contains("0 agents"), "{ran}");
+}

@@ -85,6 +85,9 @@ impl<'a> Report<'a> {
     fn target(&mut self, done: &Done, name: &str) {
         let start = self.text.len();
         self.changes(done, name);
+        if done.kept_guard.contains(&name) {
+            self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
+        }
         self.refusals(done, name);
         let end = self.text.len();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
