@@ -218,7 +218,7 @@ fn names_and_targets_come_from_the_configuration() {
     --- stdout
     opencode
       refused  plan: `plan` is built into OpenCode
-        = help: set another name in `agentry.toml`: `[render.aliases]` `plan = "…"`
+        = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
 
     rendered 1 agent for opencode: 1 refused
     --- exit 1
