@@ -103,6 +103,8 @@ pub struct Situation<'a> {
     pub force: bool,
 }
 
+const TAKE_OVER: &str =
+    "pass `--force` once to replace it, if the definition was imported from it; else move it away";
 const MOVE: &str = "move it away, or pass `--force` to replace it";
 const HELD: &str = "see to that agent first; until then nothing is written for this target";
 const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
@@ -249,7 +251,7 @@ impl Planner<'_> {
                     None => {
                         let message =
                             format!("`{path}` is there already, and agentry did not write it");
-                        return refuse(message, MOVE);
+                        return refuse(message, TAKE_OVER);
                     }
                 }
                 (ChangeKind::Update, Some(bytes))
