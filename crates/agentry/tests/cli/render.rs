@@ -28,11 +28,13 @@ fn without_arguments_the_workspace_is_rendered() {
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
 
-      exact  helper
-      gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 created; 1 exact, 2 gaps
+    rendered 2 agents for opencode: 2 created; 7 gaps
     --- exit 0
     "#);
     let file = test.read(HELPER_FILE);
@@ -43,11 +45,13 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-      exact  helper
-      gap    permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap    permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 unchanged; 1 exact, 2 gaps
+    rendered 2 agents for opencode: 2 unchanged; 7 gaps
     --- exit 0
     "#);
     // From below, it is the same workspace.
@@ -59,7 +63,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-    checked 2 agents for opencode: 2 unchanged; 1 exact, 2 gaps
+    checked 2 agents for opencode: 2 unchanged; 7 gaps
     --- exit 0
     "#);
 }
@@ -73,9 +77,10 @@ fn what_would_happen() {
     opencode
       would create  .opencode/agents/helper.md
 
-      exact  helper
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
 
-    would render 1 agent for opencode: 1 created; 1 exact
+    would render 1 agent for opencode: 1 created; 2 gaps
     --- exit 0
     "#);
     assert!(!test.has(".opencode") && !test.has(".agentry"));
@@ -220,7 +225,10 @@ fn names_and_targets_come_from_the_configuration() {
       refused  plan: `plan` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
 
-    rendered 1 agent for opencode: 1 refused
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
+
+    rendered 1 agent for opencode: 1 refused; 2 gaps
     --- exit 1
     "#);
     assert!(!test.has(".opencode"));

@@ -23,9 +23,10 @@ fn t54_stale_files_are_removed_and_no_others() {
       removed    .opencode/agents/pusher.md
       unchanged  1 file
 
-      exact  helper
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
 
-    rendered 1 agent for opencode: 1 unchanged, 1 removed; 1 exact
+    rendered 1 agent for opencode: 1 unchanged, 1 removed; 2 gaps
     --- exit 0
     "#);
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -81,10 +82,13 @@ fn what_was_edited_by_hand_stays() {
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
         = help: take the change over into the definition, or pass `--force` to undo it
 
-      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 2 gaps
+    rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -115,12 +119,15 @@ fn what_somebody_else_wrote_stays() {
     opencode
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
-        = help: move it away, or pass `--force` to replace it
+        = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
-      gap  permissions.bash  nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash  other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 2 gaps
+    rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
