@@ -39,7 +39,7 @@ impl Draft {
     /// Notes where the reader was lenient.
     pub(crate) fn lenient(&mut self, notes: Vec<String>) {
         for note in notes {
-            self.lose("metadata", LossKind::Narrowed, note);
+            self.lose("metadata", LossKind::Changed, note);
         }
     }
 

@@ -106,7 +106,10 @@ fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
 /// Refuses names that the harness has built in, or that are no names of files.
 fn name(target: &Target, subject: &Subject, out: &mut Rendered) {
     let name = subject.name.as_str();
-    let hint = format!("set another name in `agentry.toml`: `[render.aliases]` `{name} = \"…\"`");
+    let hint = format!(
+        "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
+        target.name
+    );
     if target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));

@@ -91,6 +91,8 @@ words! {
         Narrowed = "narrowed",
         /// The harness does not look at it.
         Gap = "gap",
+        /// It is there, and was read otherwise than it is written.
+        Changed = "changed",
     }
 }
 

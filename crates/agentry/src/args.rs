@@ -222,6 +222,9 @@ pub(crate) struct Render {
     /// Have each call decided by `agentry guard`, where the harness has hooks
     #[arg(long)]
     pub(crate) guard: bool,
+    /// Take the guard away; without this, a target that has it keeps it
+    #[arg(long, conflicts_with = "guard")]
+    pub(crate) no_guard: bool,
     /// Make rules stricter where the harness does not look closely enough
     #[arg(long)]
     pub(crate) close_gaps: bool,

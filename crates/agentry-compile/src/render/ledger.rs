@@ -2,6 +2,8 @@
 //!
 //! It is JSON with one file a line, sorted by path, so that two branches merge well.
 
+use std::collections::BTreeSet;
+
 use agentry_model::digest::hex;
 use agentry_targets::is_written_by;
 use serde_json::{Value, json};
@@ -17,6 +19,8 @@ const VERSION: u64 = 1;
 pub struct Ledger {
     /// Sorted by path.
     entries: Vec<Entry>,
+    /// The harnesses whose files put each call to `agentry guard`.
+    guarded: BTreeSet<String>,
 }
 
 /// One file that was rendered.
@@ -45,7 +49,21 @@ impl Ledger {
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
-        Self { entries }
+        Self { entries, guarded: BTreeSet::new() }
+    }
+
+    /// The same files, with the guard for these harnesses as far as there are files for them.
+    #[must_use]
+    pub fn with_guard(mut self, targets: impl IntoIterator<Item = String>) -> Self {
+        let is_rendered =
+            |target: &String| self.entries.iter().any(|entry| entry.target == *target);
+        self.guarded = targets.into_iter().filter(is_rendered).collect();
+        self
+    }
+
+    /// The harnesses whose files put each call to `agentry guard`.
+    pub fn guarded(&self) -> &BTreeSet<String> {
+        &self.guarded
     }
 
     /// Every file, sorted by path.
@@ -81,7 +99,7 @@ impl Ledger {
             Some(Entry { path, target, .. }) => {
                 Err(format!("`{path}` is no file that is rendered for {target}"))
             }
-            None => Ok(Self::new(entries)),
+            None => Ok(Self::new(entries).with_guard(guarded(&value)?)),
         }
     }
 
@@ -90,8 +108,21 @@ impl Ledger {
         let lines: Vec<String> = self.entries.iter().map(|entry| line(entry).to_string()).collect();
         let files =
             if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
-        format!("{{\n\"version\": {VERSION},\n\"files\": {files}\n}}\n")
+        let guarded = if self.guarded.is_empty() {
+            String::new()
+        } else {
+            format!("\"guarded\": {},\n", json!(self.guarded))
+        };
+        format!("{{\n\"version\": {VERSION},\n{guarded}\"files\": {files}\n}}\n")
     }
+}
+
+/// The harnesses with the guard. A list of files that was written without them has none.
+fn guarded(value: &Value) -> Result<Vec<String>, String> {
+    let Some(names) = value.get("guarded") else { return Ok(Vec::new()) };
+    let name = |name: &Value| name.as_str().map(str::to_owned);
+    let names = names.as_array().and_then(|names| names.iter().map(name).collect());
+    names.ok_or_else(|| "its `guarded` is no list of targets".to_owned())
 }
 
 fn entry(value: &Value) -> Option<Entry> {
@@ -169,6 +200,14 @@ mod tests {
     }
 
     #[test]
+    fn the_guard_is_remembered_while_there_are_files() {
+        let ledger = Ledger::new(vec![entry("a", None)]);
+        let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
+        assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
+        assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded));
+    }
+
+    #[test]
     fn what_is_no_ledger() {
         let cases = [
             "",
@@ -177,6 +216,7 @@ mod tests {
             r#"{"version": 2, "files": []}"#,
             r#"{"version": 1}"#,
             r#"{"version": 1, "files": [{}]}"#,
+            r#"{"version": 1, "guarded": "pi", "files": []}"#,
             r#"{"version": 1, "files": [{"path":"../x","target":"t","agent":"","sha256":""}]}"#,
             r#"{"version": 1, "files": [{"path":".git/config","target":"claude-code","agent":"","sha256":""}]}"#,
             r#"{"version": 1, "files": [{"path":".claude/../x","target":"claude-code","agent":"","sha256":""}]}"#,

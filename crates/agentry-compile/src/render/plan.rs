@@ -96,12 +96,27 @@ pub struct Situation<'a> {
     pub present: &'a dyn Fn(&str) -> Present,
     /// Whether a file that was written before is not wanted any more when nobody asks for it.
     pub covers: &'a dyn Fn(&Entry) -> bool,
+    /// Definitions that cannot be rendered now. What was made of them stays, and so must what they
+    /// share with others.
+    pub held: &'a BTreeSet<String>,
     /// Whether files are replaced and removed that somebody else wrote or edited.
     pub force: bool,
 }
 
+const TAKE_OVER: &str =
+    "pass `--force` once to replace it, if the definition was imported from it; else move it away";
 const MOVE: &str = "move it away, or pass `--force` to replace it";
+const HELD: &str = "see to that agent first; until then nothing is written for this target";
 const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
+
+impl Situation<'_> {
+    /// A definition that cannot be rendered now and has files for a target.
+    pub fn held_for(&self, target: &str) -> Option<&str> {
+        let mut entries = self.ledger.entries().iter();
+        let held = |entry: &&Entry| entry.target == target && self.held.contains(&entry.agent);
+        entries.find(held).map(|entry| entry.agent.as_str())
+    }
+}
 
 /// The plan that brings about what is wanted.
 pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
@@ -222,6 +237,10 @@ impl Planner<'_> {
                 if *shared && std::str::from_utf8(&bytes).is_err() {
                     return refuse(format!("`{path}` is not UTF-8"), MOVE);
                 }
+                if let Some(held) = self.situation.held_for(target).filter(|_| *shared) {
+                    let message = format!("`{path}` is for `{held}` too, which was not rendered");
+                    return refuse(message, HELD);
+                }
                 let ours = entry.is_some_and(|entry| sha256(&bytes) == entry.sha256);
                 match entry {
                     _ if ours || *shared || self.situation.force => {}
@@ -232,7 +251,7 @@ impl Planner<'_> {
                     None => {
                         let message =
                             format!("`{path}` is there already, and agentry did not write it");
-                        return refuse(message, MOVE);
+                        return refuse(message, TAKE_OVER);
                     }
                 }
                 (ChangeKind::Update, Some(bytes))
@@ -264,7 +283,9 @@ impl Planner<'_> {
         if self.is_blocked(&entry.target, &entry.agent) {
             return;
         }
-        if !(self.situation.covers)(entry) {
+        let is_held = self.situation.held.contains(&entry.agent)
+            || (entry.agent.is_empty() && self.situation.held_for(&entry.target).is_some());
+        if is_held || !(self.situation.covers)(entry) {
             self.kept.push(entry.clone());
             return;
         }
@@ -362,7 +383,8 @@ mod tests {
         };
         let ledger = Ledger::new(ledger.to_vec());
         let covers = |entry: &Entry| entry.agent.starts_with(covered);
-        let situation = Situation { ledger: &ledger, present: &present, covers: &covers, force };
+        let (present, covers, held) = (&present, &covers, &BTreeSet::from(["held".to_owned()]));
+        let situation = Situation { ledger: &ledger, present, covers, held, force };
         let plan = plan(wanted, &situation);
         let sign = |kind| match kind {
             ChangeKind::Create => '+',
@@ -422,6 +444,17 @@ mod tests {
         // Without the settings that all agents share, none of them is safe.
         let shared = [wanted("s", "1", ""), wanted("a", "1", "x")];
         assert_eq!(told(&shared, &[], &[("s", "-> link")], ("", false)), "!s");
+    }
+
+    #[test]
+    fn what_cannot_be_rendered_now_stays_with_all_that_it_shares() {
+        let old = [entry("h", "0", "held"), entry("a", "0", "x"), entry("s", "0", "")];
+        let disk = [("h", "0"), ("a", "0"), ("s", "0")];
+        let new = [wanted("s", "1", ""), wanted("a", "1", "x")];
+        assert_eq!(told(&new, &old, &disk, ("", false)), "!s #a #h #s");
+        let same = [wanted("s", "0", ""), wanted("a", "1", "x")];
+        assert_eq!(told(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
+        assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "~a #a #h #s");
     }
 
     #[test]

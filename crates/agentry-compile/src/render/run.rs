@@ -15,8 +15,8 @@ pub struct Job<'a> {
     pub targets: &'a [&'static Target],
     /// Where the files go.
     pub scope: Scope,
-    /// Whether each call is put to `agentry guard` as well.
-    pub guard: bool,
+    /// For which harnesses each call is put to `agentry guard` as well.
+    pub guard: &'a dyn Fn(&Target) -> bool,
     /// Whether gaps are closed by stricter rules.
     pub close_gaps: bool,
     /// Whether both sides of every section are kept.
@@ -54,7 +54,7 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         }
         let settings = Settings {
             scope: job.scope,
-            guard: job.guard,
+            guard: (job.guard)(target),
             close_gaps: job.close_gaps,
             options: job.config.options(target),
             existing: &existing,

@@ -414,3 +414,29 @@ fn t53_names_that_are_built_in() {
         assert!(rendering.agents.iter().all(|agent| agent.files.is_empty()));
     }
 }
+
+#[test]
+fn each_tool_that_the_guard_mode_takes_away_is_told() {
+    let guard = || Wish { guard: true, ..Wish::default() };
+    let narrowed = |rendered: &Rendered| -> Vec<String> {
+        let of_read = rendered.losses.iter().filter(|loss| loss.field == "permissions.read");
+        let narrowed = of_read.filter(|loss| loss.kind == LossKind::Narrowed);
+        narrowed.filter_map(|loss| loss.detail.split('`').nth(1).map(str::to_owned)).collect()
+    };
+    let some = section("read", "allow", &["*.pem:ask"]);
+    let (rendered, _) = one(&some, guard());
+    assert_eq!(field(&rendered, "disallowedTools"), "Glob, Grep");
+    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
+    assert!(told(&rendered).contains("it searches many files at once"), "{}", told(&rendered));
+    let (rendered, _) = one(&some, Wish::default());
+    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
+    // A denial that would hold for the other agent too.
+    let denied = section("read", "allow", &["secrets/**:deny"]);
+    let free = section("read", "allow", &[]);
+    let rendering = several(&[("first", &denied), ("second", &free)], guard());
+    let first = rendering.agents.first().expect("an agent");
+    assert_eq!(narrowed(first), ["Glob", "Grep", "Read"], "{}", told(first));
+    // What the source denies is not lost.
+    let (rendered, _) = one(&section("read", "deny", &[]), guard());
+    assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
+}

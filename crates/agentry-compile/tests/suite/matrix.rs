@@ -121,7 +121,7 @@ fn what_is_left_out_is_reported() {
         let job = Job {
             targets: TARGETS,
             scope: Scope::Project,
-            guard: false,
+            guard: &|_| false,
             close_gaps: false,
             explain: false,
             config: &RenderConfig::default(),

@@ -16,7 +16,7 @@ pub(super) fn render(subjects: &[Subject], _: &Settings<'_>) -> Rendering {
 fn agent(subject: &Subject) -> Rendered {
     let mut out = Rendered::default();
     if let Some(why) = wrong_name(&subject.name) {
-        let hint = "set another name in `agentry.toml`: `[render.aliases]`";
+        let hint = "set another name in `agentry.toml`: `[render.agent-skills.aliases]`";
         out.refuse("name", format!("`{}` {why}", subject.name), Some(hint));
     }
     let mut metadata = MapBuilder::new();

@@ -75,7 +75,7 @@ pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bo
 }
 
 /// Whether the source denies everything.
-fn is_denied(subject: &Subject, section: Section) -> bool {
+pub(super) fn is_denied(subject: &Subject, section: Section) -> bool {
     let deny = always(section, Action::Deny, "deny");
     within(&subject.bounds(section), &[deny]) == Proof::Holds
 }

@@ -38,6 +38,8 @@ pub(super) struct Front {
     pub(super) body: String,
     /// Whether the metadata is no YAML and was read line by line.
     pub(super) lenient: bool,
+    /// Lines that said nothing then.
+    pub(super) unread: Vec<String>,
 }
 
 /// Reads a file; nothing if there is no metadata.
@@ -52,7 +54,9 @@ pub(super) fn read(text: &str) -> Option<Front> {
     let body = body.trim_start_matches('-').trim().to_owned();
     let strict = of_yaml(metadata);
     let lenient = strict.is_none();
-    Some(Front { metadata: strict.unwrap_or_else(|| of_lines(metadata)), body, lenient })
+    let mut unread = Vec::new();
+    let metadata = strict.unwrap_or_else(|| of_lines(metadata, &mut unread));
+    Some(Front { metadata, body, lenient, unread })
 }
 
 fn of_yaml(metadata: &str) -> Option<Data> {
@@ -64,8 +68,8 @@ fn of_yaml(metadata: &str) -> Option<Data> {
     (!broken && matches!(data, Data::Map(_))).then_some(data)
 }
 
-/// Lines of `key: value`, each value as it stands.
-fn of_lines(metadata: &str) -> Data {
+/// Lines of `key: value`, each value as it stands; others are `unread`.
+fn of_lines(metadata: &str, unread: &mut Vec<String>) -> Data {
     let mut fields: Vec<(String, Data)> = Vec::new();
     for line in metadata.lines() {
         let key = line.split_once(':').filter(|(key, _)| {
@@ -81,8 +85,10 @@ fn of_lines(metadata: &str) -> Data {
             match fields.last_mut().map(|(_, value)| value) {
                 Some(Data::List(items)) => items.push(item),
                 Some(value) if value == &Data::str("") => *value = Data::List(vec![item]),
-                _ => {}
+                _ => unread.push(line.trim().to_owned()),
             }
+        } else if !matches!(line.trim_start().chars().next(), None | Some('#')) {
+            unread.push(line.trim().to_owned());
         }
     }
     Data::Map(fields)

@@ -10,7 +10,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 use super::front::{self, Front};
 use super::ruleset::{Silence, of, tools};
 use super::settings::{Known, known};
-use super::tools::{GROUPS, Tools, names};
+use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::Files;
 use crate::import::{Import, Read};
@@ -66,7 +66,19 @@ fn identity(front: &Front, agent: &mut Agent, losses: &mut BTreeSet<Loss>) -> Re
     let text = |key: &str| front.metadata.get(key).and_then(Data::as_str).map(str::to_owned);
     if front.lenient {
         let detail = "it is no valid YAML and was read line by line, as Claude Code does";
+        lose(losses, "metadata", LossKind::Changed, detail);
+    }
+    for line in &front.unread {
+        let detail = format!("`{line}` says nothing when it is read line by line");
         lose(losses, "metadata", LossKind::Dropped, detail);
+    }
+    for entry in front.metadata.get("tools").map(restricted).unwrap_or_default() {
+        let why = if matches!(section_of(&name_of(&entry)), Some(Section::Delegate)) {
+            "which agents it may start is not taken over"
+        } else {
+            "Claude Code does not restrict by it"
+        };
+        lose(losses, "tools", LossKind::Dropped, format!("`{entry}`: {why}"));
     }
     agent.identity.name = Some(spanned(text("name").ok_or("`name` is missing")?));
     agent.identity.description = text("description").map(spanned);

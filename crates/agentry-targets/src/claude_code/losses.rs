@@ -5,10 +5,11 @@ use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Protections, Rules, Section};
 use agentry_text::Span;
 
-use super::encode::is_allowed;
+use super::encode::{is_allowed, is_denied};
 use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
-use super::tools::Tools;
+use super::tools::{GROUPS, Tools};
+use crate::loss;
 use crate::model::{Model, always};
 use crate::proof::{Proof, within};
 use crate::rendering::{File, LossKind, Rendered, Scope, Settings};
@@ -30,6 +31,9 @@ pub(super) fn report(
     };
     let known = known(&files);
     let model = of(tools, &known, Silence::Runs);
+    removed(subject, tools, settings, out);
+    let way_out = (!settings.guard).then_some(loss::BY_GUARD);
+    loss::toolless(subject, &model, way_out, out);
     if settings.guard {
         limits(subject, &model, &known.rules, out);
         narrowed(subject, Section::Tool, &model, out);
@@ -42,6 +46,23 @@ pub(super) fn report(
     if !rules.allow.is_empty() && settings.scope == Scope::Project {
         let detail = "Claude Code ignores what a project allows until its workspace is trusted";
         out.lose("permissions", LossKind::Narrowed, detail);
+    }
+}
+
+/// Notes tools that are taken away although the source does not deny them. Without the guard, what
+/// the rules of a section come to is told by comparing.
+fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut Rendered) {
+    for group in GROUPS.iter().filter(|group| !is_denied(subject, group.section)) {
+        let is_kept = group.tools.iter().any(|tool| tools.has(tool));
+        let why = match is_kept {
+            true => "it searches many files at once, and not all of them are allowed",
+            false => "what this agent is denied would be denied to others, as rules hold for all",
+        };
+        let gone = group.tools.iter().filter(|tool| !tools.has(tool));
+        for tool in gone.filter(|_| is_kept || settings.guard) {
+            let detail = format!("the tool `{tool}` is removed: {why}");
+            out.lose(format!("permissions.{}", group.section), LossKind::Narrowed, detail);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tools of Claude Code, and which section of a policy decides about each.
 
 use agentry_policy::Section;
+use agentry_text::Data;
 
 /// Tools that one section decides about.
 #[derive(Debug)]
@@ -81,16 +82,29 @@ fn takes(entry: &str, tool: &str) -> bool {
 
 /// The names in a list of tools: separated by commas, or one an item. What stands in brackets after
 /// a name restricts nothing.
-pub(super) fn names(list: &agentry_text::Data) -> Option<Vec<String>> {
-    use agentry_text::Data;
-    let texts: Vec<&str> = match list {
-        Data::Str(text) => split(text),
-        Data::List(items) => items.iter().filter_map(Data::as_str).flat_map(split).collect(),
-        Data::Null => Vec::new(),
-        _ => return None,
-    };
-    let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_owned();
-    Some(texts.into_iter().map(name).filter(|name| !name.is_empty()).collect())
+pub(super) fn names(list: &Data) -> Option<Vec<String>> {
+    let names = entries(list)?.into_iter().map(name_of);
+    Some(names.filter(|name| !name.is_empty()).collect())
+}
+
+/// The entries of a list of tools that have something in brackets.
+pub(super) fn restricted(list: &Data) -> Vec<String> {
+    let entries = entries(list).unwrap_or_default();
+    entries.into_iter().map(|it| it.trim().to_owned()).filter(|it| it.contains('(')).collect()
+}
+
+/// The name of a tool without what stands in brackets after it.
+pub(super) fn name_of(entry: &str) -> String {
+    entry.split('(').next().unwrap_or_default().trim().to_owned()
+}
+
+fn entries(list: &Data) -> Option<Vec<&str>> {
+    match list {
+        Data::Str(text) => Some(split(text)),
+        Data::List(items) => Some(items.iter().filter_map(Data::as_str).flat_map(split).collect()),
+        Data::Null => Some(Vec::new()),
+        _ => None,
+    }
 }
 
 /// Splits at the commas that stand outside brackets.
@@ -109,8 +123,6 @@ fn split(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use agentry_text::Data;
-
     use super::*;
 
     #[test]

@@ -204,6 +204,7 @@ fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) 
         }
     }
     loss::unattended(&model, out);
+    loss::toolless(subject, &model, None, out);
     let agent = &subject.agent;
     let fields = [
         ("display_name", agent.identity.display_name.is_some()),

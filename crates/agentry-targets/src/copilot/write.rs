@@ -109,6 +109,7 @@ fn written(server: &McpServer) -> Data {
 /// What the agent may do less than its source says, and what is not looked at.
 fn losses(subject: &Subject, names: &[String], out: &mut Rendered) {
     let model = tools::of(names);
+    loss::toolless(subject, &model, None, out);
     for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
         let ways = model.ways.iter().filter(|way| way.section == *section);
         let layers: Option<&[Rules]> = ways.map(|way| way.layers.as_slice()).next();

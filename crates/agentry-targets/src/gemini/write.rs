@@ -125,6 +125,7 @@ fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut R
         loss::compare(subject, *section, layers, out);
     }
     loss::unattended(model, out);
+    loss::toolless(subject, model, None, out);
     let identity = &subject.agent.identity;
     if identity.mode.is_some_and(|mode| mode.value == agentry_model::Mode::Primary) {
         out.lose("mode", LossKind::Dropped, "every agent of Gemini is a subagent");

@@ -10,6 +10,8 @@ use super::front::{self, Value};
 use super::primary::{Part, parts};
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
 use super::{Place, place, specialists};
+use crate::loss;
+use crate::model::Model;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Skill, Subject};
 
@@ -93,6 +95,9 @@ fn plain(
 ) -> bool {
     let tools = granted(subject, settings);
     report(subject, &tools, out);
+    if tools.is_empty() {
+        loss::toolless(subject, &Model::default(), Some(loss::BY_GUARD), out);
+    }
     // A list is always written: Pi would give an agent without one all that it has. Who starts the
     // agent can always be spoken to.
     let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Format;
+use agentry_compile::targets::LossKind;
 use agentry_compile::targets::import::{Imported, import};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
@@ -91,7 +92,10 @@ fn one(args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
         let (field, detail) = (field.to_owned(), detail.to_owned());
         Lost { field, kind, detail, missing }
     };
-    let read = losses.iter().map(|it| from(&it.field, it.kind.as_str(), &it.detail, true));
+    let read = losses.iter().map(|it| {
+        let missing = it.kind != LossKind::Changed;
+        from(&it.field, it.kind.as_str(), &it.detail, missing)
+    });
     let written = converted.losses.iter();
     let written = written.map(|it| from(&it.field, it.kind.as_str(), &it.detail, is_lost(it)));
     let losses = read.chain(written).collect();

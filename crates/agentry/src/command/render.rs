@@ -4,6 +4,7 @@
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
 //! ```
 
+mod locked;
 mod place;
 mod project;
 mod report;
@@ -22,6 +23,7 @@ use crate::output::{Exit, Failure, Outcome, complain, print, print_json, remark,
 
 pub(super) use place::{LEDGER, agentry_home};
 
+use locked::Locks;
 use place::Place;
 use project::{Done, Project};
 use report::Report;
@@ -48,11 +50,15 @@ fn once(args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
     for group in groups {
         let Some(targets) = targets(args, &group)? else { continue };
         let place = Place::of(&disk, args, &group.config, &group.root)?;
-        let project = Project { args, disk: &disk, config: &group.config, place, targets };
+        let (config, locks) = (&group.config, Locks::default());
+        let project = Project { args, disk: &disk, config, place, targets, locks };
         out.push(project.render(&group.agents)?);
     }
     if out.iter().any(|done| done.broken > 0) {
         exit = exit.max(Exit::Findings);
+    }
+    if out.iter().any(|done| done.not_as_locked > 0) {
+        exit = exit.max(Exit::Refused);
     }
     Ok((out, exit))
 }

@@ -70,3 +70,27 @@ fn one_hook_serves_the_agents_that_a_file_lists() {
         ask(&test, "guard claude-code --agents nowhere.json", question("helper").as_bytes());
     assert_eq!(code, Some(2), "{said}");
 }
+
+#[test]
+fn the_guard_is_kept_until_it_is_taken_away() {
+    let test = workspace();
+    let guard = ".claude/agentry-guard.json";
+    test.run("render --target claude-code --guard").exits(0);
+    test.run("render --target claude-code --check --guard").exits(0);
+    let before = test.read(".claude/settings.json");
+    // Another target is none of its business.
+    let ran = test.run("render --target opencode").exits(0);
+    assert!(!ran.stdout.contains("guard kept") && test.has(guard), "{ran}");
+    for args in ["--check", "--dry-run", "", "agents/pusher"] {
+        let ran = test.run(&format!("render --target claude-code {args}")).exits(0);
+        assert!(ran.stdout.contains("  guard kept, as it was"), "{ran}");
+        assert!(!ran.stdout.contains("updated"), "{ran}");
+        assert_eq!(test.read(".claude/settings.json"), before, "{args}");
+    }
+    test.run("render --guard --no-guard").exits(2);
+    test.run("render --target claude-code --no-guard --check").exits(1);
+    test.run("render --target claude-code --no-guard").exits(0);
+    assert!(!test.has(guard));
+    let ran = test.run("render --target claude-code --check").exits(0);
+    assert!(!ran.stdout.contains("guard kept"), "{ran}");
+}

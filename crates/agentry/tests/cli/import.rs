@@ -18,3 +18,29 @@ fn what_cannot_be_imported() {
         assert!(!test.has("out"), "{ran}");
     }
 }
+
+#[test]
+fn what_a_file_of_claude_code_says_without_effect() {
+    let head = "name: reviewer\ndescription: Use it: always\ntools: Read, Bash(git diff:*)\n";
+    let file = ".claude/agents/reviewer.md";
+    let test = Test::new()
+        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n")
+        .file(file, format!("---\n{head}---\nYou read changes.\n"));
+    let args = format!("import {file} --to agent-toml -o agents/reviewer");
+    let ran = test.run(&args).exits(0);
+    for line in [
+        "changed  metadata  it is no valid YAML and was read line by line, as Claude Code does",
+        "dropped  tools     `Bash(git diff:*)`: Claude Code does not restrict by it",
+    ] {
+        assert!(ran.stdout.contains(line), "{ran}");
+    }
+    // The file that it came from is only replaced when that is asked for.
+    let ran = test.run("render").exits(1);
+    assert!(ran.stdout.contains("pass `--force` once"), "{ran}");
+    test.run("render --force").exits(0);
+    test.run("render --check").exits(0);
+    // What is nowhere else is told apart.
+    test.write(file, format!("---\n{head}more:\n  deep: x\n---\nYou read changes.\n"));
+    let ran = test.run(&format!("{args} --dry-run")).exits(0);
+    assert!(ran.stdout.contains("`deep: x` says nothing"), "{ran}");
+}

@@ -223,7 +223,7 @@ fn names_and_targets_come_from_the_configuration() {
     --- stdout
     opencode
       refused  plan: `plan` is built into OpenCode
-        = help: set another name in `agentry.toml`: `[render.aliases]` `plan = "…"`
+        = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
 
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
       gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there

@@ -119,7 +119,7 @@ fn what_somebody_else_wrote_stays() {
     opencode
       created  .opencode/agents/pusher.md
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
-        = help: move it away, or pass `--force` to replace it
+        = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
       gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
@@ -276,6 +276,43 @@ fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
     let broken = format!("{}oops = [\n", test.read("agents/b/agent.toml"));
     let test = test.file("agents/b/agent.toml", &broken);
     let said = test.run("render").exits(1).to_string();
-    assert!(said.contains("was rendered before and cannot be now"), "{said}");
+    assert!(said.contains("which was not rendered"), "{said}");
     assert_eq!(test.read(".claude/settings.json"), before);
+}
+
+#[test]
+fn what_is_not_as_locked_is_not_rendered() {
+    let test = workspace();
+    test.run("lock agents/pusher").exits(0);
+    let ran = test.run("render --target claude-code").exits(0);
+    insta::assert_snapshot!(ran.stderr, @r#"
+    note: `agents/helper` is not in `agentry.lock`
+      = help: run `agentry lock agents/helper` after a look
+    "#);
+    let file = ".claude/agents/pusher.md";
+    let (settings, list) = (test.read(".claude/settings.json"), test.read(LEDGER));
+    let before = test.read(file);
+    let head = "name = \"pusher\"\ndescription = \"Answers questions\"\n";
+    test.write(
+        "agents/pusher/agent.toml",
+        format!("{head}[permissions.bash]\nintent = \"allow\"\n"),
+    );
+    for args in ["", "--check", "--force", "agents/pusher"] {
+        let ran = test.run(&format!("render --target claude-code {args}")).exits(3);
+        assert!(
+            ran.stderr.contains("error: `agents/pusher` is not as `agentry.lock` says: it gained"),
+            "{ran}"
+        );
+        assert!(ran.stderr.contains("`agentry lock --update agents/pusher` after a look"), "{ran}");
+        assert_eq!(test.read(file), before, "{args}");
+        // The rules that it needs stay with it.
+        assert_eq!(test.read(".claude/settings.json"), settings, "{args}");
+        assert_eq!(test.read(LEDGER), list, "{args}");
+    }
+    test.run("lock --update agents/pusher").exits(0);
+    test.run("render --target claude-code").exits(0);
+    assert_ne!(test.read(file), before);
+    test.write("agentry.lock", "nonsense");
+    let ran = test.run("render --target claude-code").exits(3);
+    assert!(ran.stdout.contains("0 agents"), "{ran}");
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use agentry_compile::render::{
-    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Refused, Situation, Wanted, plan, run,
+    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
 };
 use agentry_compile::targets::{Scope, Subject, Target};
-use agentry_compile::{Config, Found, World as _, discover, read, subject};
+use agentry_compile::{Compiled, Config, Found, World as _, discover, read, subject};
 use rayon::prelude::*;
 
 use crate::args::Render;
@@ -15,6 +15,7 @@ use crate::disk::Disk;
 use crate::output::{Failure, complain};
 use crate::save::{Replace, Saving};
 
+use super::locked::Locks;
 use super::place::{LEDGER, Place};
 
 /// Fewer agents than these are read one after the other: starting threads takes longer.
@@ -27,6 +28,7 @@ pub(super) struct Project<'a> {
     pub(super) config: &'a Config,
     pub(super) place: Place,
     pub(super) targets: Vec<&'static Target>,
+    pub(super) locks: Locks,
 }
 
 /// What became of a workspace.
@@ -37,8 +39,12 @@ pub(super) struct Done {
     pub(super) plan: Plan,
     /// Agents with errors.
     pub(super) broken: usize,
+    /// Agents that are not what `agentry.lock` says.
+    pub(super) not_as_locked: usize,
     /// Whether files were written.
     pub(super) written: bool,
+    /// The targets that only have the guard because they had it before.
+    pub(super) kept_guard: Vec<&'static str>,
 }
 
 /// An agent that was rendered.
@@ -53,11 +59,25 @@ pub(super) struct Agent {
 }
 
 /// An agent that was read.
-enum Loaded {
-    /// It, with the path of its definition.
-    Subject(Box<Subject>, String),
-    /// The path of a definition with errors.
-    Broken(String),
+struct Loaded {
+    /// The path of its definition.
+    definition: String,
+    state: State,
+}
+
+/// What became of an agent that was read.
+enum State {
+    Subject(Box<Subject>),
+    /// It has errors.
+    Broken,
+    /// It is not what `agentry.lock` says.
+    NotAsLocked,
+}
+
+/// Why an agent is not rendered.
+enum Wrong {
+    Errors(Box<Compiled>),
+    NotAsLocked(Failure),
 }
 
 /// The agents of a run.
@@ -68,25 +88,30 @@ struct Gathered {
     agents: Vec<Agent>,
     /// Definitions with errors.
     broken: BTreeSet<String>,
+    /// Definitions that are not what `agentry.lock` says.
+    not_as_locked: BTreeSet<String>,
 }
 
 impl Project<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
     pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
-        let Gathered { mut subjects, agents, broken } = self.gather(found);
+        let Gathered { mut subjects, agents, broken, not_as_locked } = self.gather(found);
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
         let existing = |path: &str| self.place.existing(&known, path);
-        let runs = run(&self.job(&existing), &mut subjects);
-        let plan = self.plan(&runs, &agents, &broken);
+        let guard = |target: &Target| self.guards(target);
+        let runs = run(&self.job(&existing, &guard), &mut subjects);
+        let plan = self.plan(&runs, &agents, &broken.union(&not_as_locked).cloned().collect());
         let lost =
             runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
         }
+        let kept_guard = self.kept_guard();
         let Self { place, .. } = self;
-        Ok(Done { place, agents, runs, plan, broken: broken.len(), written: !dry })
+        let (broken, not_as_locked) = (broken.len(), not_as_locked.len());
+        Ok(Done { place, agents, runs, plan, broken, not_as_locked, written: !dry, kept_guard })
     }
 
     /// Reads the agents that were asked for, and those that were rendered before.
@@ -94,25 +119,57 @@ impl Project<'_> {
         let carried = self.carried(&self.definitions(found));
         let asked = self.load(found).into_iter().map(|loaded| (loaded, true));
         let again = self.load(&carried).into_iter().map(|loaded| (loaded, false));
+        let mut loaded: Vec<_> = asked.chain(again).collect();
+        // What they share is the same whoever was named.
+        loaded.sort_by(|(one, _), (other, _)| one.definition.cmp(&other.definition));
         let mut out = Gathered::default();
-        for (loaded, asked) in asked.chain(again) {
-            match loaded {
-                Loaded::Subject(subject, definition) => {
+        for (Loaded { definition, state }, asked) in loaded {
+            match state {
+                State::Subject(subject) => {
                     out.agents.push(Agent { name: subject.name.clone(), definition, asked });
                     out.subjects.push(*subject);
                 }
-                Loaded::Broken(definition) => drop(out.broken.insert(definition)),
+                State::Broken => drop(out.broken.insert(definition)),
+                State::NotAsLocked => drop(out.not_as_locked.insert(definition)),
             }
         }
         out
     }
 
-    fn job<'a>(&'a self, existing: &'a dyn Fn(&str) -> Option<String>) -> Job<'a> {
+    /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
+    /// only done when that is asked for.
+    fn guards(&self, target: &Target) -> bool {
+        let has = self.place.ledger.guarded().contains(target.name);
+        !self.args.no_guard && (self.asks_for_guard() || has)
+    }
+
+    fn asks_for_guard(&self) -> bool {
+        self.args.guard || self.config.render.guard
+    }
+
+    fn kept_guard(&self) -> Vec<&'static str> {
+        let kept = |target: &&&'static Target| !self.asks_for_guard() && self.guards(target);
+        self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
+    /// The targets that have the guard after this run.
+    fn guarded(&self) -> impl Iterator<Item = String> {
+        let is_ours = |name: &str| self.targets.iter().any(|target| target.name == name);
+        let others = self.place.ledger.guarded().iter().filter(move |name| !is_ours(name));
+        let ours = self.targets.iter().filter(|it| it.guard.is_some() && self.guards(it));
+        others.cloned().chain(ours.map(|target| target.name.to_owned()))
+    }
+
+    fn job<'a>(
+        &'a self,
+        existing: &'a dyn Fn(&str) -> Option<String>,
+        guard: &'a dyn Fn(&Target) -> bool,
+    ) -> Job<'a> {
         let render = &self.config.render;
         Job {
             targets: &self.targets,
             scope: self.place.scope,
-            guard: self.args.guard || render.guard,
+            guard,
             close_gaps: self.args.close_gaps || render.close_gaps,
             explain: self.args.explain,
             config: render,
@@ -125,8 +182,9 @@ impl Project<'_> {
         let one = |found: &Found| {
             let compiled = read(self.disk, found);
             if compiled.has_errors() {
-                return Err(Box::new(compiled));
+                return Err(Wrong::Errors(Box::new(compiled)));
             }
+            self.locks.admit(self.disk, &compiled).map_err(Wrong::NotAsLocked)?;
             Ok(Box::new(subject(self.disk, &compiled, None)))
         };
         let read: Vec<_> = if found.len() < FEW {
@@ -134,16 +192,9 @@ impl Project<'_> {
         } else {
             found.par_iter().map(one).collect()
         };
-        let taken = |(found, read): (&Found, Result<Box<Subject>, Box<_>>)| match read {
-            Ok(subject) => Loaded::Subject(subject, self.definition(found)),
-            Err(compiled) => {
-                show_errors(&compiled);
-                complain(
-                    &Failure::new(format!("`{}` has errors and is not rendered", found.path))
-                        .hint("`agentry check` shows all findings"),
-                );
-                Loaded::Broken(self.definition(found))
-            }
+        let taken = |(found, read): (&Found, Result<Box<Subject>, Wrong>)| {
+            let state = read.map_or_else(|wrong| refused(found, &wrong), State::Subject);
+            Loaded { definition: self.definition(found), state }
         };
         found.iter().zip(read).map(taken).collect()
     }
@@ -216,7 +267,7 @@ impl Project<'_> {
         is_target && is_agent
     }
 
-    fn plan(&self, runs: &[Ran], agents: &[Agent], broken: &BTreeSet<String>) -> Plan {
+    fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
         let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
         let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
         // What was rendered from a definition before it was refused stays as it is.
@@ -226,50 +277,26 @@ impl Project<'_> {
             .filter(|(_, (rendered, _))| rendered.refused.is_some())
             .map(|(ran, (_, definition))| (ran.target.name, definition.as_str()))
             .collect();
-        let is_lost = |entry: &Entry| {
-            broken.contains(&entry.agent)
-                || refused.contains(&(entry.target.as_str(), entry.agent.as_str()))
-        };
-        // An agent that is still there relies on what all agents share, which can only be written for
-        // all of them.
+        // But not where it relied on what all agents share, which is written without it now.
         let shares = |name: &str| {
+            let own = |it: &Entry| it.target == name && it.agent.is_empty();
             let ran = runs.iter().find(|ran| ran.target.name == name);
             ran.is_some_and(|ran| !ran.rendering.shared.is_empty())
-                || self
-                    .place
-                    .ledger
-                    .entries()
-                    .iter()
-                    .any(|it| it.target == name && it.agent.is_empty())
+                || self.place.ledger.entries().iter().any(own)
         };
-        let stuck: Vec<&Entry> = {
-            let lost = self.place.ledger.entries().iter().filter(|it| is_lost(it));
-            lost.filter(|it| !it.agent.is_empty() && shares(&it.target)).collect()
+        let covers = |entry: &Entry| {
+            let stays = refused.contains(&(entry.target.as_str(), entry.agent.as_str()));
+            !(stays && !shares(&entry.target)) && self.covers(entry)
         };
-        let is_stuck = |target: &str| stuck.iter().any(|it| it.target == target);
-        let wanted: Vec<Wanted> =
-            wanted.into_iter().filter(|file| !is_stuck(&file.target)).collect();
-        let covers =
-            |entry: &Entry| !is_stuck(&entry.target) && !is_lost(entry) && self.covers(entry);
         let situation = Situation {
             ledger: &self.place.ledger,
             present: &|path| self.place.present(path),
             covers: &covers,
+            held,
             force: self.args.force,
         };
-        let mut plan = plan(&wanted, &situation);
-        plan.refused.extend(stuck.into_iter().map(|entry| Refused {
-            path: entry.path.clone(),
-            target: entry.target.clone(),
-            agent: entry.agent.clone(),
-            message: format!(
-                "`{}` was rendered before and cannot be now; nothing is written for {}, whose \
-                 agents share settings",
-                entry.agent, entry.target
-            ),
-            hint: "mend the definition, or remove it",
-        }));
-        plan
+        let Plan { changes, refused, ledger } = plan(&wanted, &situation);
+        Plan { changes, refused, ledger: ledger.with_guard(self.guarded()) }
     }
 
     /// Writes everything, or nothing.
@@ -294,5 +321,23 @@ impl Project<'_> {
         }
         let (dir, mode) = (&self.place.root, Replace::Force);
         Saving { dir, files: &files, beside: &beside, stale: &stale, mode, durable: false }.save()
+    }
+}
+
+/// Says why an agent is not rendered.
+fn refused(found: &Found, wrong: &Wrong) -> State {
+    match wrong {
+        Wrong::Errors(compiled) => {
+            show_errors(compiled);
+            complain(
+                &Failure::new(format!("`{}` has errors and is not rendered", found.path))
+                    .hint("`agentry check` shows all findings"),
+            );
+            State::Broken
+        }
+        Wrong::NotAsLocked(failure) => {
+            complain(failure);
+            State::NotAsLocked
+        }
     }
 }

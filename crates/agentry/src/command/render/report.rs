@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentry_compile::render::{Change, ChangeKind, Explained, Ran, Side, drift};
-use agentry_compile::targets::{Loss, LossKind, Rendered};
+use agentry_compile::targets::{Loss, LossKind, Rendered, Scope};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
@@ -85,6 +85,9 @@ impl<'a> Report<'a> {
     fn target(&mut self, done: &Done, name: &str) {
         let start = self.text.len();
         self.changes(done, name);
+        if done.kept_guard.contains(&name) {
+            self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
+        }
         self.refusals(done, name);
         let end = self.text.len();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
@@ -120,7 +123,7 @@ impl<'a> Report<'a> {
                 ChangeKind::Keep => kept += 1,
                 kind => rows.push(vec![
                     format!("  {}", word(kind, done.written)),
-                    visible(&path).into_owned(),
+                    format!("{}{}", visible(&path), reach(done, change)),
                 ]),
             }
         }
@@ -340,6 +343,16 @@ fn names(all: &[&str]) -> String {
     let more = all.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
+}
+
+/// For whom a file holds, where that is more than its agent.
+fn reach(done: &Done, change: &Change) -> &'static str {
+    let is_shared = change.agent.is_empty() && change.kind != ChangeKind::Remove;
+    match (is_shared, done.place.scope) {
+        (false, _) => "",
+        (true, Scope::Project) => " (shared: holds for every session of the project)",
+        (true, Scope::User) => " (shared: holds for every session of the user)",
+    }
 }
 
 /// The agents of a run, with what became of them.
