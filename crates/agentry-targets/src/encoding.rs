@@ -77,6 +77,15 @@ pub struct Narrowed {
     pub unknown: bool,
 }
 
+/// How that is read which is not known exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// As all that a harness may permit: what is written for it must hold even then.
+    Mildest,
+    /// As what a harness permits for sure: what is read from it must not permit more.
+    Strictest,
+}
+
 /// How a question is read whose matches are not known exactly: it is the milder answer where it stands
 /// before a deny, and the stricter one where it stands before an allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +95,17 @@ enum Questions {
 }
 
 impl Encoding {
+    /// The same for a view: in the strictest, an allow matches at least what it says, a deny at most.
+    #[must_use]
+    pub fn seen(mut self, view: View) -> Self {
+        if view == View::Strictest {
+            for Entry { matches, .. } in &mut self.entries {
+                std::mem::swap(&mut matches.most, &mut matches.least);
+            }
+        }
+        self
+    }
+
     /// The same as rules of which the first that matches decides. Where it is not known exactly what a
     /// question matches, this is one of two readings: see [`Encoding::readings`].
     pub fn rules(&self) -> Rules {

@@ -71,6 +71,7 @@ fn narrow(
     losses: &mut BTreeSet<Loss>,
 ) {
     let section = written.section.value;
+    settle(written);
     let beyond = beyond.map(|rules| outside(section, rules));
     let bounds: Vec<Rules> = model
         .ways
@@ -98,6 +99,16 @@ fn narrow(
     written.rules.clear();
     let place = written.section.span;
     written.intent = Some(Spanned::new(Action::Deny, place));
+}
+
+/// A rule about every command is the answer to all that comes after it.
+fn settle(written: &mut SectionRules) {
+    let is_all = |pattern: &str| matches!(pattern, "*" | "**");
+    let all = written.rules.iter().position(|rule| is_all(&rule.value.pattern));
+    let all = all.filter(|_| written.section.value == Section::Bash);
+    if let Some(rule) = all.and_then(|at| written.rules.drain(at..).next()) {
+        written.intent = Some(Spanned::new(rule.value.action, rule.span));
+    }
 }
 
 fn loss(section: Section, detail: String) -> Loss {

@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{Scope, TARGETS, Target};
+use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
@@ -251,7 +251,7 @@ pub(crate) struct Import {
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
     /// The harness that they are from
-    #[arg(long = "as", value_name = "HARNESS", value_parser = target)]
+    #[arg(long = "as", value_name = "HARNESS", value_parser = harness)]
     pub(crate) harness: Option<&'static Target>,
     /// Write nothing if anything would be lost
     #[arg(long)]
@@ -433,10 +433,22 @@ fn section(text: &str) -> Result<Section, String> {
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
-/// A harness by its name.
+/// A harness that agents are written for, by its name.
 fn target(text: &str) -> Result<&'static Target, String> {
-    let names = || TARGETS.iter().map(|target| target.name);
-    agentry_compile::targets::target(text).ok_or_else(|| {
+    named(text, TARGETS.iter().copied())
+}
+
+/// A harness whose agents are read, by its name.
+fn harness(text: &str) -> Result<&'static Target, String> {
+    named(text, TARGETS.iter().chain(IMPORT_ONLY).copied())
+}
+
+fn named(
+    text: &str,
+    known: impl Iterator<Item = &'static Target> + Clone,
+) -> Result<&'static Target, String> {
+    let names = || known.clone().map(|target| target.name);
+    known.clone().find(|target| target.name == text).ok_or_else(|| {
         let near = agentry_compile::text::near::did_you_mean(text, names());
         near.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")))
     })

@@ -14,6 +14,7 @@ mod cursor;
 mod gemini;
 mod guard;
 mod hostile;
+mod import_bound;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;

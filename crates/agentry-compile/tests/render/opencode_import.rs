@@ -19,7 +19,7 @@ fn rules_come_back() {
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push --force*:deny\", \"git *:allow\", \"ls *:allow\"]\n",
         "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\", \"git push*:ask\"]\n",
         "[permissions.edit]\nintent = \"deny\"\nrules = [\"src/**:allow\", \"**/*.md:allow\"]\n",
-        "[permissions.edit]\nintent = \"allow\"\nrules = [\"**/secret:deny\", \"docs/**/*.md:ask\"]\n",
+        "[permissions.edit]\nintent = \"allow\"\nrules = [\"secret/**:deny\", \"docs/**/*.md:ask\"]\n",
         "[permissions.delegate]\nintent = \"deny\"\nrules = [\"rev*:allow\"]\n",
         "[permissions.skill]\nintent = \"deny\"\nrules = [\"git-*:allow\"]\n",
         "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/*:allow\"]\n",

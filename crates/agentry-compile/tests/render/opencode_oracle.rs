@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use crate::policies::{agent, cases, samples, subject_of};
 
 /// A rule: key, pattern, answer.
-type Ruled = (String, String, Action);
+pub(crate) type Ruled = (String, String, Action);
 
 /// The answer of the last rule whose key and pattern match.
 fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
@@ -20,7 +20,7 @@ fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
 }
 
 /// Whether a pattern takes a text: `*` anything, `?` any character, a last ` *` nothing too.
-fn fits(pattern: &str, text: &str) -> bool {
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     if pattern.strip_suffix(" *").is_some_and(|start| wild(start, text)) {
         return true;
     }
@@ -61,7 +61,7 @@ fn rules(text: &str) -> Vec<Ruled> {
 }
 
 /// What OpenCode does about a call, as its tools ask.
-fn there(rules: &[Ruled], section: Section, text: &str) -> Action {
+pub(crate) fn there(rules: &[Ruled], section: Section, text: &str) -> Action {
     match section {
         Section::Edit | Section::Read => {
             let key = section.as_str();

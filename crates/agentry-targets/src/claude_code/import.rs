@@ -9,12 +9,13 @@ use agentry_text::{Data, FileId, Span, Spanned};
 
 use super::front::{self, Front};
 use super::ruleset::{Silence, of, tools};
-use super::settings::{Known, known};
+use super::settings::{Known, Lists, known};
 use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::Files;
 use crate::import::{Import, Read};
 use crate::rendering::{Loss, LossKind};
+use crate::wildcard::reworded;
 
 pub(super) const IMPORT: Import = Import { places: &[(".claude/agents", ".md")], is_one, read };
 
@@ -32,11 +33,30 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     identity(&front, &mut agent, &mut losses)?;
     let mut known = known(files);
     known.rules.allow.retain(|text| !text.is_empty());
+    if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
+        // Whatever rules allow, nothing is changed.
+        known.rules.allow.clear();
+    }
     let tools = tools(&front);
     let silence = silence(&front, &mut losses);
     agent.policy.permissions = Some(permissions(&tools, &known, silence));
+    changed(&known, &mut losses);
     let model = of(&tools, &known, silence);
     Ok(Read { agent, model, losses })
+}
+
+/// Notes the rules about commands that became others.
+fn changed(known: &Known, losses: &mut BTreeSet<Loss>) {
+    let Lists { allow, ask, deny } = &known.rules;
+    for (list, action) in [(deny, Action::Deny), (ask, Action::Ask), (allow, Action::Allow)] {
+        for text in list.iter().filter(|text| rule::parse(text).tool == "Bash") {
+            let only = rule::parse(text).only.unwrap_or_default();
+            let words = patterns::source(Section::Bash, text, action);
+            if let Some(detail) = reworded(Section::Bash, only, action, &words) {
+                lose(losses, "permissions.bash", LossKind::Narrowed, detail);
+            }
+        }
+    }
 }
 
 fn lose(losses: &mut BTreeSet<Loss>, field: &str, kind: LossKind, detail: impl Into<String>) {
@@ -207,7 +227,7 @@ fn intent(section: Section, action: Action) -> SectionRules {
 fn section(section: Section, known: &Known, silence: Silence) -> SectionRules {
     let lists = [
         (&known.rules.deny, Action::Deny),
-        (&known.rules.ask, Action::Ask),
+        (&known.rules.ask, silence.asked()),
         (&known.rules.allow, Action::Allow),
     ];
     let is_bare = |text: &String| {

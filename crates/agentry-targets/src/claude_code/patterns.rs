@@ -4,13 +4,14 @@
 use agentry_policy::{Action, Section};
 
 use super::rule;
+use crate::wildcard::{around, is_special};
 
 /// The patterns that come nearest to a rule about a section.
 pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String> {
     let rule = rule::parse(text);
     match (section, rule.only) {
         (Section::Mcp, None) => server_tool(rule.tool),
-        (Section::Bash, Some(only)) => vec![command(only, action)],
+        (Section::Bash, Some(only)) => command(only, action),
         (Section::Edit | Section::Read, Some(only)) => path(only, action),
         (Section::Webfetch, Some(only)) => {
             only.strip_prefix("domain:").map_or_else(Vec::new, |host| hosts(host, action))
@@ -23,29 +24,19 @@ pub(super) fn source(section: Section, text: &str, action: Action) -> Vec<String
 }
 
 /// A `*` of Claude Code takes words and spaces alike.
-fn command(pattern: &str, action: Action) -> String {
+fn command(pattern: &str, action: Action) -> Vec<String> {
+    let unknown = rule::names_parameter(pattern) && !pattern.ends_with(":*");
     let pattern = match pattern.strip_suffix(":*") {
         Some(head) => format!("{head} *"),
         None => pattern.to_owned(),
     };
-    if action == Action::Allow {
-        return pattern;
+    match action {
+        _ if pattern.trim().is_empty() => Vec::new(),
+        Action::Allow if unknown || pattern.contains(is_special) => Vec::new(),
+        Action::Allow => vec![pattern],
+        _ if unknown => vec!["**".to_owned()],
+        _ => around(&pattern),
     }
-    let words: Vec<&str> = pattern.split(' ').collect();
-    let mut out: Vec<String> = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        let last = at + 1 == words.len();
-        match word.find('*') {
-            Some(0) if word.len() == 1 && !last => out.push("**".to_owned()),
-            // The rest of the word and all that follows may be anything.
-            Some(star) if !last || star + 1 < word.len() => {
-                out.push(word.get(..=star).unwrap_or("*").to_owned());
-                break;
-            }
-            _ => out.push((*word).to_owned()),
-        }
-    }
-    out.join(" ")
 }
 
 fn path(pattern: &str, action: Action) -> Vec<String> {
@@ -101,7 +92,10 @@ mod tests {
         let cases: &[(Section, &str, Action, &[&str])] = &[
             (Section::Bash, "Bash(git log:*)", allow, &["git log *"]),
             (Section::Bash, "Bash(git * main)", allow, &["git * main"]),
-            (Section::Bash, "Bash(git * main)", deny, &["git ** main"]),
+            (Section::Bash, "Bash(git * main)", deny, &["git ** *main"]),
+            (Section::Bash, "Bash(rm -rf $HOME*)", deny, &["rm -rf *"]),
+            (Section::Bash, "Bash(rm -rf $HOME*)", allow, &[]),
+            (Section::Bash, "Bash(command:x)", deny, &["**"]),
             (Section::Bash, "Bash(a*b c)", deny, &["a*"]),
             (Section::Edit, "Edit(/src/**)", allow, &["src/**"]),
             (Section::Edit, "Edit(src/**)", deny, &["**/src/**"]),

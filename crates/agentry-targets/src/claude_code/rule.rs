@@ -39,6 +39,15 @@ pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Entr
     Some(Entry { text: text.to_owned(), action, matches })
 }
 
+/// A rule about another tool of a section than the one that its rules are written for: nobody knows
+/// what of the section it holds for.
+pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<Entry> {
+    let tool = parse(text).tool;
+    let other = tool_of(section).is_some_and(|own| own != tool);
+    let about = other && super::tools::section_of(tool) == Some(section);
+    about.then(|| Entry { text: text.to_owned(), action, matches: unknown() })
+}
+
 /// The tool that rules of a section are written for.
 pub(super) fn tool_of(section: Section) -> Option<&'static str> {
     let group = super::tools::GROUPS.iter().find(|group| group.section == section)?;
@@ -73,14 +82,12 @@ fn command(pattern: &str) -> Matches {
     match pattern.strip_suffix(":*") {
         Some(head) => WILDCARDS.command(&format!("{head} *")),
         // It may be read as a parameter of the tool with its value.
-        None if names_parameter(pattern) => {
-            Matches { least: NOTHING.to_owned(), ..WILDCARDS.command(pattern) }
-        }
+        None if names_parameter(pattern) => unknown(),
         None => WILDCARDS.command(pattern),
     }
 }
 
-fn names_parameter(pattern: &str) -> bool {
+pub(super) fn names_parameter(pattern: &str) -> bool {
     let word = pattern.split(':').next().unwrap_or_default();
     pattern.contains(':') && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

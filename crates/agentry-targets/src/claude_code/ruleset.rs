@@ -9,12 +9,12 @@ use agentry_policy::{Action, Places, Rules, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
-use super::rule::entry;
+use super::rule::{beside, entry};
 use super::settings::{Known, Lists, known};
 use super::tools::{GROUPS, SEARCHING, Tools, names};
 use super::{hook, paths};
 use crate::Files;
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
 
@@ -30,6 +30,16 @@ pub(super) enum Silence {
 }
 
 impl Silence {
+    /// The answer that asks: where nobody is asked, it is a denial.
+    pub(super) fn asked(self) -> Action {
+        if self == Self::Denies { Action::Deny } else { Action::Ask }
+    }
+
+    /// How that is read which is not known exactly.
+    fn view(self) -> View {
+        if self == Self::Runs { View::Mildest } else { View::Strictest }
+    }
+
     /// The answer to a call that no rule is about. Handing work to another agent is never asked about.
     pub(super) fn action(self, section: Section) -> Action {
         match self {
@@ -72,10 +82,12 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
     for group in GROUPS {
         for tool in group.tools.iter().filter(|tool| tools.has(tool)) {
             let layers = match group.section {
-                Section::Read if SEARCHING.contains(tool) => vec![searching(known).rules()],
+                Section::Read if silence == Silence::Runs && SEARCHING.contains(tool) => {
+                    vec![searching(known).rules()]
+                }
                 Section::Read => vec![files(Section::Read, known, silence).rules()],
                 Section::Edit => {
-                    vec![files(Section::Edit, known, silence).rules(), unreadable(known)]
+                    vec![files(Section::Edit, known, silence).rules(), unreadable(known, silence)]
                 }
                 // A person answers the question, or does not.
                 Section::Question => vec![always(Section::Question, Action::Ask, tool)],
@@ -100,29 +112,36 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
 
 /// The rules about a section that is not about files.
 pub(super) fn flat(section: Section, rules: &Lists, silence: Silence) -> Encoding {
-    let entries = entries(section, rules);
-    Encoding { section, order: Order::Strictest, entries, default: silence.action(section) }
+    let entries = entries(section, rules, silence);
+    let default = silence.action(section);
+    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
 }
 
-fn entries(section: Section, rules: &Lists) -> Vec<Entry> {
+fn entries(section: Section, rules: &Lists, silence: Silence) -> Vec<Entry> {
+    // What counts as one permission is denied with each of its tools.
+    let beside = |text: &str, action| match silence.view() {
+        View::Strictest if action > Action::Allow => beside(section, text, action),
+        _ => None,
+    };
     let of = |list: &[String], action| -> Vec<Entry> {
-        list.iter().filter_map(|text| entry(section, text, action)).collect()
+        let entry = |text: &String| entry(section, text, action).or_else(|| beside(text, action));
+        list.iter().filter_map(entry).collect()
     };
     let mut all = of(&rules.deny, Action::Deny);
-    all.extend(of(&rules.ask, Action::Ask));
+    all.extend(of(&rules.ask, silence.asked()));
     all.extend(of(&rules.allow, Action::Allow));
     all
 }
 
 /// The rules about files. Outside the working directory Claude Code asks by itself.
 fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
-    let mut entries = entries(section, &known.rules);
+    let mut entries = entries(section, &known.rules, silence);
     if section == Section::Read || silence == Silence::Runs {
         entries.push(workspace());
         entries.extend(known.directories.iter().map(|path| directory(path)));
     }
     let default = silence.action(section).max(Action::Ask);
-    Encoding { section, order: Order::Strictest, entries, default }
+    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
 }
 
 /// Everything below the workspace; the workspace itself is no file.
@@ -160,9 +179,13 @@ fn directory(path: &str) -> Entry {
 }
 
 /// What must not be read must not be written.
-fn unreadable(known: &Known) -> Rules {
+fn unreadable(known: &Known, silence: Silence) -> Rules {
     let rules = Lists { deny: known.rules.deny.clone(), ..Lists::default() };
-    let mut layer = flat(Section::Read, &rules, Silence::Runs).rules();
+    let entries = entries(Section::Read, &rules, silence);
+    let order = Order::Strictest;
+    let default = Action::Allow;
+    let encoding = Encoding { section: Section::Read, order, entries, default };
+    let mut layer = encoding.seen(silence.view()).rules();
     layer.section = Section::Edit;
     layer
 }
@@ -184,7 +207,10 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
     let listed = tools.listed.iter().flatten();
     let servers: Vec<String> = listed
         .filter_map(|name| entry(Section::Mcp, name, Action::Allow))
-        .map(|entry| entry.matches.most)
+        .map(|entry| match silence.view() {
+            View::Mildest => entry.matches.most,
+            View::Strictest => entry.matches.least,
+        })
         .collect();
     for (section, names) in [(Section::Mcp, servers), (Section::Tool, others)] {
         let mut layers = vec![flat(section, &known.rules, silence).rules()];
@@ -195,7 +221,10 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             .removed
             .iter()
             .filter_map(|name| entry(section, name, Action::Deny))
-            .map(|entry| entry.matches.least)
+            .map(|entry| match silence.view() {
+                View::Mildest => entry.matches.least,
+                View::Strictest => entry.matches.most,
+            })
             .collect();
         layers.push(only(section, &removed, Action::Deny, Action::Allow).rules());
         model.add(

@@ -7,6 +7,7 @@ use super::prefix::{self, Prefix};
 use super::role::{KEYS, RULES, of, parse, setup};
 use crate::import::Read;
 use crate::imported::{Draft, at, stem};
+use crate::model::always;
 use crate::rendering::LossKind;
 use crate::{Files, Model};
 
@@ -29,26 +30,33 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
             draft.lose(key, LossKind::Dropped, "the model has no place for it");
         }
     }
-    let rules = rules(files, &mut draft);
-    let model = of(&data, &rules);
+    let (rules, understood) = rules(files, &mut draft);
+    let mut model = of(&data, &rules);
+    if !understood {
+        // What is not understood may forbid anything.
+        let nothing = always(Section::Bash, Action::Deny, "rules that are not understood");
+        model.add(Section::Bash, "rules", vec![nothing]);
+    }
     permissions(&data, &model, &rules, &mut draft);
     draft.servers(data.get("mcp_servers"));
     Ok(Read { agent: draft.agent, model, losses: draft.losses })
 }
 
 /// The rules about commands. An allow among them says that Codex does not ask, which the sandbox
-/// decides about otherwise; so only the others count.
-fn rules(files: &Files<'_>, draft: &mut Draft) -> Vec<Prefix> {
+/// decides about otherwise; so only the others count. And whether all of them are understood.
+fn rules(files: &Files<'_>, draft: &mut Draft) -> (Vec<Prefix>, bool) {
     let mut all = Vec::new();
+    let mut understood = true;
     for path in KNOWN_RULES {
         let (found, others) = prefix::read(&files(path).unwrap_or_default());
         all.extend(found.into_iter().filter(|rule| rule.action > Action::Allow));
         for line in others {
-            let detail = format!("`{line}` in `{path}` is not understood");
-            draft.lose("permissions.bash", LossKind::Dropped, detail);
+            understood = false;
+            let detail = format!("`{line}` in `{path}` is not understood: no command is allowed");
+            draft.lose("permissions.bash", LossKind::Narrowed, detail);
         }
     }
-    all
+    (all, understood)
 }
 
 /// What each tool may do, as rules of the model.

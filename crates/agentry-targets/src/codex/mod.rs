@@ -27,6 +27,7 @@
 //! starts a session that is as strict.
 
 mod blind;
+mod calls;
 mod import;
 mod prefix;
 mod role;

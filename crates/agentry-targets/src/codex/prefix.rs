@@ -2,6 +2,7 @@
 
 use agentry_policy::{Action, PatternRule};
 
+use super::calls::{self, Call, Value};
 use crate::encoding::{Entry, Matches};
 use crate::harmless::starting_with;
 
@@ -74,49 +75,78 @@ pub(super) fn write(head: &str, rules: &[Prefix]) -> String {
     std::iter::once(format!("{head}\n")).chain(lines).collect()
 }
 
-/// The rules of a file, as far as they are written on one line each, and the lines that are not
-/// understood.
+/// The rules of a file, and the first lines of what is not understood.
 pub(super) fn read(text: &str) -> (Vec<Prefix>, Vec<String>) {
+    let (calls, mut others) = calls::read(text);
     let mut rules = Vec::new();
-    let mut others = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        match parse(line) {
-            _ if line.starts_with('#') => {}
+    for call in calls {
+        match rules_of(&call) {
             Some(found) => rules.extend(found),
-            None => others.push(line.to_owned()),
+            None => others.push(format!("{}(", call.name)),
         }
     }
     (rules, others)
 }
 
-/// The rules of one line: one for each combination of alternatives.
-fn parse(line: &str) -> Option<Vec<Prefix>> {
-    let inner = line.strip_prefix("prefix_rule(")?.strip_suffix(')')?;
-    let from = inner.find('[')?;
-    let pattern = inner.get(from..)?;
-    let mut stream = serde_json::Deserializer::from_str(pattern).into_iter();
-    let words: Vec<serde_json::Value> = stream.next()?.ok()?;
-    let rest = pattern.get(stream.byte_offset()..)?;
-    let action = match rest.split_once("decision").and_then(|(_, rest)| rest.split('"').nth(1)) {
-        Some(word) => DECISIONS.iter().find(|(_, known)| *known == word)?.0,
-        None => Action::Allow,
-    };
-    let mut all: Vec<Vec<String>> = vec![Vec::new()];
-    for word in &words {
-        let choices: Vec<&str> = match word {
-            serde_json::Value::String(word) => vec![word],
-            serde_json::Value::Array(words) => {
-                words.iter().map(serde_json::Value::as_str).collect::<Option<_>>()?
-            }
-            _ => return None,
-        };
-        let with = |before: &Vec<String>, choice: &&str| {
-            before.iter().cloned().chain([(*choice).to_owned()]).collect()
-        };
-        let longer = all.iter().flat_map(|before| choices.iter().map(|it| with(before, it)));
-        all = longer.take(1_000).collect();
+/// The arguments of a rule, in the order in which they may stand without names.
+const ARGUMENTS: &[&str] = &["pattern", "decision", "match", "not_match", "justification"];
+
+/// The most rules that one call may stand for.
+const MOST: usize = 1_000;
+
+/// The rules of one call: one for each combination of alternatives.
+fn rules_of(call: &Call) -> Option<Vec<Prefix>> {
+    match call.name.as_str() {
+        "prefix_rule" => {}
+        // It says where programs are, not what they may do.
+        "host_executable" => return Some(Vec::new()),
+        _ => return None,
     }
-    Some(all.into_iter().map(|words| Prefix { words, action }).collect())
+    let mut given: Vec<(&str, &Value)> = Vec::new();
+    for (at, (name, value)) in call.arguments.iter().enumerate() {
+        let name = name.as_deref().or_else(|| ARGUMENTS.get(at).copied())?;
+        let twice = given.iter().any(|(known, _)| *known == name);
+        if twice || !ARGUMENTS.contains(&name) {
+            return None;
+        }
+        given.push((name, value));
+    }
+    let argument = |name: &str| given.iter().find(|(known, _)| *known == name).map(|it| it.1);
+    let action = match argument("decision") {
+        Some(Value::Text(word)) => DECISIONS.iter().find(|(_, known)| known == word)?.0,
+        Some(Value::Word(none)) if none == "None" => Action::Allow,
+        None => Action::Allow,
+        Some(_) => return None,
+    };
+    let words = combinations(argument("pattern")?)?;
+    Some(words.into_iter().map(|words| Prefix { words, action }).collect())
+}
+
+/// Every way to choose among the alternatives of a pattern.
+fn combinations(pattern: &Value) -> Option<Vec<Vec<String>>> {
+    let Value::List(words) = pattern else { return None };
+    let mut all: Vec<Vec<String>> = vec![Vec::new()];
+    for word in words {
+        let choices = match word {
+            Value::List(words) => words.iter().map(plain).collect::<Option<Vec<_>>>()?,
+            word => vec![plain(word)?],
+        };
+        if all.len().saturating_mul(choices.len()) > MOST {
+            return None;
+        }
+        let with =
+            |before: &Vec<String>, word: &&str| [before.as_slice(), &[(*word).to_owned()]].concat();
+        all = all.iter().flat_map(|before| choices.iter().map(|it| with(before, it))).collect();
+    }
+    (!words.is_empty() && !all.is_empty()).then_some(all)
+}
+
+/// A word of a command.
+fn plain(word: &Value) -> Option<&str> {
+    match word {
+        Value::Text(word) if !word.chars().any(char::is_control) => Some(word),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -155,5 +185,47 @@ mod tests {
         let (found, others) = read(text);
         let both = [prefix(&["a", "b"], Action::Allow), prefix(&["a", "c"], Action::Allow)];
         assert_eq!((found, others), (both.to_vec(), vec!["prefix_rule(".to_owned()]));
+    }
+
+    #[test]
+    fn rules_as_people_write_them() {
+        let rules = |text: &str| {
+            let (found, others) = read(text);
+            let line = |rule: &Prefix| format!("{}:{}", rule.words.join(" "), rule.action);
+            (found.iter().map(line).collect::<Vec<_>>().join(", "), others.len())
+        };
+        let cases = [
+            (
+                "prefix_rule(\n  pattern = [\"rm\", \"-rf\"],\n  decision = \"forbidden\",\n)\n",
+                "rm -rf:deny",
+                0,
+            ),
+            (
+                "prefix_rule(decision='prompt', # why\n pattern=['a', ['b', 'c',],], justification=\"(x]\", match=[['a', 'b'], \"a c\"], not_match=[])",
+                "a b:ask, a c:ask",
+                0,
+            ),
+            ("prefix_rule([\"a\"], \"forbidden\")", "a:deny", 0),
+            ("prefix_rule(pattern=[\"a\"], decision=None) # x", "a:allow", 0),
+            ("host_executable(name=\"git\", paths=[\"/usr/bin/git\"])", "", 0),
+            ("prefix_rule(pattern=[\"a\"], decision=\"never\")", "", 1),
+            ("prefix_rule(pattern=[\"a\"], other=1)", "", 1),
+            ("prefix_rule(pattern=[\"a\", []], decision=\"forbidden\")", "", 1),
+            ("prefix_rule(pattern=[], decision=\"forbidden\")", "", 1),
+            ("prefix_rule(pattern=[\"a\" \"b\"], decision=\"forbidden\")", "", 1),
+            ("prefix_rule(pattern=[\"a\" + x])\nprefix_rule(pattern=[\"b\"])", "b:allow", 1),
+            ("prefix_rule(pattern=[[[\"a\"]]])", "", 1),
+            ("prefix_rule(pattern=[\"a\"])()", "", 1),
+            ("X = \"forbidden\"\nprefix_rule(pattern=[\"a\"], decision=X)", "", 2),
+            ("prefix_rule(", "", 1),
+            ("[[[[[[[[[[", "", 1),
+            ("\u{feff}# only a comment", "", 0),
+        ];
+        for (text, found, others) in cases {
+            assert_eq!(rules(text), (found.to_owned(), others), "{text}");
+        }
+        let ten = format!("[{}]", "\"a\", ".repeat(10));
+        let many = format!("prefix_rule(pattern=[{}])", format!("{ten}, ").repeat(4));
+        assert_eq!(rules(&many), (String::new(), 1));
     }
 }

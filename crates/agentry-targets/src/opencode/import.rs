@@ -9,12 +9,14 @@ use agentry_text::Data;
 
 use super::files::OUTPUT;
 use super::layers;
-use super::ruleset::{OWN, Ruled, of, takes};
+use super::ruleset::{OWN, Ruled, is_about_tool, of, takes};
 use crate::Files;
+use crate::encoding::View;
 use crate::import::{Import, Read};
 use crate::imported::{Draft, at};
 use crate::lenient;
 use crate::rendering::LossKind;
+use crate::wildcard::{around, is_special, reworded};
 
 pub(super) const IMPORT: Import = Import {
     places: &[
@@ -71,6 +73,9 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         Err(why) => return Err(why),
     };
     let below = |path: &str| files(&format!("{root}{path}"));
+    if let Some(settings) = layers::broken(&below) {
+        return Err(format!("`{settings}` cannot be read, so that OpenCode does not start"));
+    }
     let name = front.metadata.get("name").and_then(Data::as_str).unwrap_or(id);
     let found = layers::find(&below, name)
         .filter(|_| name == id)
@@ -87,14 +92,14 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("name", LossKind::Gap, format!("`{other}` is about this agent too"));
     }
     fields(&found.fields, kind, &mut draft);
-    let all = found.rules();
+    let all = found.rules(View::Strictest);
     let rules = without_secrets(all.clone());
     if rules.len() < all.len() {
         let detail = "OpenCode also asks about files like `x.env.y`, which are no secrets here";
         draft.lose("permissions.read", LossKind::Gap, detail);
     }
     permissions(&rules, &mut draft);
-    let model = of(&rules, &found.servers, Action::Allow);
+    let model = of(&rules, &found.servers, View::Strictest);
     Ok(Read { agent: draft.agent, model, losses: draft.losses })
 }
 
@@ -122,8 +127,8 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
 /// The same without the questions about `.env` files.
 fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
     let is_secret = |rule: &Ruled| {
-        let ends = [".env", ".env.*", ".env.example"];
-        rule.key == "read" && ends.iter().any(|end| rule.pattern.ends_with(end))
+        let own = ["*.env", "*.env.*", "*.env.example"];
+        rule.key == "read" && own.contains(&rule.pattern.as_str())
     };
     rules.into_iter().filter(|rule| !is_secret(rule) || rule.action == Action::Deny).collect()
 }
@@ -146,11 +151,16 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
         let last = about.iter().rposition(|rule| rule.pattern == "*");
         let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
         let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
-        let patterns = after.iter().rev().flat_map(|rule| {
-            let words = words(section, &rule.pattern, rule.action, intent);
-            words.into_iter().map(|pattern| PatternRule { pattern, action: rule.action })
-        });
-        draft.rules(section, patterns.collect(), intent);
+        let mut patterns = Vec::new();
+        for Ruled { pattern, action, .. } in after.iter().rev() {
+            let words = words(section, pattern, *action, intent);
+            if let Some(detail) = reworded(section, pattern, *action, &words) {
+                draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
+            }
+            let rule = |pattern| PatternRule { pattern, action: *action };
+            patterns.extend(words.into_iter().map(rule));
+        }
+        draft.rules(section, patterns, intent);
     }
     by_name(rules, draft);
 }
@@ -159,7 +169,7 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
 fn by_name(rules: &[Ruled], draft: &mut Draft) {
     let about: Vec<&Ruled> = rules
         .iter()
-        .filter(|rule| !OWN.contains(&rule.key.as_str()) && rule.pattern == "*")
+        .filter(|rule| !OWN.contains(&rule.key.as_str()) && is_about_tool(rule, View::Strictest))
         .collect();
     let last = about.iter().rposition(|rule| rule.key == "*");
     let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
@@ -182,33 +192,24 @@ fn by_name(rules: &[Ruled], draft: &mut Draft) {
 fn words(section: Section, pattern: &str, action: Action, intent: Action) -> Vec<String> {
     // Whether a rule may rather say too much: a deny, or a question instead of an allow.
     let broad = action == Action::Deny || (action == Action::Ask && intent == Action::Allow);
-    let pattern = match (pattern.contains('?'), broad) {
-        (true, false) => return Vec::new(),
-        (true, true) => pattern.replace('?', "*"),
-        (false, _) => pattern.to_owned(),
-    };
+    let special = section.kind() == Kind::Command && pattern.contains(is_special);
+    if !broad && (pattern.contains('?') || special) {
+        return Vec::new();
+    }
+    let pattern = pattern.replace('?', "*");
     match section.kind() {
-        Kind::Command => vec![command(&pattern, broad)],
+        Kind::Command if broad => around(&pattern),
+        Kind::Command => Some(pattern).filter(|it| !it.trim().is_empty()).into_iter().collect(),
         Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
             _ if pattern == OUTPUT => Vec::new(),
             Some(dir) => vec![format!("{dir}/**")],
             None => Vec::new(),
         },
+        Kind::Path if broad => paths_around(&pattern),
         Kind::Path => vec![path(&pattern)],
         Kind::Name => vec![pattern],
         Kind::Web | Kind::Text => Vec::new(),
     }
-}
-
-/// A `*` between two words takes any number of them.
-fn command(pattern: &str, broad: bool) -> String {
-    let words: Vec<&str> = pattern.split(' ').collect();
-    let last = words.len().saturating_sub(1);
-    let word = |(at, word): (usize, &&str)| match *word {
-        "*" if broad && at < last => "**".to_owned(),
-        word => word.to_owned(),
-    };
-    words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A `*` takes any number of directories.
@@ -222,6 +223,29 @@ fn path(pattern: &str) -> String {
     };
     let text = segments.iter().enumerate().map(segment).collect::<Vec<_>>().join("/");
     text.replace("**/**/", "**/")
+}
+
+/// Patterns that together take every path that one of OpenCode does.
+fn paths_around(pattern: &str) -> Vec<String> {
+    let Some(star) = pattern.find('*') else { return vec![pattern.to_owned()] };
+    let (start, rest) = pattern.split_at(star);
+    if !start.is_empty() && !start.ends_with('/') {
+        return vec![format!("{start}*"), format!("{start}*/**")];
+    }
+    let parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.last().copied().unwrap_or_default();
+    // The name of one file or directory at any depth.
+    let inner = parts.iter().filter(|part| !part.is_empty() && !part.contains('/'));
+    let found = match (tail, inner.max_by_key(|part| part.len())) {
+        ("", None) => vec![format!("{start}**")],
+        ("", Some(part)) => vec![format!("{start}**/*{part}*"), format!("{start}**/*{part}*/**")],
+        (tail, _) if tail.starts_with('/') => vec![format!("{start}**{tail}")],
+        (tail, _) => vec![format!("{start}**/*{tail}")],
+    };
+    // What starts with a wildcard also takes paths outside.
+    let outside = found.iter().filter(|_| start.is_empty()).map(|it| format!("/{it}"));
+    let outside: Vec<String> = outside.collect();
+    found.into_iter().chain(outside).collect()
 }
 
 #[cfg(test)]
@@ -248,11 +272,16 @@ mod tests {
         let cases = [
             (Section::Bash, "git *", Action::Allow, &["git *"][..]),
             (Section::Bash, "git * main", Action::Allow, &["git * main"]),
-            (Section::Bash, "git * main", Action::Deny, &["git ** main"]),
+            (Section::Bash, "git * main", Action::Deny, &["git ** *main"]),
+            (Section::Bash, "rm -rf $HOME*", Action::Deny, &["rm -rf *"]),
+            (Section::Bash, "echo \"x\"", Action::Allow, &[]),
             (Section::Bash, "a?b", Action::Allow, &[]),
             (Section::Edit, "src/*", Action::Allow, &["src/**"]),
-            (Section::Edit, "*.rs", Action::Deny, &["**/*.rs"]),
-            (Section::Edit, "*/x", Action::Deny, &["**/x"]),
+            (Section::Edit, "*.rs", Action::Deny, &["**/*.rs", "/**/*.rs"]),
+            (Section::Edit, "*/x", Action::Deny, &["**/x", "/**/x"]),
+            (Section::Edit, "src/a*b", Action::Deny, &["src/a*", "src/a*/**"]),
+            (Section::Edit, "src/*x*", Action::Deny, &["src/**/*x*", "src/**/*x*/**"]),
+            (Section::Edit, "src/*", Action::Deny, &["src/**"]),
             (Section::Edit, "docs/*.md", Action::Allow, &["docs/**/*.md"]),
             (Section::ExternalDirectory, "~/p/*", Action::Allow, &["~/p/**"]),
             (Section::ExternalDirectory, "~/p", Action::Allow, &[]),

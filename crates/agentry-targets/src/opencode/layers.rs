@@ -6,6 +6,7 @@ use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
+use crate::encoding::View;
 use crate::lenient;
 
 /// Settings, from the weakest to the strongest.
@@ -44,10 +45,10 @@ pub(super) struct Found {
 
 impl Found {
     /// All rules in order, the last that matches is followed.
-    pub(super) fn rules(&self) -> Vec<Ruled> {
+    pub(super) fn rules(&self, view: View) -> Vec<Ruled> {
         let mut rules = super::ruleset::defaults();
-        rules.extend(flatten(&self.shared));
-        rules.extend(flatten(self.fields.get("permission").unwrap_or(&Data::Null)));
+        rules.extend(flatten(&self.shared, view));
+        rules.extend(flatten(self.fields.get("permission").unwrap_or(&Data::Null), view));
         rules
     }
 }

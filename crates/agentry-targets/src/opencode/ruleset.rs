@@ -7,7 +7,7 @@ use agentry_text::Data;
 use super::paths::{directory, seen_from_workspace, with_home};
 use super::{layers, names};
 use crate::Files;
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
 
@@ -27,7 +27,7 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 /// What OpenCode lets the agent `name` do.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let found = layers::find(files, name)?;
-    Some(of(&found.rules(), &found.servers, Action::Deny))
+    Some(of(&found.rules(View::Mildest), &found.servers, View::Mildest))
 }
 
 /// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be
@@ -52,14 +52,15 @@ pub(super) fn defaults() -> Vec<Ruled> {
     ]
 }
 
-/// The rules of a `permission` block, in order.
-pub(super) fn flatten(block: &Data) -> Vec<Ruled> {
-    // What cannot be read is taken for the mildest answer: OpenCode would refuse to start.
+/// The rules of a `permission` block, in order. What cannot be read gets the answer of the view:
+/// OpenCode would refuse to start.
+pub(super) fn flatten(block: &Data, view: View) -> Vec<Ruled> {
+    let unread = if view == View::Mildest { Action::Allow } else { Action::Deny };
     let action = |data: &Data| data.as_str().and_then(|word| word.parse().ok());
     let rule = |key: &str, pattern: &str, data: &Data| Ruled {
         key: key.to_owned(),
         pattern: pattern.to_owned(),
-        action: action(data).unwrap_or(Action::Allow),
+        action: action(data).unwrap_or(unread),
     };
     match block {
         Data::Str(_) => vec![rule("*", "*", block)],
@@ -73,6 +74,8 @@ pub(super) fn flatten(block: &Data) -> Vec<Ruled> {
                 other => vec![rule(key, "*", other)],
             })
             .collect(),
+        Data::Null => Vec::new(),
+        other if view == View::Strictest => vec![rule("*", "*", other)],
         _ => Vec::new(),
     }
 }
@@ -93,11 +96,12 @@ pub(super) fn is_number(key: &str) -> bool {
     digits && (key == "0" || !key.starts_with('0'))
 }
 
-/// The rules as ways to do something, with these servers set up. What no tool is called gets the answer
-/// `unreal`, so that it makes no difference to what the ways are compared with.
-pub(super) fn of(rules: &[Ruled], servers: &[String], unreal: Action) -> Model {
+/// The rules as ways to do something, with these servers set up.
+pub(super) fn of(rules: &[Ruled], servers: &[String], view: View) -> Model {
+    // What no tool is called makes no difference to what the ways are compared with.
+    let unreal = if view == View::Mildest { Action::Deny } else { Action::Allow };
     let mut model = Model::default();
-    let list = |key: &str, section| encoding(rules, key, section);
+    let list = |key: &str, section| encoding(rules, key, section).seen(view);
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Question] {
         model.add_readings(section.as_str(), &list(section.as_str(), section), &[]);
     }
@@ -115,13 +119,17 @@ pub(super) fn of(rules: &[Ruled], servers: &[String], unreal: Action) -> Model {
     let others: Vec<&Ruled> =
         rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
     for (section, tools) in [(Section::Mcp, "MCP tools"), (Section::Tool, "other tools")] {
-        // A deny for some calls of a tool is none for the tool.
-        let whole = others.iter().filter(|it| it.pattern == "*" || it.action == Action::Allow);
+        let whole = others.iter().filter(|rule| is_about_tool(rule, view));
         let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
         let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
         model.add_readings(tools, &names::masked(encoding, servers, unreal), &[]);
     }
     model
+}
+
+/// Whether a rule counts for a tool as a whole: an answer to some of its calls may be none to others.
+pub(super) fn is_about_tool(rule: &Ruled, view: View) -> bool {
+    rule.pattern == "*" || (rule.action == Action::Allow) == (view == View::Mildest)
 }
 
 /// The rules about one permission.

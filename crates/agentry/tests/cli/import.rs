@@ -44,3 +44,20 @@ fn what_a_file_of_claude_code_says_without_effect() {
     let ran = test.run(&format!("{args} --dry-run")).exits(0);
     assert!(ran.stdout.contains("`deep: x` says nothing"), "{ran}");
 }
+
+#[test]
+fn agents_of_a_harness_that_nothing_is_written_for() {
+    let test = Test::new()
+        .file(".cursor/agents/x.md", "---\nname: x\ndescription: y\n---\nx\n")
+        .file(".cursor/cli.json", r#"{"permissions": {"deny": ["Shell(rm)"]}}"#);
+    for args in [
+        "import . --to agent-toml -o first",
+        "import .cursor/agents/x.md --as cursor --to agent-toml -o second",
+    ] {
+        let ran = test.run(args).exits(0);
+        assert!(ran.stdout.contains("(cursor)"), "{ran}");
+    }
+    assert!(test.read("second/agent.toml").contains("\"rm *:deny\""));
+    let ran = test.run("render . --target cursor").exits(2);
+    assert!(ran.stderr.contains("known are opencode"), "{ran}");
+}

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use agentry_compile::targets::import::Import;
-use agentry_compile::targets::{TARGETS, Target};
+use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::{EntryKind, World as _};
@@ -67,8 +67,9 @@ fn key(found: &Found) -> (&str, &str) {
 /// The harnesses whose agents can be read.
 fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Import)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
-    let all = TARGETS.iter().copied().filter(|it| only.is_none_or(|only| only.name == it.name));
-    all.filter_map(readable).collect()
+    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
+    asked.filter_map(readable).collect()
 }
 
 /// The harness that one file is from.
