@@ -22,6 +22,7 @@ mod pi;
 mod pi_guard;
 mod policies;
 mod property;
+mod refused;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
