@@ -8,7 +8,7 @@ use crate::gap::gaps;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Model, Target};
+use crate::{Files, Model, Target};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
@@ -51,12 +51,22 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
             rendered.files.clear();
         }
     }
+    beyond_the_project(target, subjects, &mut rendering, settings);
     rendering
 }
 
 /// What the harness makes of the files as they would be.
 pub fn read_back(
     target: &Target,
+    subject: &Subject,
+    rendering: &Rendering,
+    settings: &Settings<'_>,
+) -> Option<Model> {
+    read_by(target.model, subject, rendering, settings)
+}
+
+fn read_by(
+    model: fn(&Files<'_>, &str) -> Option<Model>,
     subject: &Subject,
     rendering: &Rendering,
     settings: &Settings<'_>,
@@ -68,7 +78,29 @@ pub fn read_back(
         Some(text) => Some((*text).to_owned()),
         None => (settings.existing)(path),
     };
-    (target.model)(&files, &subject.name)
+    model(&files, &subject.name)
+}
+
+/// Reports what the user's own settings permit beyond the source.
+fn beyond_the_project(
+    target: &Target,
+    subjects: &[Subject],
+    rendering: &mut Rendering,
+    settings: &Settings<'_>,
+) {
+    let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
+    let Some(personal) = personal else { return };
+    let models: Vec<Option<Model>> = subjects
+        .iter()
+        .map(|subject| read_by(personal.model, subject, rendering, settings))
+        .collect();
+    for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
+        let model = model.filter(|_| out.refused.is_none());
+        for way in model.iter().flat_map(|model| &model.ways) {
+            let guarded = settings.guard && out.guarded.contains(&way.section);
+            personal.report(way, &bounds(subject, way.section, guarded), out);
+        }
+    }
 }
 
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.

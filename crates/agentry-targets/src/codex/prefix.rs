@@ -74,19 +74,33 @@ pub(super) fn write(head: &str, rules: &[Prefix]) -> String {
     std::iter::once(format!("{head}\n")).chain(lines).collect()
 }
 
-/// The rules of a file, as far as they are written on one line each, and the lines that are not
-/// understood.
+/// The rules of a file, and what is not understood.
 pub(super) fn read(text: &str) -> (Vec<Prefix>, Vec<String>) {
     let mut rules = Vec::new();
     let mut others = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        match parse(line) {
-            _ if line.starts_with('#') => {}
+    for statement in statements(text) {
+        match parse(&statement) {
             Some(found) => rules.extend(found),
-            None => others.push(line.to_owned()),
+            None => others.push(statement),
         }
     }
     (rules, others)
+}
+
+/// The rules of a file as one line each, without comments.
+fn statements(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut is_open = false;
+    let lines = text.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match all.last_mut().filter(|_| is_open) {
+            Some(statement) => statement.push_str(line),
+            None => all.push(line.to_owned()),
+        }
+        let last = all.last().map(String::as_str).unwrap_or_default();
+        is_open = last.starts_with("prefix_rule(") && !last.ends_with(')');
+    }
+    all
 }
 
 /// The rules of one line: one for each combination of alternatives.
@@ -151,7 +165,7 @@ mod tests {
         let rules =
             [prefix(&["git", "push"], Action::Deny), prefix(&["é", "a\"b\\c", "x]"], Action::Ask)];
         assert_eq!(read(&write("# x", &rules)), (rules.to_vec(), Vec::new()));
-        let text = "prefix_rule(pattern=[\"a\", [\"b\", \"c\"]])\nprefix_rule(\n";
+        let text = "prefix_rule(\n  pattern=[\"a\", [\"b\", \"c\"]],\n)\nprefix_rule(\n";
         let (found, others) = read(text);
         let both = [prefix(&["a", "b"], Action::Allow), prefix(&["a", "c"], Action::Allow)];
         assert_eq!((found, others), (both.to_vec(), vec!["prefix_rule(".to_owned()]));
