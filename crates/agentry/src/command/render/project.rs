@@ -219,17 +219,13 @@ impl Project<'_> {
     fn plan(&self, runs: &[Ran], agents: &[Agent], broken: &BTreeSet<String>) -> Plan {
         let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
         let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
-        // What was rendered from a definition before it was refused stays as it is.
-        let refused: BTreeSet<(&str, &str)> = runs
-            .iter()
-            .flat_map(|ran| ran.rendering.agents.iter().zip(&definitions).map(move |it| (ran, it)))
-            .filter(|(_, (rendered, _))| rendered.refused.is_some())
-            .map(|(ran, (_, definition))| (ran.target.name, definition.as_str()))
-            .collect();
+        let refused = self.left_as_they_are(runs, &definitions);
         let covers = |entry: &Entry| {
-            !broken.contains(&entry.agent)
-                && !refused.contains(&(entry.target.as_str(), entry.agent.as_str()))
-                && self.covers(entry)
+            let is_left = |(target, definition): &(&str, &str)| {
+                *target == entry.target
+                    && (entry.agent.is_empty() || *definition == entry.agent.as_str())
+            };
+            !broken.contains(&entry.agent) && !refused.iter().any(is_left) && self.covers(entry)
         };
         let situation = Situation {
             ledger: &self.place.ledger,
@@ -238,6 +234,29 @@ impl Project<'_> {
             force: self.args.force,
         };
         plan(&wanted, &situation)
+    }
+
+    /// Targets and definitions whose files stay as they are, with what they share: those that were
+    /// rendered before they were refused. Where others get shared files anew, they would run under
+    /// rules that are not their own, and go.
+    fn left_as_they_are<'a>(
+        &self,
+        runs: &'a [Ran],
+        definitions: &'a [String],
+    ) -> BTreeSet<(&'a str, &'a str)> {
+        let is_known = |target: &str, definition: &str| {
+            let mut entries = self.place.ledger.entries().iter();
+            entries.any(|entry| entry.target == target && entry.agent == definition)
+        };
+        let mut left = BTreeSet::new();
+        for ran in runs.iter().filter(|ran| ran.rendering.shared.is_empty()) {
+            let target = ran.target.name;
+            let refused = ran.rendering.agents.iter().zip(definitions);
+            let refused = refused.filter(|(rendered, _)| rendered.refused.is_some());
+            let known = refused.filter(|(_, definition)| is_known(target, definition));
+            left.extend(known.map(|(_, definition)| (target, definition.as_str())));
+        }
+        left
     }
 
     /// Writes everything, or nothing.
