@@ -38,10 +38,19 @@ impl Guard {
 /// What was rendered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rendering {
-    /// The sections for which the client is known not to look closely enough.
-    pub(crate) gaps: Vec<String>,
+    /// What the client is known not to look at.
+    pub(crate) gaps: Vec<Gap>,
     /// Written by hand, not by the program under test.
     pub(crate) is_sample: bool,
+}
+
+/// A loss of the kind `gap`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// The section of the policy.
+    pub(crate) section: String,
+    /// What the rendering says of it; its name comes first.
+    pub(crate) detail: String,
 }
 
 /// What came of an order.
@@ -156,14 +165,16 @@ fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: true }))
 }
 
-/// The sections with a loss of the kind `gap`.
-fn gaps(report: &Value) -> Vec<String> {
+/// The losses of the kind `gap`.
+fn gaps(report: &Value) -> Vec<Gap> {
     let losses = report["losses"].as_array().into_iter().flatten();
     let gaps = losses.filter(|loss| loss["kind"] == "gap");
-    let section = |loss: &Value| {
-        loss["field"].as_str().and_then(|field| field.rsplit('.').next()).map(str::to_owned)
+    let gap = |loss: &Value| {
+        let section = loss["field"].as_str().and_then(|field| field.rsplit('.').next())?;
+        let detail = loss["detail"].as_str().unwrap_or_default();
+        Some(Gap { section: section.to_owned(), detail: detail.to_owned() })
     };
-    gaps.filter_map(section).collect()
+    gaps.filter_map(gap).collect()
 }
 
 /// Copies a tree of files.
@@ -187,12 +198,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn gaps_are_the_sections_of_such_losses() {
-        let loss = |field: &str, kind: &str| json!({ "field": field, "kind": kind });
+    fn gaps_are_such_losses() {
+        let loss = |field: &str, kind: &str| json!({ "field": field, "kind": kind, "detail": "x" });
+        let gap = |section: &str| Gap { section: section.to_owned(), detail: "x".to_owned() };
         let report = json!({ "losses": [
             loss("permissions.bash", "gap"), loss("max_turns", "dropped"), loss("read", "gap"),
         ] });
-        assert_eq!(gaps(&report), ["bash", "read"]);
-        assert_eq!(gaps(&Value::Null), Vec::<String>::new());
+        assert_eq!(gaps(&report), [gap("bash"), gap("read")]);
+        assert_eq!(gaps(&Value::Null), Vec::new());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::calls::Case;
 use crate::clients::{Role, Verdict};
 use crate::install::Installed;
-use crate::rendering::{self, Guard, Order, Placed, Rendering};
+use crate::rendering::{self, Gap, Guard, Order, Placed, Rendering};
 use crate::scratch::{SECRET, Scratch};
 use crate::session::{Listing, Subject};
 use crate::source::{Source, Wish};
@@ -201,7 +201,8 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
         Verdict::Asked => Wish::Ask,
         Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
     };
-    let is_known = case.trap.is_some() && rendering.gaps.iter().any(|gap| gap == case.section);
+    let of_section = |gap: &&Gap| gap.section == case.section;
+    let is_known = rendering.gaps.iter().filter(of_section).any(|gap| excuses(gap, case, guard));
     if answer == wish {
         Judgement::Same
     } else if guard == Guard::Unloaded && answer > Wish::Allow {
@@ -216,6 +217,26 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
     }
 }
 
+/// What the gaps are called in which a client falls into a trap.
+const TRAPS: &[(&str, &[&str])] = &[
+    ("option", &["other spellings", "dangerous options"]),
+    ("redirection", &["redirections", "lines that are no plain words"]),
+    ("environment", &["variables", "other spellings", "lines that are no plain words"]),
+    ("substitution", &["nested", "lines that are no plain words"]),
+    ("nested", &["nested"]),
+    ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
+];
+
+/// Whether a gap of the section is about this very call. Under the guard the answer is that of
+/// `policy why`, but for what the client itself never asks about, which is reported by its name.
+fn excuses(gap: &Gap, case: &Case, guard: Guard) -> bool {
+    if guard != Guard::Without {
+        return gap.detail.contains(&format!("would not ask about `{}`", case.subject));
+    }
+    let trap = TRAPS.iter().find(|(trap, _)| case.trap.as_deref() == Some(*trap));
+    trap.is_some_and(|(_, names)| names.iter().any(|name| gap.detail.starts_with(name)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +246,7 @@ mod tests {
         use Judgement::{Different, Gap, Milder, Same, Stricter};
         let refused = || Verdict::Refused(String::new());
         let trap = Some("nested");
+        let other = Some("redirection");
         let cases = [
             (Wish::Allow, Verdict::Ran, None, Guard::Without, Same),
             (Wish::Allow, Verdict::Asked, None, Guard::Without, Stricter),
@@ -232,6 +254,9 @@ mod tests {
             (Wish::Allow, Verdict::Unavailable, None, Guard::With, Stricter),
             (Wish::Ask, Verdict::Ran, None, Guard::Without, Milder),
             (Wish::Ask, Verdict::Ran, trap, Guard::Without, Gap),
+            (Wish::Ask, Verdict::Ran, other, Guard::Without, Milder),
+            (Wish::Ask, Verdict::Ran, trap, Guard::With, Milder),
+            (Wish::Deny, Verdict::Ran, trap, Guard::Broken, Milder),
             (Wish::Deny, Verdict::Asked, None, Guard::With, Milder),
             (Wish::Deny, refused(), None, Guard::With, Same),
             (Wish::Deny, Verdict::Asked, None, Guard::Unloaded, Stricter),
@@ -241,9 +266,32 @@ mod tests {
         for (wish, verdict, trap, guard, expected) in cases {
             let trap = trap.map(str::to_owned);
             let case = Case { section: "bash", trap, subject: String::new() };
-            let rendering = Rendering { gaps: vec!["bash".to_owned()], is_sample: false };
+            let rendering = rendering("nested shells: OpenCode does not look into `sh -c`");
             let found = judge(wish, &verdict, &case, (&rendering, guard));
             assert_eq!(found, expected, "{wish:?} {verdict:?} {guard:?}");
+        }
+    }
+
+    fn rendering(detail: &str) -> Rendering {
+        let gap = Gap { section: "bash".to_owned(), detail: detail.to_owned() };
+        Rendering { gaps: vec![gap], is_sample: false }
+    }
+
+    #[test]
+    fn limits_under_the_guard_are_named() {
+        let rendering = rendering("without the guard Claude Code would not ask about `ls`, which");
+        for (subject, expected) in [("ls", Judgement::Gap), ("ls -l", Judgement::Milder)] {
+            let case = Case { section: "bash", trap: None, subject: subject.to_owned() };
+            let found = judge(Wish::Ask, &Verdict::Ran, &case, (&rendering, Guard::With));
+            assert_eq!(found, expected, "{subject}");
+        }
+    }
+
+    #[test]
+    fn every_trap_of_the_table_has_a_name() {
+        let table = crate::calls::read(include_str!("../calls.txt")).expect("a table");
+        for trap in table.iter().filter_map(|case| case.trap.as_deref()) {
+            assert!(TRAPS.iter().any(|(known, _)| *known == trap), "{trap}");
         }
     }
 }

@@ -32,6 +32,7 @@ pub mod loss;
 pub mod marked;
 pub mod model;
 pub mod opencode;
+pub mod personal;
 pub mod pi;
 pub mod proof;
 mod render;
@@ -46,6 +47,7 @@ pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
+pub use personal::Personal;
 pub use render::{read_back, render};
 pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
 pub use subject::{Part, PartKind, Skill, Subject};
@@ -68,6 +70,8 @@ pub struct Target {
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
     /// would not find the agent at all.
     pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    /// What the user's own files add to that, if `model` leaves them out.
+    pub personal: Option<Personal>,
     /// What it does not look at in a command line.
     pub blind: &'static [Blind],
     /// How it puts a call to the guard, if it does.
@@ -77,7 +81,8 @@ pub struct Target {
 }
 
 /// Gives the text of a file by its path below the root of the project, or of the home directory. In a
-/// project, `~/` at the start of a path is the home directory.
+/// project, `~/` at the start of a path is the home directory. For a path that ends with `/` it gives
+/// the names of the files there, a line each.
 pub type Files<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What a harness makes of a field.

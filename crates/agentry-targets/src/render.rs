@@ -8,15 +8,40 @@ use crate::gap::gaps;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Model, Target, is_written_by};
+use crate::{Files, Model, Target, is_written_by};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
-/// source, or that the harness would not find under its name, has a refusal and no files.
+/// source, or that the harness would not find under its name, has a refusal and no files; nothing of
+/// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let mut rendering = (target.render)(subjects, settings);
-    for (subject, rendered) in subjects.iter().zip(&mut rendering.agents) {
-        name(target, subject, rendered);
+    let mut refused: Vec<Option<Rendered>> =
+        subjects.iter().map(|subject| name(target, subject)).collect();
+    // Each round but the last refuses at least one agent more.
+    loop {
+        let is_kept =
+            |(subject, out): (&Subject, &Option<Rendered>)| out.is_none().then(|| subject.clone());
+        let kept: Vec<Subject> = subjects.iter().zip(&refused).filter_map(is_kept).collect();
+        if kept.is_empty() && !subjects.is_empty() {
+            return Rendering {
+                agents: refused.into_iter().flatten().collect(),
+                ..Rendering::default()
+            };
+        }
+        let Rendering { agents, shared } = proved(target, &kept, settings);
+        let is_final = agents.iter().all(|agent| agent.refused.is_none());
+        let mut rendered = agents.into_iter();
+        for out in refused.iter_mut().filter(|out| out.is_none()) {
+            *out = rendered.next().filter(|agent| is_final || agent.refused.is_some());
+        }
+        if is_final {
+            return Rendering { agents: refused.into_iter().flatten().collect(), shared };
+        }
     }
+}
+
+/// Renders agents together, and refuses those that do not hold.
+fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let mut rendering = (target.render)(subjects, settings);
     one_file_one_agent(subjects, &mut rendering);
     let models: Vec<Option<Model>> =
         subjects.iter().map(|subject| read_back(target, subject, &rendering, settings)).collect();
@@ -31,12 +56,22 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
             rendered.files.clear();
         }
     }
+    beyond_the_project(target, subjects, &mut rendering, settings);
     rendering
 }
 
 /// What the harness makes of the files as they would be.
 pub fn read_back(
     target: &Target,
+    subject: &Subject,
+    rendering: &Rendering,
+    settings: &Settings<'_>,
+) -> Option<Model> {
+    read_by(target.model, subject, rendering, settings)
+}
+
+fn read_by(
+    model: fn(&Files<'_>, &str) -> Option<Model>,
     subject: &Subject,
     rendering: &Rendering,
     settings: &Settings<'_>,
@@ -48,7 +83,29 @@ pub fn read_back(
         Some(text) => Some((*text).to_owned()),
         None => (settings.existing)(path),
     };
-    (target.model)(&files, &subject.name)
+    model(&files, &subject.name)
+}
+
+/// Reports what the user's own settings permit beyond the source.
+fn beyond_the_project(
+    target: &Target,
+    subjects: &[Subject],
+    rendering: &mut Rendering,
+    settings: &Settings<'_>,
+) {
+    let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
+    let Some(personal) = personal else { return };
+    let models: Vec<Option<Model>> = subjects
+        .iter()
+        .map(|subject| read_by(personal.model, subject, rendering, settings))
+        .collect();
+    for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
+        let model = model.filter(|_| out.refused.is_none());
+        for way in model.iter().flat_map(|model| &model.ways) {
+            let guarded = settings.guard && out.guarded.contains(&way.section);
+            personal.report(way, &bounds(subject, way.section, guarded), out);
+        }
+    }
 }
 
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
@@ -74,11 +131,13 @@ fn verify(
                 let message = format!(
                     "`{example}` is {source} in the source and would be {milder} in {title}"
                 );
-                out.refuse(
-                    &field,
-                    message,
-                    Some("write a stricter rule, or render with `--guard`"),
-                );
+                let guards = target.guard.is_some() && !settings.guard;
+                let hint = if guards {
+                    "write a stricter rule, or render with `--guard`"
+                } else {
+                    "write a stricter rule, or take out the setting that allows it there"
+                };
+                out.refuse(&field, message, Some(hint));
             }
             Proof::Unknown(why) => {
                 out.refuse(&field, why, Some("write fewer or simpler rules"));
@@ -104,7 +163,8 @@ fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
 }
 
 /// Refuses names that the harness has built in, or that are no names of files.
-fn name(target: &Target, subject: &Subject, out: &mut Rendered) {
+fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
+    let mut out = Rendered::default();
     let name = subject.name.as_str();
     let hint = format!(
         "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
@@ -117,6 +177,7 @@ fn name(target: &Target, subject: &Subject, out: &mut Rendered) {
     if let Some(why) = wrong_name(name) {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
     }
+    out.refused.is_some().then_some(out)
 }
 
 /// Names of devices on some systems, whatever their case.

@@ -6,7 +6,7 @@ use agentry_policy::{Judge, Permissions, Rules, Section};
 use crate::proof::{Proof, within};
 
 /// An agent on its way to a harness.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Subject {
     /// What it is called there: its name, or an alias.
     pub name: String,

@@ -53,7 +53,7 @@ fn an_allow_of_the_user_never_wins() {
     let refused = rendered.refused.expect("a refusal");
     assert!(refused.message.contains("in the source and would be"), "{}", refused.message);
     assert!(rendered.files.is_empty());
-    assert!(text.contains("Bash(*)"));
+    assert_eq!(text, "");
     let existing = [(PATH, "{\"permissions\": {\"allow\": [\"Bash(*)\", \"WebFetch\"]}}")];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);

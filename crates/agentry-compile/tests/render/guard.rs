@@ -14,6 +14,7 @@ static STAND_IN: Target = Target {
     supports: &[],
     render: |_, _| Rendering::default(),
     model: |_, _| None,
+    personal: None,
     blind: &[],
     guard: Some(Guard {
         question: |text| {

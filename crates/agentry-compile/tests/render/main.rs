@@ -19,10 +19,12 @@ mod opencode;
 mod opencode_guard;
 mod opencode_import;
 mod opencode_oracle;
+mod personal;
 mod pi;
 mod pi_guard;
 mod policies;
 mod property;
+mod refused;
 mod toolless;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
@@ -73,6 +75,11 @@ pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_
         })
         .collect();
     let existing = |path: &str| {
+        if path.ends_with('/') {
+            let names = wish.existing.iter().filter_map(|(known, _)| known.strip_prefix(path));
+            let names = names.collect::<Vec<_>>().join("\n");
+            return (!names.is_empty()).then_some(names);
+        }
         wish.existing.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
     };
     let options: Vec<_> =

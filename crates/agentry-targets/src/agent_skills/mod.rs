@@ -25,6 +25,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,
+    personal: None,
     blind: &[],
     guard: None,
     import: None,

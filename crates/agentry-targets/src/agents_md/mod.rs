@@ -26,6 +26,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model,
+    personal: None,
     blind: &[],
     guard: None,
     import: None,

@@ -19,6 +19,9 @@
 //! | `permissions.question` | `AskUserQuestion`, which subagents never have |
 //! | `display_name`, `mode`, `tags`, `temperature`, `permissions.env` | dropped |
 //!
+//! The user's own `~/.claude/settings.json` changes nothing that is written: what it allows beyond the
+//! source is a gap of that user.
+//!
 //! With the guard each call is put to `agentry guard` by a hook in the metadata and one in the
 //! settings, which hold only those denials that are denials in every agent.
 
@@ -49,6 +52,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: ruleset::model,
+    personal: Some(ruleset::PERSONAL),
     blind: blind::BLIND,
     guard: Some(guard::GUARD),
     import: Some(import::IMPORT),

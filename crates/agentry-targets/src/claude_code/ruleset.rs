@@ -10,13 +10,13 @@ use agentry_text::Data;
 
 use super::front::{self, Front};
 use super::rule::{beside, entry};
-use super::settings::{Known, Lists, known};
+use super::settings::{self, Known, Lists};
 use super::tools::{GROUPS, SEARCHING, Tools, names};
 use super::{hook, paths};
-use crate::Files;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
 use crate::wildcard::{ANYTHING, NOTHING};
+use crate::{Files, Personal};
 
 /// What becomes of a call that no rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +51,27 @@ impl Silence {
     }
 }
 
-/// What Claude Code lets the agent `name` do.
+/// The settings of the user, which Claude Code joins to those of every project.
+pub(super) const PERSONAL: Personal = Personal {
+    places: &[settings::PERSONAL],
+    model: |files, name| by(&settings::known_by_all(files), files, name),
+};
+
+/// What Claude Code lets the agent `name` do, by the files of the project.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    by(&settings::known(files), files, name)
+}
+
+fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
     let front = front::read(&files(&front::path(name))?)?;
     let text = |key: &str| front.metadata.get(key).and_then(Data::as_str);
     let found = text("name") == Some(name) && text("description").is_some_and(|it| !it.is_empty());
-    let known = known(files);
     let guarded = known.guarded && !known.without_hooks && has_hook(&front);
     if guarded {
         // Nothing runs that the guard did not answer; what holds without it is reported as a limit.
         return found.then(Model::default);
     }
-    found.then(|| of(&tools(&front), &known, Silence::Runs))
+    found.then(|| of(&tools(&front), known, Silence::Runs))
 }
 
 /// The tools that the metadata gives to an agent.

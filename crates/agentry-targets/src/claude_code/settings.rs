@@ -13,6 +13,8 @@ use crate::jsonc::{Dialect, Document};
 pub(super) const SHARED: &str = ".claude/settings.json";
 /// Where one person keeps their own.
 const LOCAL: &str = ".claude/settings.local.json";
+/// Where the user keeps what holds in every project.
+pub(super) const PERSONAL: &str = "~/.claude/settings.json";
 /// What of the shared settings was written here, so that it can be taken back.
 const OURS: &str = "x-agentry";
 
@@ -70,8 +72,17 @@ pub(super) struct Known {
 
 /// What the files of a project say.
 pub(super) fn known(files: &Files<'_>) -> Known {
+    known_by(files, &[SHARED, LOCAL])
+}
+
+/// What the files of a project and those of the user say.
+pub(super) fn known_by_all(files: &Files<'_>) -> Known {
+    known_by(files, &[SHARED, LOCAL, PERSONAL])
+}
+
+fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
     let mut known = Known::default();
-    for path in [SHARED, LOCAL] {
+    for path in paths {
         let document = files(path).and_then(|text| Document::read(&text, Dialect::Strict).ok());
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {

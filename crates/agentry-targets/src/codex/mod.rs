@@ -20,6 +20,9 @@
 //! every session and every agent of a project, so that only such are written as all rendered agents
 //! want, and never one that allows something.
 //!
+//! What other files in `.codex/rules` of the project allow counts; what they forbid is not relied on.
+//! What the user's own `~/.codex/rules` allow is a gap of that user.
+//!
 //! Codex 0.166 takes only the instructions, the model and what is switched off (`features.shell_tool`,
 //! `skills.include_instructions`) from the file of an agent. Sandbox, approvals, search and servers are
 //! those of the session that starts it (seen by running it; the documentation says otherwise). So they
@@ -46,6 +49,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: role::model,
+    personal: Some(role::PERSONAL),
     blind: blind::BLIND,
     guard: None,
     import: Some(Import {

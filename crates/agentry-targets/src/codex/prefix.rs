@@ -181,7 +181,7 @@ mod tests {
         let rules =
             [prefix(&["git", "push"], Action::Deny), prefix(&["é", "a\"b\\c", "x]"], Action::Ask)];
         assert_eq!(read(&write("# x", &rules)), (rules.to_vec(), Vec::new()));
-        let text = "prefix_rule(pattern=[\"a\", [\"b\", \"c\"]])\nprefix_rule(\n";
+        let text = "prefix_rule(\n  pattern=[\"a\", [\"b\", \"c\"]],\n)\nprefix_rule(\n";
         let (found, others) = read(text);
         let both = [prefix(&["a", "b"], Action::Allow), prefix(&["a", "c"], Action::Allow)];
         assert_eq!((found, others), (both.to_vec(), vec!["prefix_rule(".to_owned()]));

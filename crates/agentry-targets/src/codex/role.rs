@@ -5,8 +5,9 @@ use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
 use super::prefix;
 use super::setup::{Approval, Sandbox, Setup};
-use crate::Files;
 use crate::model::{Model, always};
+use crate::personal::files_in;
+use crate::{Files, Personal};
 
 /// The keys that are understood; Codex ignores an agent with one that it does not know.
 pub(super) const KEYS: &[&str] = &[
@@ -29,6 +30,15 @@ pub(super) const KEYS: &[&str] = &[
 /// Where the rules about commands are.
 pub(super) const RULES: &str = ".codex/rules/agentry.rules";
 
+/// Where Codex looks for rules in a project.
+pub(super) const PROJECT: &str = ".codex/rules/";
+/// Where the user's own are.
+const HOME: &str = "~/.codex/rules/";
+
+/// The rules of the user, which Codex joins to those of every project.
+pub(super) const PERSONAL: Personal =
+    Personal { places: &[HOME], model: |files, name| by(files, name, &[PROJECT, HOME]) };
+
 /// Where an agent is.
 pub(super) fn path(name: &str) -> String {
     format!(".codex/agents/{name}.toml")
@@ -36,6 +46,25 @@ pub(super) fn path(name: &str) -> String {
 
 /// What Codex lets the agent `name` do, in a session that is set up as the agent says.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    by(files, name, &[PROJECT])
+}
+
+/// What others allow in a directory of rules, and the files of which not all is understood. What they
+/// ask about or forbid is not relied on.
+pub(super) fn beside(files: &Files<'_>, dir: &str) -> (Vec<prefix::Prefix>, Vec<String>) {
+    let mut allowed = Vec::new();
+    let mut unclear = Vec::new();
+    for (path, text) in files_in(files, dir, ".rules").into_iter().filter(|(it, _)| it != RULES) {
+        let (rules, others) = prefix::read(&text);
+        allowed.extend(rules.into_iter().filter(|rule| rule.action == Action::Allow));
+        if !others.is_empty() {
+            unclear.push(path);
+        }
+    }
+    (allowed, unclear)
+}
+
+fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
     let data = parse(&files(&path(name))?)?;
     let Data::Map(entries) = &data else { return None };
     if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {
@@ -45,7 +74,8 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
         |key: &str| data.get(key).and_then(Data::as_str).filter(|text| !text.trim().is_empty());
     says("description")?;
     says("developer_instructions")?;
-    let (rules, _) = prefix::read(&files(RULES).unwrap_or_default());
+    let (mut rules, _) = prefix::read(&files(RULES).unwrap_or_default());
+    rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
     (says("name")? == name).then(|| of(&data, &rules))
 }
 

@@ -7,7 +7,7 @@ use agentry_text::toml;
 
 use super::blind::BLIND;
 use super::prefix::{self, Prefix};
-use super::role::{self, RULES, path};
+use super::role::{self, PROJECT, RULES, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
 use crate::encoding::{Encoding, Order};
 use crate::front::MARK;
@@ -26,7 +26,16 @@ const WEB: &[Section] = &[Section::Webfetch, Section::Websearch];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let rules = common(subjects);
-    let agents = subjects.iter().map(|subject| agent(subject, &rules, settings)).collect();
+    let (others, unclear) = role::beside(settings.existing, PROJECT);
+    let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
+    let mut agents: Vec<Rendered> =
+        subjects.iter().map(|subject| agent(subject, &all, settings)).collect();
+    for path in &unclear {
+        let detail = format!("`{path}` holds rules that are not understood: they may allow more");
+        for agent in &mut agents {
+            agent.lose("permissions.bash", LossKind::Gap, detail.as_str());
+        }
+    }
     let head = format!(
         "{MARK}all agents of the project\n# Codex has no rules for one agent: these hold for every \
          session here. None of them allows anything.\n"

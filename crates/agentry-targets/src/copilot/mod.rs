@@ -47,6 +47,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,
+    personal: None,
     blind: BLIND,
     guard: None,
     import: Some(Import {

@@ -35,6 +35,7 @@ pub static TARGET: Target = Target {
         rendering
     },
     model: |_, _| None,
+    personal: None,
     blind: &[],
     guard: None,
     import: Some(Import {

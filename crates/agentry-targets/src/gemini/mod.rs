@@ -23,6 +23,9 @@
 //! `--policy`. For a project they are written all the same, but the agent has only such tools as it
 //! may use without them, unless the option `policy = "passed"` says that they are always passed.
 //!
+//! Other policy files of the user change nothing that is written: what they allow beyond the source is
+//! a gap of that user.
+//!
 //! A regular expression stands behind `"command":"` in the arguments as JSON, which anchors its start;
 //! its end is anchored by the closing quote. It has no group with a quantifier and at most 2,048
 //! characters: Gemini drops a rule whose expression has, and goes on without it. A rule without an
@@ -31,6 +34,7 @@
 mod blind;
 mod encode;
 mod import;
+mod personal;
 mod policy;
 mod regex;
 mod tools;
@@ -54,6 +58,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: tools::model,
+    personal: Some(personal::PERSONAL),
     blind: blind::BLIND,
     guard: None,
     import: Some(Import {

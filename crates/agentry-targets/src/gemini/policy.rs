@@ -72,6 +72,17 @@ fn written(rule: &Ruled, agent: &str, priority: i64) -> Data {
 /// The rules of a policy file that hold for an agent, the highest priority first. Nothing for a file
 /// that Gemini would not take.
 pub(super) fn read(text: &str, agent: &str) -> Option<Vec<Ruled>> {
+    ranked(text, agent).map(sorted)
+}
+
+/// Rules without their priorities, the highest first.
+pub(super) fn sorted(mut rules: Vec<(i64, Ruled)>) -> Vec<Ruled> {
+    rules.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+    rules.into_iter().map(|(_, rule)| rule).collect()
+}
+
+/// The rules of a policy file that hold for an agent, with their priorities.
+pub(super) fn ranked(text: &str, agent: &str) -> Option<Vec<(i64, Ruled)>> {
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let data = toml::parse(&source, &mut findings).to_data();
@@ -99,8 +110,7 @@ pub(super) fn read(text: &str, agent: &str) -> Option<Vec<Ruled>> {
             }
         }
     }
-    rules.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
-    Some(rules.into_iter().map(|(_, rule)| rule).collect())
+    Some(rules)
 }
 
 /// What the calls must look like: one entry for each alternative.

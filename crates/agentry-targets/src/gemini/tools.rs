@@ -60,6 +60,15 @@ pub(super) const NEEDS: &str = "# runs only under the rules of ";
 
 /// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    let rules = match needs(&files(&path(name))?) {
+        Some(path) => policy::read(&files(path)?, name)?,
+        None => Vec::new(),
+    };
+    found(files, name, &rules)
+}
+
+/// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
+pub(super) fn found(files: &Files<'_>, name: &str, rules: &[Ruled]) -> Option<Model> {
     let text = files(&path(name))?;
     let (metadata, _) = front::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
@@ -71,11 +80,7 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     if metadata.get("name").and_then(Data::as_str) != Some(name) || !says("description") {
         return None;
     }
-    let rules = match needs(&text) {
-        Some(path) => policy::read(&files(path)?, name)?,
-        None => Vec::new(),
-    };
-    Some(of(&listed(&metadata), &rules))
+    Some(of(&listed(&metadata), rules))
 }
 
 /// The file with the rules that an agent runs under, if it says so in its metadata.

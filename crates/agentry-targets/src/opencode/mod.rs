@@ -43,6 +43,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: ruleset::model,
+    personal: None,
     blind: blind::BLIND,
     guard: Some(guard::GUARD),
     import: Some(import::IMPORT),

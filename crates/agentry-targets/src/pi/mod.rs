@@ -56,6 +56,7 @@ pub static TARGET: Target = Target {
     supports: SUPPORTS,
     render: write::render,
     model: model::model,
+    personal: None,
     blind: blind::BLIND,
     guard: Some(guard::GUARD),
     import: Some(import::IMPORT),

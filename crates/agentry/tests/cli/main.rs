@@ -25,6 +25,7 @@ mod policy;
 mod readme;
 mod render;
 mod render_files;
+mod render_refused;
 mod render_watch;
 mod resolve;
 mod rules;

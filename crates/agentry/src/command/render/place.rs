@@ -25,6 +25,8 @@ pub(super) struct Place {
     pub(super) root: String,
     /// Whose it is.
     pub(super) scope: Scope,
+    /// The home directory, if agents of a project can be told from it.
+    pub(super) home: Option<String>,
     /// The list of what was rendered, if it does not lie below the root.
     pub(super) elsewhere: Option<String>,
     /// What was rendered.
@@ -52,8 +54,11 @@ impl Place {
             }
         };
         let root = here(&root);
+        let home = disk
+            .home()
+            .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        Ok(Self { ledger: ledger(&path)?, root, scope, elsewhere })
+        Ok(Self { ledger: ledger(&path)?, root, scope, home, elsewhere })
     }
 
     /// A path below the root, as the user would name it.
@@ -94,9 +99,16 @@ impl Place {
         }
     }
 
-    /// The text of a file as a harness finds it, links followed, without what is in `ledger`.
+    /// The text of a file as a harness finds it, links followed, without what is in `ledger`; `~/` is
+    /// the home directory. The names of its files for a directory, which ends with `/`.
     pub(super) fn existing(&self, ledger: &Ledger, path: &str) -> Option<String> {
-        let full = Path::new(&self.root).join(path);
+        let full = match path.strip_prefix("~/") {
+            Some(rest) => Path::new(self.home.as_ref()?).join(rest),
+            None => Path::new(&self.root).join(path),
+        };
+        if path.ends_with('/') {
+            return names(&full);
+        }
         let metadata = fs::metadata(&full).ok()?;
         let bytes = metadata.is_file().then(|| bytes(&full).ok()).flatten()?;
         agentry_compile::render::existing(ledger, &Present::File(bytes), path)
@@ -106,6 +118,15 @@ impl Place {
 /// A directory, the current one by its name.
 pub(super) fn here(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
+}
+
+/// The names in a directory, a line each; nothing if it is none.
+fn names(dir: &Path) -> Option<String> {
+    let entries = fs::read_dir(dir).ok()?.flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    Some(names.join("\n"))
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {

@@ -270,23 +270,13 @@ impl Project<'_> {
     fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
         let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
         let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
-        // What was rendered from a definition before it was refused stays as it is.
-        let refused: BTreeSet<(&str, &str)> = runs
-            .iter()
-            .flat_map(|ran| ran.rendering.agents.iter().zip(&definitions).map(move |it| (ran, it)))
-            .filter(|(_, (rendered, _))| rendered.refused.is_some())
-            .map(|(ran, (_, definition))| (ran.target.name, definition.as_str()))
-            .collect();
-        // But not where it relied on what all agents share, which is written without it now.
-        let shares = |name: &str| {
-            let own = |it: &Entry| it.target == name && it.agent.is_empty();
-            let ran = runs.iter().find(|ran| ran.target.name == name);
-            ran.is_some_and(|ran| !ran.rendering.shared.is_empty())
-                || self.place.ledger.entries().iter().any(own)
-        };
+        let refused = self.left_as_they_are(runs, &definitions);
         let covers = |entry: &Entry| {
-            let stays = refused.contains(&(entry.target.as_str(), entry.agent.as_str()));
-            !(stays && !shares(&entry.target)) && self.covers(entry)
+            let is_left = |(target, definition): &(&str, &str)| {
+                *target == entry.target
+                    && (entry.agent.is_empty() || *definition == entry.agent.as_str())
+            };
+            !refused.iter().any(is_left) && self.covers(entry)
         };
         let situation = Situation {
             ledger: &self.place.ledger,
@@ -297,6 +287,29 @@ impl Project<'_> {
         };
         let Plan { changes, refused, ledger } = plan(&wanted, &situation);
         Plan { changes, refused, ledger: ledger.with_guard(self.guarded()) }
+    }
+
+    /// Targets and definitions whose files stay as they are, with what they share: those that were
+    /// rendered before they were refused. Where others get shared files anew, they would run under
+    /// rules that are not their own, and go.
+    fn left_as_they_are<'a>(
+        &self,
+        runs: &'a [Ran],
+        definitions: &'a [String],
+    ) -> BTreeSet<(&'a str, &'a str)> {
+        let is_known = |target: &str, definition: &str| {
+            let mut entries = self.place.ledger.entries().iter();
+            entries.any(|entry| entry.target == target && entry.agent == definition)
+        };
+        let mut left = BTreeSet::new();
+        for ran in runs.iter().filter(|ran| ran.rendering.shared.is_empty()) {
+            let target = ran.target.name;
+            let refused = ran.rendering.agents.iter().zip(definitions);
+            let refused = refused.filter(|(rendered, _)| rendered.refused.is_some());
+            let known = refused.filter(|(_, definition)| is_known(target, definition));
+            left.extend(known.map(|(_, definition)| (target, definition.as_str())));
+        }
+        left
     }
 
     /// Writes everything, or nothing.
