@@ -4,7 +4,6 @@
 //! everything is allowed but for some asks and denials; everything is asked but for some denials; or
 //! the tool is taken away.
 
-use agentry_policy::compare::Example;
 use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;
@@ -13,8 +12,8 @@ use super::ruleset::{never, workspace};
 use super::settings::Lists;
 use super::tools::section_of;
 use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::gap::gaps;
-use crate::model::{Model, always};
+use crate::gap::close;
+use crate::model::always;
 use crate::proof::{Proof, within};
 use crate::rendering::{Scope, Settings};
 use crate::subject::Subject;
@@ -117,7 +116,7 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
-        close(subject, &mut encoding);
+        close(subject, &mut encoding, super::blind::BLIND);
     }
     // Addresses of this machine and its network cannot all be named.
     if section == Section::Webfetch && settings.close_gaps {
@@ -253,20 +252,4 @@ pub(super) fn named(subject: &Subject) -> Vec<String> {
 pub(super) fn reads_workspace(subject: &Subject) -> bool {
     let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
     within(&[rules], &subject.bounds(Section::Read)) == Proof::Holds
-}
-
-/// Makes rules about commands stricter until nothing that Claude Code does not look at is milder than
-/// in the source.
-fn close(subject: &Subject, bash: &mut Encoding) {
-    for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "Bash", vec![bash.rules()]);
-        let mut raised = false;
-        for gap in gaps(subject, &model, super::blind::BLIND) {
-            raised |= bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        }
-        if !raised {
-            break;
-        }
-    }
 }

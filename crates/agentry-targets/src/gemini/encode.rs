@@ -1,13 +1,12 @@
 //! From the rules of an agent to the rules of Gemini.
 
-use agentry_policy::compare::Example;
 use agentry_policy::{Action, PatternRule, Section, SectionRules};
 
 use super::policy::{MOST, Ruled, When};
 use super::tools::{self, TOOLS, Tool, WILDCARDS};
 use super::{blind, regex};
 use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::gap::gaps;
+use crate::gap::{close, gaps};
 use crate::model::Model;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
@@ -92,7 +91,7 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     let encoding = encode(subject, section, texts, |text| WILDCARDS.command(text));
     let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
     if settings.close_gaps {
-        close(subject, &mut encoding);
+        close(subject, &mut encoding, blind::BLIND);
     }
     let rule =
         |entry: &Entry| ruled("run_shell_command", When::Command(entry.text.clone()), entry.action);
@@ -102,23 +101,6 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     };
     let last = ruled("run_shell_command", last, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
-}
-
-/// Makes rules about commands stricter until nothing that Gemini does not look at is milder than in
-/// the source.
-fn close(subject: &Subject, bash: &mut Encoding) {
-    for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "run_shell_command", vec![bash.rules()]);
-        let found = gaps(subject, &model, blind::BLIND);
-        let mut raised = false;
-        for gap in &found {
-            raised |= bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        }
-        if !raised {
-            break;
-        }
-    }
 }
 
 /// Rules about names, the last one for all others.
