@@ -6,7 +6,7 @@ use agentry_policy::{Action, Rules, Section};
 
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
-use crate::rendering::{LossKind, Rendered, Rendering, Settings};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
 use crate::{Model, Target};
 
@@ -39,10 +39,10 @@ pub fn read_back(
     settings: &Settings<'_>,
 ) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
-    let written: HashMap<&str, &str> =
-        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    let written: HashMap<&str, &File> =
+        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
     let files = |path: &str| match written.get(path) {
-        Some(text) => Some((*text).to_owned()),
+        Some(file) => Some(file.text().to_owned()),
         None => (settings.existing)(path),
     };
     (target.model)(&files, &subject.name)

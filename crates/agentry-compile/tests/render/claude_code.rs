@@ -20,7 +20,7 @@ pub(crate) fn several(agents: &[(&str, &str)], wish: Wish<'_>) -> Rendering {
 
 pub(crate) fn settings(rendering: &Rendering) -> String {
     let found = rendering.shared.iter().find(|file| file.path == ".claude/settings.json");
-    found.map(|file| file.text.clone()).unwrap_or_default()
+    found.map(|file| file.text().to_owned()).unwrap_or_default()
 }
 
 /// A section in agent-toml.

@@ -22,6 +22,7 @@ mod pi;
 mod pi_guard;
 mod policies;
 mod property;
+mod skills;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
@@ -58,7 +59,11 @@ pub(crate) struct Wish<'a> {
 }
 
 /// The agents among `files`, rendered for a harness.
-pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_>) -> Rendering {
+pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
+    harness: &str,
+    files: &[(String, T)],
+    wish: Wish<'_>,
+) -> Rendering {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
     let subjects: Vec<_> = found
@@ -93,7 +98,7 @@ pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> Rendered {
 /// The text of the file that ends so.
 pub(crate) fn file<'a>(rendered: &'a Rendered, end: &str) -> &'a str {
     let found = rendered.files.iter().find(|file| file.path.ends_with(end));
-    &found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text
+    found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text()
 }
 
 /// All that a person is told, one line each.

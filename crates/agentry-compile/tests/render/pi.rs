@@ -305,11 +305,11 @@ fn t53_built_in_names_are_refused() {
 fn t54_a_list_of_nobody_is_removed() {
     let files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
     let first = rendering("pi", &agent("other", ""), Wish::default());
-    let listed = first.shared[0].text.clone();
+    let listed = first.shared[0].text().to_owned();
     let existing = [("AGENTS.md", listed.as_str())];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let rendering = rendering("pi", &files, wish);
-    assert_eq!(rendering.shared[0].text, "");
+    assert_eq!(rendering.shared[0].text(), "");
 }
 
 #[test]
@@ -319,8 +319,8 @@ fn specialists_are_listed_between_marks() {
     let files = agent("helper", "display_name = \"The Helper\"\n");
     let shared = &rendering("pi", &files, wish).shared[0];
     assert_eq!(shared.path, "AGENTS.md");
-    assert!(shared.text.starts_with("# Mine\n\nKeep this.\n\n<!-- begin agentry pi"));
-    assert!(shared.text.contains("- `helper` (The Helper): Answers questions\n"));
+    assert!(shared.text().starts_with("# Mine\n\nKeep this.\n\n<!-- begin agentry pi"));
+    assert!(shared.text().contains("- `helper` (The Helper): Answers questions\n"));
 
     let broken = [("AGENTS.md", "<!-- end agentry pi -->\n")];
     let rendering = rendering("pi", &files, Wish { existing: &broken, ..Wish::default() });

@@ -26,7 +26,7 @@ pub(super) fn report(
     dropped(subject, out);
     let files = |path: &str| {
         let written = shared.iter().find(|file| file.path == path);
-        written.map(|file| file.text.clone()).or_else(|| (settings.existing)(path))
+        written.map(|file| file.text().to_owned()).or_else(|| (settings.existing)(path))
     };
     let known = known(&files);
     let model = of(tools, &known, Silence::Runs);

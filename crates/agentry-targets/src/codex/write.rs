@@ -32,12 +32,8 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
          session here. None of them allows anything.\n"
     );
     let text = prefix::write(&head, &rules);
-    let shared = if rules.is_empty() { Vec::new() } else { vec![file(RULES, text)] };
+    let shared = if rules.is_empty() { Vec::new() } else { vec![File::new(RULES, text)] };
     Rendering { agents, shared }
-}
-
-fn file(path: &str, text: String) -> File {
-    File { path: path.to_owned(), text }
 }
 
 fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Rendered {
@@ -61,7 +57,7 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     losses(subject, &data, rules, &mut out);
     session(subject, setup, settings, &mut out);
     let text = format!("{MARK}{}\n{}", subject.path, toml::emit(&data));
-    out.files.push(file(&path(&subject.name), text));
+    out.files.push(File::new(path(&subject.name), text));
     skills::copy(subject, SKILLS, ".agents/skills", &mut out);
     out
 }

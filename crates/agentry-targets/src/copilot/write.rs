@@ -50,7 +50,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let text = front::write(&subject.path, &metadata.build(), &body);
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == Scope::User { user } else { project };
-    out.files.push(File { path: format!("{root}/agents/{}.agent.md", subject.name), text });
+    out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
     skills::copy(subject, SKILLS, &format!("{root}/skills"), &mut out);
     out
 }
