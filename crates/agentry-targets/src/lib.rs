@@ -34,6 +34,7 @@ pub mod model;
 pub mod opencode;
 pub mod pi;
 pub mod proof;
+pub mod protection;
 mod render;
 pub mod rendering;
 mod servers;

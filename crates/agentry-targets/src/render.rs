@@ -6,6 +6,7 @@ use agentry_policy::{Action, Rules, Section};
 
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
+use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
 use crate::{Model, Target};
@@ -85,6 +86,10 @@ fn verify(
     if !settings.guard {
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
+        }
+        for found in unprotected(subject, model) {
+            let field = format!("permissions.{}", found.section);
+            out.lose(field, LossKind::Gap, found.detail(target.title));
         }
     }
 }

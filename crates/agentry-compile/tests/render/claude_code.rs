@@ -294,7 +294,7 @@ fn t36_what_is_taken_apart_less_well_is_a_gap() {
         let field = format!("permissions.{name}");
         assert!(!lost(&rendered, LossKind::Gap, &field), "{}", told(&rendered));
     }
-    assert!(rules(&settings, "Read").contains(&"ask Read(/**/.env)".to_owned()), "{settings}");
+    assert!(rules(&settings, "Read").contains(&"ask Read(//**/.env)".to_owned()), "{settings}");
     assert!(has(&rendered, "Read") && !has(&rendered, "Grep") && !has(&rendered, "WebFetch"));
 }
 

@@ -22,9 +22,10 @@ mod pi;
 mod pi_guard;
 mod policies;
 mod property;
+mod protection;
 mod skills;
 
-use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
+use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
 /// An agent in agent-toml, with these lines after its name and description.
@@ -58,23 +59,28 @@ pub(crate) struct Wish<'a> {
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
+/// The agents among `files`.
+pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
+    files: &[(String, T)],
+    alias: Option<&str>,
+) -> Vec<Subject> {
+    let world = MemoryWorld::new(files.iter().cloned());
+    let found = discover(&world, &[String::new()], None, &|_| false);
+    let agents = found.agents.iter().map(|found| {
+        let compiled = read(&world, found);
+        assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
+        subject(&world, &compiled, alias)
+    });
+    agents.collect()
+}
+
 /// The agents among `files`, rendered for a harness.
 pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
     harness: &str,
     files: &[(String, T)],
     wish: Wish<'_>,
 ) -> Rendering {
-    let world = MemoryWorld::new(files.iter().cloned());
-    let found = discover(&world, &[String::new()], None, &|_| false);
-    let subjects: Vec<_> = found
-        .agents
-        .iter()
-        .map(|found| {
-            let compiled = read(&world, found);
-            assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-            subject(&world, &compiled, wish.alias)
-        })
-        .collect();
+    let subjects = subjects(files, wish.alias);
     let existing = |path: &str| {
         wish.existing.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
     };

@@ -347,9 +347,11 @@ fn settings_of_the_project_may_give_more_tools() {
 #[test]
 fn secrets_are_a_gap_that_can_be_closed() {
     let rendered = one("pi", ALL, Wish::default());
-    assert!(told(&rendered).contains("gap permissions.read: Pi looks at no call: `.env` is ask"));
+    assert!(told(&rendered).contains(
+        "gap permissions.read: secrets: Pi does not know them; `/workspace/.env` is ask"
+    ));
     let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
-    assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some("edit, write"));
+    assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));
     assert!(!told(&closed).contains("gap "), "{}", told(&closed));
 }
 

@@ -10,11 +10,12 @@ use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
 
-pub(super) fn render(subjects: &[Subject], _: &Settings<'_>) -> Rendering {
-    Rendering { agents: subjects.iter().map(agent).collect(), shared: Vec::new() }
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    Rendering { agents, shared: Vec::new() }
 }
 
-fn agent(subject: &Subject) -> Rendered {
+fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
     if let Some(why) = wrong_name(&subject.name) {
         let hint = "set another name in `agentry.toml`: `[render.aliases]`";
@@ -25,7 +26,7 @@ fn agent(subject: &Subject) -> Rendered {
     metadata.set("description", Data::str(description(subject, &mut out)));
     metadata.str_opt("license", subject.agent.identity.license.as_ref().map(|text| &text.value));
     metadata.set_full("metadata", about(subject));
-    let allowed = tools::allowed(subject);
+    let allowed = tools::allowed(subject, settings);
     metadata.set_opt("allowed-tools", (!allowed.is_empty()).then(|| Data::str(allowed)));
     unenforced(subject, "whoever loads the skill", &mut out);
     dropped(subject, &mut out);

@@ -8,6 +8,7 @@ use super::{blind, regex};
 use crate::encoding::{Encoding, Entry, Matches, Order};
 use crate::gap::{close, gaps};
 use crate::model::Model;
+use crate::protection::protects;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::{at_least, at_most};
@@ -30,7 +31,7 @@ pub(super) fn under_rules(
         let rules = match tool.section {
             Section::Bash => commands(subject, settings),
             Section::Skill => by_name(subject, tool),
-            _ => whole(subject, tool),
+            _ => whole(subject, tool, settings),
         };
         if rules.iter().any(|rule| rule.action != Action::Deny) {
             encoded.tools.push(tool.name.to_owned());
@@ -57,8 +58,11 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
         let layers = tools::layers(tool, &[]);
         let mut model = Model::default();
         model.add(tool.section, tool.name, layers.clone());
-        let open = settings.close_gaps && !gaps(subject, &model, blind::BLIND).is_empty();
-        if subject.permits(tool.section, &layers) && !open {
+        let safe = || {
+            gaps(subject, &model, blind::BLIND).is_empty()
+                && protects(subject, tool.section, &layers)
+        };
+        if subject.permits(tool.section, &layers) && (!settings.close_gaps || safe()) {
             encoded.tools.push(tool.name.to_owned());
         }
     }
@@ -69,10 +73,13 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
 }
 
 /// One action for everything that a tool does: the mildest that fits.
-fn whole(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
+fn whole(subject: &Subject, tool: &Tool, settings: &Settings<'_>) -> Vec<Ruled> {
     let rule = |action| ruled(tool.name, When::Always, action);
-    let fits =
-        |action: &Action| subject.permits(tool.section, &tools::layers(tool, &[rule(*action)]));
+    let fits = |action: &Action| {
+        let layers = tools::layers(tool, &[rule(*action)]);
+        let safe = || !settings.close_gaps || protects(subject, tool.section, &layers);
+        subject.permits(tool.section, &layers) && safe()
+    };
     let action = [Action::Allow, Action::Ask].into_iter().find(fits);
     vec![rule(action.unwrap_or(Action::Deny))]
 }

@@ -8,10 +8,10 @@ use super::ruleset::{entry, is_number};
 use super::{files, names};
 use crate::encoding::{Encoding, Entry, Order};
 use crate::gap::close;
-use crate::loss;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::{at_least, at_most};
+use crate::{loss, protection};
 
 /// The sections that have a pattern map, with their keys.
 const MAPS: &[(Section, &str)] =
@@ -40,7 +40,10 @@ pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut R
             guarded_action(subject, *section, out)
         } else {
             let encoding = encode(subject, *section);
-            let encoding = encoding.narrowed(&[], &subject.bounds(*section)).encoding;
+            let mut encoding = encoding.narrowed(&[], &subject.bounds(*section)).encoding;
+            if settings.close_gaps {
+                protection::close(subject, &mut encoding, &[]);
+            }
             report(subject, &encoding, false, out);
             encoding
         };
