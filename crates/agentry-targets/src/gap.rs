@@ -9,6 +9,7 @@ use agentry_policy::compare::{Example, decide};
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
+use crate::encoding::Encoding;
 use crate::model::Model;
 use crate::subject::Subject;
 
@@ -76,6 +77,20 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
         lines.find_map(|line| crossing(subject, &layers, spot, line))
     };
     blind.iter().filter_map(crossed).collect()
+}
+
+/// Makes rules about commands stricter until nothing that a harness does not look at is milder than in
+/// the source.
+pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
+    for _ in 0..=2 * (bash.entries.len() + 1) {
+        let mut model = Model::default();
+        model.add(Section::Bash, "commands", vec![bash.rules()]);
+        let found = gaps(subject, &model, blind);
+        let raise = |gap: &Gap| bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
+        if found.iter().map(raise).filter(|raised| *raised).count() == 0 {
+            break;
+        }
+    }
 }
 
 fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> Option<Gap> {

@@ -35,6 +35,7 @@ pub mod opencode;
 pub mod personal;
 pub mod pi;
 pub mod proof;
+pub mod protection;
 mod render;
 pub mod rendering;
 mod servers;

@@ -6,7 +6,8 @@ use agentry_policy::{Action, Rules, Section};
 
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
-use crate::rendering::{LossKind, Rendered, Rendering, Settings};
+use crate::protection::unprotected;
+use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
 use crate::{Files, Model, Target, is_written_by};
 
@@ -77,10 +78,10 @@ fn read_by(
     settings: &Settings<'_>,
 ) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
-    let written: HashMap<&str, &str> =
-        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    let written: HashMap<&str, &File> =
+        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
     let files = |path: &str| match written.get(path) {
-        Some(text) => Some((*text).to_owned()),
+        Some(file) => Some(file.text().to_owned()),
         None => (settings.existing)(path),
     };
     model(&files, &subject.name)
@@ -147,6 +148,10 @@ fn verify(
     if !settings.guard {
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
+        }
+        for found in unprotected(subject, model) {
+            let field = format!("permissions.{}", found.section);
+            out.lose(field, LossKind::Gap, found.detail(target.title));
         }
     }
 }

@@ -56,8 +56,20 @@ pub struct Rendered {
 pub struct File {
     /// Below the root, with `/` between its parts.
     pub path: String,
-    /// Its whole text.
-    pub text: String,
+    /// All that is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl File {
+    /// A file with this text, or these bytes.
+    pub fn new(path: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: contents.into() }
+    }
+
+    /// Its text; empty for bytes that are none.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
+    }
 }
 
 /// Why an agent was not rendered.

@@ -11,8 +11,14 @@ pub fn drift(change: &Change, shown: &str) -> String {
         return String::new();
     }
     let (before, after) = (change.before.as_deref(), change.after.as_deref());
-    let name = |text: Option<&str>| text.map_or("/dev/null", |_| shown);
-    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let name = |bytes: Option<&[u8]>| bytes.map_or("/dev/null", |_| shown);
+    let text = |bytes: Option<&[u8]>| {
+        std::str::from_utf8(bytes.unwrap_or_default()).map(str::to_owned).ok()
+    };
+    let (Some(old), Some(new)) = (text(before), text(after)) else {
+        return format!("Binary files {} and {} differ\n", name(before), name(after));
+    };
+    let diff = TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
     let text = unified.context_radius(3).header(name(before), name(after)).to_string();
     // An empty file differs from none without a line.
@@ -29,10 +35,15 @@ mod tests {
     #[test]
     fn differences_are_shown() {
         let cases = [
-            (Some("a\nb\n"), Some("a\nc\n"), "--- x\n+++ x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
-            (None, Some("a\n"), "--- /dev/null\n+++ x\n@@ -0,0 +1 @@\n+a\n"),
-            (Some("a\n"), None, "--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
-            (Some(""), None, "--- x\n+++ /dev/null\n"),
+            (
+                Some(&b"a\nb\n"[..]),
+                Some(&b"a\nc\n"[..]),
+                "--- x\n+++ x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
+            ),
+            (None, Some(b"a\n"), "--- /dev/null\n+++ x\n@@ -0,0 +1 @@\n+a\n"),
+            (Some(b"a\n"), None, "--- x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
+            (Some(b""), None, "--- x\n+++ /dev/null\n"),
+            (Some(b"\xff"), Some(b"a\n"), "Binary files x and x differ\n"),
         ];
         for (before, after, expected) in cases {
             let change = Change {
@@ -40,8 +51,8 @@ mod tests {
                 target: String::new(),
                 agent: String::new(),
                 kind: ChangeKind::Update,
-                before: before.map(str::to_owned),
-                after: after.map(str::to_owned),
+                before: before.map(Vec::from),
+                after: after.map(Vec::from),
             };
             assert_eq!(drift(&change, "x"), expected, "{before:?} {after:?}");
         }

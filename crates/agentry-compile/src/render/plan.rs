@@ -11,8 +11,8 @@ use super::merged::{Unmerged, merge, unmerge};
 pub struct Wanted {
     /// Below the root.
     pub path: String,
-    /// Its whole text.
-    pub text: String,
+    /// All that is in it.
+    pub bytes: Vec<u8>,
     /// The harness that it is for.
     pub target: String,
     /// The definition that it is made from; empty for a file of all agents.
@@ -54,10 +54,10 @@ pub struct Change {
     pub agent: String,
     /// What happens.
     pub kind: ChangeKind,
-    /// The text before, if there is a file.
-    pub before: Option<String>,
-    /// The text after, if there will be a file.
-    pub after: Option<String>,
+    /// What is in it before, if there is a file.
+    pub before: Option<Vec<u8>>,
+    /// What is in it after, if there will be a file.
+    pub after: Option<Vec<u8>>,
 }
 
 /// What happens to a file.
@@ -175,7 +175,7 @@ impl Planner<'_> {
                     owners.insert(key, out.len());
                     out.push(file.clone());
                 }
-                Some(other) if other.path == file.path && other.text == file.text => {}
+                Some(other) if other.path == file.path && other.bytes == file.bytes => {}
                 // The later one was made from the earlier one.
                 Some(other) if other.path == file.path && other.shared && file.shared => {
                     *other = file.clone();
@@ -221,7 +221,7 @@ impl Planner<'_> {
 
     /// What happens to a file that should be there.
     fn step(&self, file: &Wanted) -> Result<Change, Refused> {
-        let Wanted { path, text, target, agent, shared } = file;
+        let Wanted { path, bytes, target, agent, shared } = file;
         let refuse = |message: String, hint| {
             let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
             Err(Refused { path, target, agent, message, hint })
@@ -231,17 +231,17 @@ impl Planner<'_> {
             Present::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), "remove it, or choose another place");
             }
-            Present::File(bytes) if bytes == text.as_bytes() => (ChangeKind::Keep, Some(bytes)),
-            Present::File(bytes) => {
+            Present::File(found) if found == *bytes => (ChangeKind::Keep, Some(found)),
+            Present::File(found) => {
                 let entry = self.situation.ledger.get(path);
-                if *shared && std::str::from_utf8(&bytes).is_err() {
+                if *shared && std::str::from_utf8(&found).is_err() {
                     return refuse(format!("`{path}` is not UTF-8"), MOVE);
                 }
                 if let Some(held) = self.situation.held_for(target).filter(|_| *shared) {
                     let message = format!("`{path}` is for `{held}` too, which was not rendered");
                     return refuse(message, HELD);
                 }
-                let ours = entry.is_some_and(|entry| sha256(&bytes) == entry.sha256);
+                let ours = entry.is_some_and(|entry| sha256(&found) == entry.sha256);
                 match entry {
                     _ if ours || *shared || self.situation.force => {}
                     Some(_) => {
@@ -254,27 +254,28 @@ impl Planner<'_> {
                         return refuse(message, TAKE_OVER);
                     }
                 }
-                (ChangeKind::Update, Some(bytes))
+                (ChangeKind::Update, Some(found))
             }
         };
-        let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-        Ok(Change { path, target, agent, kind, before, after: Some(text.clone()) })
+        Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()) })
     }
 
     /// What is remembered of a file.
     fn entry(&self, file: &Wanted, change: &Change) -> Entry {
         let before = || {
             let present = change.before.clone();
-            let present = present.map_or(Present::Nothing, |text| Present::File(text.into()));
+            let present = present.map_or(Present::Nothing, Present::File);
             existing(self.situation.ledger, &present, &file.path)
         };
         Entry {
             path: file.path.clone(),
             target: file.target.clone(),
             agent: file.agent.clone(),
-            sha256: sha256(file.text.as_bytes()),
-            merge: file.shared.then(|| merge(before().as_deref(), &file.text)),
+            sha256: sha256(&file.bytes),
+            merge: file
+                .shared
+                .then(|| merge(before().as_deref(), &String::from_utf8_lossy(&file.bytes))),
         }
     }
 
@@ -298,7 +299,7 @@ impl Planner<'_> {
             }
         };
         let untouched = sha256(&bytes) == entry.sha256;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = String::from_utf8_lossy(&bytes);
         let (kind, after) = match &entry.merge {
             None if untouched || self.situation.force => (ChangeKind::Remove, None),
             None => {
@@ -310,7 +311,7 @@ impl Planner<'_> {
             }
             Some(merge) => match unmerge(merge, &text, untouched) {
                 Unmerged::Nothing => (ChangeKind::Remove, None),
-                Unmerged::Text(rest) => (ChangeKind::Update, Some(rest)),
+                Unmerged::Text(rest) => (ChangeKind::Update, Some(rest.into_bytes())),
                 Unmerged::Unknown => {
                     let message = format!("what was rendered into `{}` was edited", entry.path);
                     self.keep(entry, message, "take it out by hand");
@@ -319,7 +320,7 @@ impl Planner<'_> {
             },
         };
         let Entry { path, target, agent, .. } = entry.clone();
-        self.changes.push(Change { path, target, agent, kind, before: Some(text), after });
+        self.changes.push(Change { path, target, agent, kind, before: Some(bytes.clone()), after });
     }
 
     /// Leaves a file that should go.
@@ -350,8 +351,8 @@ mod tests {
 
     fn wanted(path: &str, text: &str, agent: &str) -> Wanted {
         let target = "opencode".to_owned();
-        let (path, text, agent) = (path.to_owned(), text.to_owned(), agent.to_owned());
-        Wanted { path, text, target, shared: agent.is_empty(), agent }
+        let (path, bytes, agent) = (path.to_owned(), text.into(), agent.to_owned());
+        Wanted { path, bytes, target, shared: agent.is_empty(), agent }
     }
 
     fn entry(path: &str, text: &str, agent: &str) -> Entry {
@@ -465,7 +466,7 @@ mod tests {
         assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !A #a");
         other.path = "a".to_owned();
         assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !a #a");
-        other.text = "1".to_owned();
+        other.bytes = b"1".to_vec();
         assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a #a");
         other.path = "a/b".to_owned();
         assert_eq!(told(&[first, other], &[], &[], ("", false)), "+a !a/b #a");

@@ -66,7 +66,7 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         } else {
             Vec::new()
         };
-        let texts = rendering.shared.iter().map(|file| (file.path.clone(), file.text.clone()));
+        let texts = rendering.shared.iter().map(|file| (file.path.clone(), file.text().to_owned()));
         shared.borrow_mut().extend(texts);
         out.push(Ran { target, rendering, explained });
     }
@@ -89,7 +89,7 @@ impl Ran {
         let target = self.target.name;
         let file = |file: &agentry_targets::File, agent: &str, shared| Wanted {
             path: file.path.clone(),
-            text: file.text.clone(),
+            bytes: file.bytes.clone(),
             target: target.to_owned(),
             agent: agent.to_owned(),
             shared,

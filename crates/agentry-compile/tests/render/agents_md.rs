@@ -20,8 +20,8 @@ fn every_agent_is_a_section_between_the_marks() {
     let wish = Wish { existing: &existing, ..Wish::default() };
     let once = rendering("agents-md", &files, wish);
     assert!(once.agents.iter().all(|agent| agent.refused.is_none() && agent.files.is_empty()));
-    insta::assert_snapshot!(once.shared[0].text);
-    let existing = [("AGENTS.md", once.shared[0].text.as_str())];
+    insta::assert_snapshot!(once.shared[0].text());
+    let existing = [("AGENTS.md", once.shared[0].text())];
     let twice = rendering("agents-md", &files, Wish { existing: &existing, ..Wish::default() });
     assert_eq!(twice.shared, once.shared);
 }
@@ -57,10 +57,11 @@ fn broken_marks_are_left_alone() {
 #[test]
 fn t54_the_last_agent_takes_the_part_with_it() {
     let once = rendering("agents-md", &agent("helper", ""), Wish::default());
-    let text = format!("# Mine\n\n{}", once.shared[0].text);
+    let text = format!("# Mine\n\n{}", once.shared[0].text());
     let existing = [("AGENTS.md", text.as_str())];
-    let none = rendering("agents-md", &[], Wish { existing: &existing, ..Wish::default() });
-    assert_eq!(none.shared[0].text, "# Mine\n");
+    let none =
+        rendering::<String>("agents-md", &[], Wish { existing: &existing, ..Wish::default() });
+    assert_eq!(none.shared[0].text(), "# Mine\n");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) fn definition(imported: &Imported) -> Vec<(String, String)> {
 /// What comes of a rendered agent when it is imported and rendered again.
 pub(crate) fn again(harness: &str, rendered: &Rendered, wish: Wish<'_>) -> Rendered {
     let files: Vec<_> =
-        rendered.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+        rendered.files.iter().map(|file| (file.path.as_str(), file.text())).collect();
     let path = files.first().expect("a file").0;
     let imported = imported(harness, &files, path).expect("an agent");
     rendering(harness, &definition(&imported), wish).agents.remove(0)

@@ -22,7 +22,7 @@ pub(crate) fn shown(rendering: &Rendering) -> String {
     let files = own.chain(&rendering.shared);
     let is_program = |path: &str| path.rsplit_once('.').is_some_and(|(_, end)| end != "md");
     let files = files.map(|file| {
-        let text = if is_program(&file.path) { "…\n" } else { file.text.as_str() };
+        let text = if is_program(&file.path) { "…\n" } else { file.text() };
         format!("=== {}\n{text}", file.path)
     });
     let told = rendering.agents.iter().map(|agent| format!("=== told\n{}\n", told(agent)));

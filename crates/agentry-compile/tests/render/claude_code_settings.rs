@@ -108,7 +108,7 @@ fn the_guard_lifts_no_denial_that_harms_another_agent() {
     assert!(!settings(&rendering).contains("rm *"), "{}", settings(&rendering));
     assert!(rendering.agents.iter().all(|agent| file(agent, ".md").contains("Bash")));
     let list = rendering.shared.iter().find(|file| file.path.ends_with("agentry-guard.json"));
-    let list = &list.expect("a list of agents").text;
+    let list = list.expect("a list of agents").text();
     assert!(list.contains("\"careful\"") && list.contains("\"free\""), "{list}");
 }
 

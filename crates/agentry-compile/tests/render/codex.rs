@@ -25,7 +25,7 @@ fn setup(bash: &str, more: &str) -> (String, String) {
         line.unwrap_or("on").trim_matches('"').to_owned()
     };
     let words = [word("shell_tool"), word("approval_policy"), word("sandbox_mode")];
-    let rules = rendering.shared.first().map_or("", |file| file.text.as_str());
+    let rules = rendering.shared.first().map_or("", |file| file.text());
     let rules = rules.lines().filter(|line| line.starts_with("prefix_rule")).collect::<Vec<_>>();
     (words.join(" "), rules.join("\n"))
 }
@@ -79,8 +79,8 @@ fn t17_rules_are_for_everybody_so_only_common_ones_are_written() {
     let mut files = agent("a", &deny);
     files.extend(agent("b", &deny));
     let both = rendering("codex", &files, Wish::default());
-    assert!(both.shared[0].text.contains("\"rm\""));
-    assert!(!both.shared[0].text.contains("\"allow\""), "never an allow");
+    assert!(both.shared[0].text().contains("\"rm\""));
+    assert!(!both.shared[0].text().contains("\"allow\""), "never an allow");
     assert!(!file(&both.agents[0], "a.toml").contains("shell_tool"));
 }
 
@@ -92,7 +92,7 @@ fn t22_t50_an_absent_section_asks() {
     assert!(text.contains("sandbox_mode = \"read-only\""), "{text}");
     assert!(text.contains("web_search = \"disabled\""), "{text}");
     // Whatever Codex takes for harmless is asked about all the same.
-    let rules = &rendering.shared[0].text;
+    let rules = rendering.shared[0].text();
     for name in ["cat", "ls", "git", "echo", "whoami"] {
         let line = format!("prefix_rule(pattern = [\"{name}\"], decision = \"prompt\")");
         assert!(rules.contains(&line), "{name}");
@@ -216,8 +216,7 @@ fn import_and_render_again() {
         let mut rendered = rendering.agents.remove(0);
         rendered.files.append(&mut rendering.shared);
         let path = rendered.files[0].path.clone();
-        let files: Vec<_> =
-            rendered.files.iter().map(|it| (it.path.as_str(), it.text.as_str())).collect();
+        let files: Vec<_> = rendered.files.iter().map(|it| (it.path.as_str(), it.text())).collect();
         let imported = imported("codex", &files, &path).expect("an agent");
         let again = crate::rendering("codex", &crate::back::definition(&imported), Wish::default());
         let mut files = again.agents[0].files.clone();

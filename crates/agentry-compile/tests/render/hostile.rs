@@ -29,7 +29,7 @@ fn descriptions_that_a_file_could_end_at() {
             assert_eq!(rendered.refused, None, "{harness} {text}");
             let written = &rendered.files[0];
             let path = written.path.as_str();
-            let found = imported(harness, &[(path, &written.text)], path).expect("an agent");
+            let found = imported(harness, &[(path, written.text())], path).expect("an agent");
             assert_eq!(found.agent.name(), "helper", "{harness}");
             let description = found.agent.identity.description.expect("a description");
             assert_eq!(description.value.trim(), text.trim(), "{harness}");
@@ -91,7 +91,7 @@ fn servers_go_where_a_harness_has_a_place() {
     assert!(told_of("codex").contains("dropped tools.mcp"), "{}", told_of("codex"));
     let passed = Wish { options: &[("policy", "passed")], ..Wish::default() };
     let rendered = rendering("gemini", &files, passed).agents.remove(0);
-    let text = &rendered.files[0].text;
+    let text = rendered.files[0].text();
     assert!(told(&rendered).contains("`${env:…}`"), "{}", told(&rendered));
     assert!(text.contains("mcp_servers:") && text.contains("command: gh-mcp"), "{text}");
 }

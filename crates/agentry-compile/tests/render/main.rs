@@ -24,10 +24,12 @@ mod pi;
 mod pi_guard;
 mod policies;
 mod property;
+mod protection;
 mod refused;
+mod skills;
 mod toolless;
 
-use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
+use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
 /// An agent in agent-toml, with these lines after its name and description.
@@ -61,19 +63,28 @@ pub(crate) struct Wish<'a> {
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
-/// The agents among `files`, rendered for a harness.
-pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_>) -> Rendering {
+/// The agents among `files`.
+pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
+    files: &[(String, T)],
+    alias: Option<&str>,
+) -> Vec<Subject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
-    let subjects: Vec<_> = found
-        .agents
-        .iter()
-        .map(|found| {
-            let compiled = read(&world, found);
-            assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-            subject(&world, &compiled, wish.alias)
-        })
-        .collect();
+    let agents = found.agents.iter().map(|found| {
+        let compiled = read(&world, found);
+        assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
+        subject(&world, &compiled, alias)
+    });
+    agents.collect()
+}
+
+/// The agents among `files`, rendered for a harness.
+pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
+    harness: &str,
+    files: &[(String, T)],
+    wish: Wish<'_>,
+) -> Rendering {
+    let subjects = subjects(files, wish.alias);
     let existing = |path: &str| {
         if path.ends_with('/') {
             let names = wish.existing.iter().filter_map(|(known, _)| known.strip_prefix(path));
@@ -102,7 +113,7 @@ pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> Rendered {
 /// The text of the file that ends so.
 pub(crate) fn file<'a>(rendered: &'a Rendered, end: &str) -> &'a str {
     let found = rendered.files.iter().find(|file| file.path.ends_with(end));
-    &found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text
+    found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text()
 }
 
 /// All that a person is told, one line each.

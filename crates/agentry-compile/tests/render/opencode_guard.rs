@@ -41,10 +41,10 @@ fn one_plugin_for_all_agents() {
     let rendering = rendering("opencode", &files, GUARD);
     let [plugin] = rendering.shared.as_slice() else { panic!("one plugin") };
     assert_eq!(plugin.path, ".opencode/plugins/agentry-guard.js");
-    assert!(plugin.text.starts_with("// rendered by agentry from "), "{}", plugin.text);
+    assert!(plugin.text().starts_with("// rendered by agentry from "), "{}", plugin.text());
     for name in ["helper", "other"] {
         let entry = format!("\"{name}\":[\"agents/{name}/agent.toml\",\"");
-        assert!(plugin.text.contains(&entry), "{}", plugin.text);
+        assert!(plugin.text().contains(&entry), "{}", plugin.text());
     }
 }
 

@@ -6,10 +6,10 @@ use crate::{Wish, chiron, one, rendering};
 #[test]
 fn what_was_rendered_comes_back() {
     let rendered = rendering("opencode", &chiron(), Wish::default()).agents.remove(0);
-    let files: Vec<_> = rendered.files.iter().map(|f| (f.path.as_str(), f.text.as_str())).collect();
+    let files: Vec<_> = rendered.files.iter().map(|f| (f.path.as_str(), f.text())).collect();
     let agent = imported("opencode", &files, files[0].0).expect("an agent");
     let again = rendering("opencode", &definition(&agent), Wish::default()).agents.remove(0);
-    assert_eq!(again.files[0].text, rendered.files[0].text);
+    assert_eq!(again.files[0].text(), rendered.files[0].text());
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
     let mut rendering = render(opencode, std::slice::from_ref(subject), &settings);
     let rendered = rendering.agents.remove(0);
     let Some(file) = rendered.files.first() else { return Ok(()) };
-    let rules = rules(&file.text);
+    let rules = rules(file.text());
     for section in Section::ALL {
         let texts = samples(subject, *section).into_iter().map(|sample| sample.to_string());
         for text in texts.filter(|text| is_plain(*section, text)) {
@@ -122,7 +122,7 @@ fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
             let here = subject.judge.judge(call, &NoLinks).action;
             let there = there(&rules, *section, &text);
             if there < here && *section != Section::Env && *section != Section::ExternalDirectory {
-                let why = format!("{section} `{text}`: {here}, there {there}\n{}", file.text);
+                let why = format!("{section} `{text}`: {here}, there {there}\n{}", file.text());
                 return Err(TestCaseError::fail(why));
             }
         }

@@ -305,11 +305,11 @@ fn t53_built_in_names_are_refused() {
 fn t54_a_list_of_nobody_is_removed() {
     let files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
     let first = rendering("pi", &agent("other", ""), Wish::default());
-    let listed = first.shared[0].text.clone();
+    let listed = first.shared[0].text().to_owned();
     let existing = [("AGENTS.md", listed.as_str())];
     let wish = Wish { existing: &existing, ..Wish::default() };
     let rendering = rendering("pi", &files, wish);
-    assert_eq!(rendering.shared[0].text, "");
+    assert_eq!(rendering.shared[0].text(), "");
 }
 
 #[test]
@@ -319,8 +319,8 @@ fn specialists_are_listed_between_marks() {
     let files = agent("helper", "display_name = \"The Helper\"\n");
     let shared = &rendering("pi", &files, wish).shared[0];
     assert_eq!(shared.path, "AGENTS.md");
-    assert!(shared.text.starts_with("# Mine\n\nKeep this.\n\n<!-- begin agentry pi"));
-    assert!(shared.text.contains("- `helper` (The Helper): Answers questions\n"));
+    assert!(shared.text().starts_with("# Mine\n\nKeep this.\n\n<!-- begin agentry pi"));
+    assert!(shared.text().contains("- `helper` (The Helper): Answers questions\n"));
 
     let broken = [("AGENTS.md", "<!-- end agentry pi -->\n")];
     let rendering = rendering("pi", &files, Wish { existing: &broken, ..Wish::default() });
@@ -347,9 +347,11 @@ fn settings_of_the_project_may_give_more_tools() {
 #[test]
 fn secrets_are_a_gap_that_can_be_closed() {
     let rendered = one("pi", ALL, Wish::default());
-    assert!(told(&rendered).contains("gap permissions.read: Pi looks at no call: `.env` is ask"));
+    assert!(told(&rendered).contains(
+        "gap permissions.read: secrets: Pi does not know them; `/workspace/.env` is ask"
+    ));
     let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
-    assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some("edit, write"));
+    assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));
     assert!(!told(&closed).contains("gap "), "{}", told(&closed));
 }
 

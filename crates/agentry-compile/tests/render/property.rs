@@ -87,11 +87,11 @@ fn one(
 }
 
 /// What the harness makes of the files that were written.
-fn read_back(target: &Target, rendering: &Rendering) -> Option<Model> {
+pub(crate) fn read_back(target: &Target, rendering: &Rendering) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let all: Vec<_> = own.chain(&rendering.shared).collect();
     let files =
-        |path: &str| all.iter().find(|file| file.path == path).map(|file| file.text.clone());
+        |path: &str| all.iter().find(|file| file.path == path).map(|file| file.text().to_owned());
     (target.model)(&files, "helper")
 }
 

@@ -2,6 +2,33 @@
 //!
 //! Names are compared without regard to case, because many file systems do so.
 
+/// A kind of file that holds secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Secret {
+    /// The last parts of its path, in lower case; a `*` in one is any number of characters.
+    pub path: &'static str,
+    /// Whether the path starts at the root.
+    pub rooted: bool,
+    /// Whether all that lies below it is secret too.
+    pub tree: bool,
+}
+
+impl Secret {
+    /// One such file.
+    pub fn example(self) -> String {
+        let root = if self.rooted { "/" } else { "" };
+        format!("{root}{}", self.path.replace('*', "x"))
+    }
+}
+
+/// Every kind of file that is known to hold secrets.
+pub fn all() -> impl Iterator<Item = Secret> {
+    let tables = [(NAMES, false, false), (PLACES, false, true), (ABSOLUTE, true, true)];
+    tables.into_iter().flat_map(|(table, rooted, tree)| {
+        table.iter().map(move |(path, _)| Secret { path, rooted, tree })
+    })
+}
+
 /// What secret the file at `path` holds, if it is known to hold one. The path is absolute and
 /// resolved; a directory of secrets counts as one.
 pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
@@ -336,6 +363,16 @@ mod tests {
                 let stars = pattern.split('/').map(|segment| segment.matches('*').count());
                 assert!(stars.max() <= Some(1), "{pattern}");
             }
+        }
+    }
+
+    #[test]
+    fn examples_are_secrets() {
+        for secret in all() {
+            let root = if secret.rooted { "" } else { "/workspace/" };
+            let path = format!("{root}{}", secret.example());
+            assert!(is_secret(&path, None).is_some(), "{path}");
+            assert!(!secret.tree || is_secret(&format!("{path}/x"), None).is_some(), "{path}");
         }
     }
 

@@ -5,7 +5,8 @@ use agentry_text::Data;
 
 use super::{path, wrong_name};
 use crate::model::{Model, always};
-use crate::proof::{Proof, within};
+use crate::protection::protects;
+use crate::rendering::Settings;
 use crate::subject::Subject;
 use crate::{Files, front};
 
@@ -25,10 +26,11 @@ const TOOLS: &[(&str, &[Section])] = &[
 ];
 
 /// The tools that may do everything that can be done with them, as the standard writes a list.
-pub(super) fn allowed(subject: &Subject) -> String {
+pub(super) fn allowed(subject: &Subject, settings: &Settings<'_>) -> String {
     let is_open = |section: &Section| {
-        let everything = always(*section, Action::Allow, "allowed-tools");
-        within(&[everything], &subject.bounds(*section)) == Proof::Holds
+        let everything = [always(*section, Action::Allow, "allowed-tools")];
+        let safe = || !settings.close_gaps || protects(subject, *section, &everything);
+        subject.permits(*section, &everything) && safe()
     };
     let tools = TOOLS.iter().filter(|(_, reaches)| reaches.iter().all(is_open));
     tools.map(|(name, _)| *name).collect::<Vec<_>>().join(" ")

@@ -7,13 +7,15 @@ use super::{PLACE, path, tools, wrong_name};
 use crate::front;
 use crate::limits::{in_words, unenforced};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
+use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
 
-pub(super) fn render(subjects: &[Subject], _: &Settings<'_>) -> Rendering {
-    Rendering { agents: subjects.iter().map(agent).collect(), shared: Vec::new() }
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    Rendering { agents, shared: Vec::new() }
 }
 
-fn agent(subject: &Subject) -> Rendered {
+fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
     if let Some(why) = wrong_name(&subject.name) {
         let hint = "set another name in `agentry.toml`: `[render.agent-skills.aliases]`";
@@ -24,13 +26,13 @@ fn agent(subject: &Subject) -> Rendered {
     metadata.set("description", Data::str(description(subject, &mut out)));
     metadata.str_opt("license", subject.agent.identity.license.as_ref().map(|text| &text.value));
     metadata.set_full("metadata", about(subject));
-    let allowed = tools::allowed(subject);
+    let allowed = tools::allowed(subject, settings);
     metadata.set_opt("allowed-tools", (!allowed.is_empty()).then(|| Data::str(allowed)));
     unenforced(subject, "whoever loads the skill", &mut out);
     dropped(subject, &mut out);
     let origin = subject.path.replace(char::is_control, "?");
     let text = front::write(&origin, &metadata.build(), &body(subject));
-    out.files.push(File { path: path(&subject.name), text });
+    out.files.push(File::new(path(&subject.name), text));
     for skill in &subject.skills {
         copy(subject, skill, &mut out);
     }
@@ -39,10 +41,7 @@ fn agent(subject: &Subject) -> Rendered {
 
 /// One that the standard takes: it has at most 1024 characters.
 fn description(subject: &Subject, out: &mut Rendered) -> String {
-    let identity = &subject.agent.identity;
-    let words = [&identity.description, &identity.display_name];
-    let mut found = words.into_iter().flatten().map(|text| text.value.trim());
-    let text = found.find(|text| !text.is_empty()).unwrap_or(&subject.name);
+    let text = subject.description();
     let length = text.chars().count();
     if length > 1024 {
         let message = format!("the description has {length} characters; a skill has at most 1024");
@@ -87,22 +86,12 @@ fn dropped(subject: &Subject, out: &mut Rendered) {
 
 /// Copies a skill of the agent to where skills are, unless it is there already.
 fn copy(subject: &Subject, skill: &Skill, out: &mut Rendered) {
-    let own = skill.name == subject.name;
-    let there = skill.dir.as_ref().is_some_and(|dir| dir.starts_with(PLACE));
-    if own {
+    if skill.name == subject.name {
         let message = format!("the agent and its skill `{}` would be one skill", skill.name);
         out.refuse("skills", message, Some("give the agent an alias in `agentry.toml`"));
     } else if let Some(why) = wrong_name(&skill.name) {
         out.lose("skills", LossKind::Dropped, format!("`{}` {why}", skill.name));
-    } else if !there {
-        let Some(files) = &skill.files else {
-            let detail = format!("the skill `{}` was not found", skill.name);
-            out.lose("skills", LossKind::Dropped, detail);
-            return;
-        };
-        for (path, bytes) in files {
-            let path = format!("{PLACE}/{}/{path}", skill.name);
-            out.files.push(File { path, text: String::from_utf8_lossy(bytes).into_owned() });
-        }
+    } else {
+        skills::copy_one(skill, &[PLACE], PLACE, out);
     }
 }

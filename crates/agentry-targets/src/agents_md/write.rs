@@ -52,7 +52,7 @@ fn file(
     };
     match merged(&existing, NAME, (!texts.is_empty()).then_some(part.as_str())) {
         Ok(text) if text == existing && texts.is_empty() => None,
-        Ok(text) => Some(File { path: PATH.to_owned(), text }),
+        Ok(text) => Some(File::new(PATH, text)),
         Err(broken) => {
             for out in agents {
                 let message = format!("`{PATH}` is left alone: {broken}");

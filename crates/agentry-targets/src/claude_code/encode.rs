@@ -4,7 +4,7 @@
 //! everything is allowed but for some asks and denials; everything is asked but for some denials; or
 //! the tool is taken away.
 
-use agentry_policy::compare::Example;
+use agentry_policy::tables::secrets;
 use agentry_policy::{Action, PatternRule, Section};
 
 use super::paths;
@@ -13,9 +13,10 @@ use super::ruleset::{never, workspace};
 use super::settings::Lists;
 use super::tools::section_of;
 use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::gap::gaps;
-use crate::model::{Model, always};
+use crate::gap::close;
+use crate::model::always;
 use crate::proof::{Proof, within};
+use crate::protection;
 use crate::rendering::{Scope, Settings};
 use crate::subject::Subject;
 use crate::wildcard::ANYTHING;
@@ -117,11 +118,10 @@ fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
     let mut encoding = narrowed.encoding;
     if section == Section::Bash && settings.close_gaps {
-        close(subject, &mut encoding);
+        close(subject, &mut encoding, super::blind::BLIND);
     }
-    // Addresses of this machine and its network cannot all be named.
-    if section == Section::Webfetch && settings.close_gaps {
-        return Plan::default();
+    if settings.close_gaps {
+        protection::close(subject, &mut encoding, &[never(section)]);
     }
     let rest = encoding.entries.iter().find(|entry| entry.text == tool).map(|entry| entry.action);
     let ask = always(section, Action::Ask, "ask");
@@ -151,22 +151,6 @@ fn lists(entries: Vec<Entry>, kept: bool) -> Lists {
     lists
 }
 
-/// Files with secrets, which Agentry asks about whatever the rules say.
-const SECRETS: &[&str] = &[
-    "**/.env",
-    "**/.env.*",
-    "**/.envrc",
-    "**/*.pem",
-    "**/*.key",
-    "**/id_*",
-    "**/.netrc",
-    "**/.npmrc",
-    "**/.pypirc",
-    "**/.ssh/**",
-    "**/.aws/**",
-    "**/credentials*",
-];
-
 /// The rules about files: inside the workspace everything is allowed or asked, outside it is asked.
 fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     let Some(tool) = tool_of(section) else { return Plan::default() };
@@ -174,16 +158,14 @@ fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pla
     let inside_text = format!("{tool}({})", paths::inside(scope));
     let mut entries = stricter(subject, section, scope);
     entries.extend(milder(subject, section, scope));
-    if section == Section::Read && settings.close_gaps {
-        entries.extend(SECRETS.iter().filter_map(|name| {
-            let text = paths::written(name, Action::Ask, scope)?;
-            entry(section, &format!("{tool}({text})"), Action::Ask)
-        }));
-    }
     entries.push(workspace());
     let bounds = subject.bounds(section);
     let narrowed = encoding(section, entries, Action::Ask).narrowed(&[], &bounds);
     let mut encoding = narrowed.encoding;
+    if settings.close_gaps {
+        ask_about_secrets(subject, tool, &mut encoding);
+        protection::close(subject, &mut encoding, &[]);
+    }
     let of = |text: &str| encoding.entries.iter().find(|it| it.text == text).map(|it| it.action);
     let kept = match of("inside") {
         Some(Action::Allow) => encoding.default == Action::Ask,
@@ -199,6 +181,22 @@ fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Pla
         entry.text.clone_from(&inside_text);
     }
     Plan { kept, rules: lists(encoding.entries, kept) }
+}
+
+/// Adds a question about each kind of secret that the rules would allow, wherever it lies.
+fn ask_about_secrets(subject: &Subject, tool: &str, encoding: &mut Encoding) {
+    let section = encoding.section;
+    let entries = secrets::all().flat_map(|secret| {
+        let anywhere = if secret.rooted { "" } else { "**/" };
+        let itself = format!("{tool}(//{anywhere}{})", secret.path);
+        let below = secret.tree.then(|| format!("{tool}(//{anywhere}{}/**)", secret.path));
+        std::iter::once(itself).chain(below)
+    });
+    let entries: Vec<Entry> =
+        entries.filter_map(|text| entry(section, &text, Action::Ask)).collect();
+    if !protection::protects(subject, section, &[encoding.rules()]) {
+        encoding.entries.extend(entries);
+    }
 }
 
 /// What the source allows outside the workspace, where Claude Code would ask.
@@ -255,20 +253,4 @@ pub(super) fn named(subject: &Subject) -> Vec<String> {
 pub(super) fn reads_workspace(subject: &Subject) -> bool {
     let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
     within(&[rules], &subject.bounds(Section::Read)) == Proof::Holds
-}
-
-/// Makes rules about commands stricter until nothing that Claude Code does not look at is milder than
-/// in the source.
-fn close(subject: &Subject, bash: &mut Encoding) {
-    for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "Bash", vec![bash.rules()]);
-        let mut raised = false;
-        for gap in gaps(subject, &model, super::blind::BLIND) {
-            raised |= bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        }
-        if !raised {
-            break;
-        }
-    }
 }

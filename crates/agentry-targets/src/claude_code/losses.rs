@@ -1,8 +1,7 @@
 //! What an agent loses on the way to Claude Code, and what Claude Code does not keep it from.
 
-use agentry_policy::compare::{Example, decide};
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Protections, Rules, Section};
+use agentry_policy::{Action, Call, Rules, Section};
 use agentry_text::Span;
 
 use super::encode::{is_allowed, is_denied};
@@ -27,7 +26,7 @@ pub(super) fn report(
     dropped(subject, out);
     let files = |path: &str| {
         let written = shared.iter().find(|file| file.path == path);
-        written.map(|file| file.text.clone()).or_else(|| (settings.existing)(path))
+        written.map(|file| file.text().to_owned()).or_else(|| (settings.existing)(path))
     };
     let known = known(&files);
     let model = of(tools, &known, Silence::Runs);
@@ -42,7 +41,7 @@ pub(super) fn report(
     for section in Section::ALL {
         narrowed(subject, *section, &model, out);
     }
-    protections(subject, &model, out);
+    asks_outside(subject, &model, out);
     if !rules.allow.is_empty() && settings.scope == Scope::Project {
         let detail = "Claude Code ignores what a project allows until its workspace is trusted";
         out.lose("permissions", LossKind::Narrowed, detail);
@@ -102,29 +101,8 @@ fn is_written(subject: &Subject, section: Section) -> bool {
     rules.any(|rule| rule.span.is_some_and(Span::is_written))
 }
 
-/// Subjects that Agentry protects whatever the rules say.
-const PROTECTED: &[(Section, &str, &str)] = &[
-    (Section::Read, "/workspace/.env", "files with secrets"),
-    (Section::Webfetch, "http://127.0.0.1:80/", "addresses of this machine"),
-];
-
-/// Notes what is protected in the source and not here.
-fn protections(subject: &Subject, model: &Model, out: &mut Rendered) {
-    let directory = subject.judge.places().workspace.clone();
-    for (section, text, what) in PROTECTED {
-        let Some(way) = model.ways.iter().find(|way| way.section == *section) else { continue };
-        let layers: Vec<&Rules> = way.layers.iter().collect();
-        let target = Example::Text((*text).to_owned())
-            .with(|subject| decide(&layers, subject, Protections::Off))
-            .map_or(Action::Allow, |decision| decision.action);
-        let call = Call { section: *section, subject: text, directory: &directory };
-        let source = subject.judge.judge(call, &NoLinks).action;
-        if target < source {
-            let shown = text.trim_start_matches("/workspace/");
-            let detail = format!("{what}: `{shown}` is {source} in the source and {target} there");
-            out.lose(format!("permissions.{section}"), LossKind::Gap, detail);
-        }
-    }
+/// Notes that Claude Code alone asks about files outside the workspace.
+fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
     let files = [Section::Read, Section::Edit];
     let reaches = model.ways.iter().any(|way| files.contains(&way.section));
     let outside = within(

@@ -11,7 +11,11 @@ use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::subject::{PartKind, Skill, Subject};
+use crate::skills;
+use crate::subject::{PartKind, Subject};
+
+/// Where Claude Code finds skills.
+const SKILLS: &str = ".claude/skills";
 
 /// What one agent gets.
 struct Agent<'a> {
@@ -42,7 +46,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     if settings.guard {
         files.push((hook::AGENTS.to_owned(), hook::agents(subjects)));
     }
-    let shared: Vec<File> = files.into_iter().map(|(path, text)| File { path, text }).collect();
+    let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
     for (agent, out) in agents.iter().zip(&mut out) {
         losses::report(agent.subject, &agent.tools, &rules, &shared, settings, out);
     }
@@ -117,7 +121,7 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let Agent { subject, tools, servers } = agent;
     let mut metadata = MapBuilder::new();
     metadata.set("name", Data::str(&subject.name));
-    metadata.set("description", Data::str(description(subject)));
+    metadata.set("description", Data::str(subject.description()));
     metadata.set_opt("tools", tools.listed.as_deref().map(list));
     if !tools.removed.is_empty() {
         metadata.set("disallowedTools", list(&tools.removed));
@@ -125,8 +129,8 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     metadata.set_opt("model", model(subject, &mut out).map(Data::str));
     let turns = subject.agent.behaviour.max_turns;
     metadata.set_opt("maxTurns", turns.map(|turns| Data::Int(turns.value)));
-    let skills: Vec<&Skill> = subject.skills.iter().filter(|skill| copy(skill, &mut out)).collect();
-    metadata.set_full("skills", Data::strings(skills.iter().map(|skill| &skill.name)));
+    let skills = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
+    metadata.set_full("skills", Data::strings(skills));
     metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
     if settings.guard {
         metadata.set("hooks", hook::of_agent(subject));
@@ -137,7 +141,7 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     }
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     match front::write(&subject.path, &metadata.build(), &body) {
-        Some(text) => out.files.push(File { path: front::path(&subject.name), text }),
+        Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
         None => out.refuse(
             "description",
             "Claude Code ends the metadata at the first `---`, and a value holds one",
@@ -145,14 +149,6 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
         ),
     }
     out
-}
-
-/// What the agent is for: Claude Code skips an agent that does not say.
-fn description(subject: &Subject) -> String {
-    let identity = &subject.agent.identity;
-    let written = identity.description.as_ref().map(|text| text.trim().to_owned());
-    let shown = identity.display_name.as_ref().map(|text| text.value.clone());
-    written.filter(|text| !text.is_empty()).or(shown).unwrap_or_else(|| subject.name.clone())
 }
 
 /// Tools as Claude Code lists them; none at all is not the same as all.
@@ -197,21 +193,4 @@ fn server(server: &McpServer) -> Data {
         }
     }
     Data::Map(vec![(server.name.clone(), fields.build())])
-}
-
-/// Copies a skill to where Claude Code looks, unless it is there; whether it was found at all.
-fn copy(skill: &Skill, out: &mut Rendered) -> bool {
-    if skill.dir.as_ref().is_some_and(|dir| dir.starts_with(".claude/skills")) {
-        return true;
-    }
-    let Some(files) = &skill.files else {
-        let detail = format!("the skill `{}` was not found", skill.name);
-        out.lose("skills", LossKind::Dropped, detail);
-        return false;
-    };
-    for (path, bytes) in files {
-        let path = format!(".claude/skills/{}/{path}", skill.name);
-        out.files.push(File { path, text: String::from_utf8_lossy(bytes).into_owned() });
-    }
-    true
 }

@@ -14,6 +14,7 @@ use crate::front::MARK;
 use crate::gap::gaps;
 use crate::harmless::Harmless;
 use crate::model::always;
+use crate::protection::protects;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Subject};
 use crate::{loss, skills};
@@ -41,12 +42,8 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
          session here. None of them allows anything.\n"
     );
     let text = prefix::write(&head, &rules);
-    let shared = if rules.is_empty() { Vec::new() } else { vec![file(RULES, text)] };
+    let shared = if rules.is_empty() { Vec::new() } else { vec![File::new(RULES, text)] };
     Rendering { agents, shared }
-}
-
-fn file(path: &str, text: String) -> File {
-    File { path: path.to_owned(), text }
 }
 
 fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Rendered {
@@ -58,32 +55,38 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     role.set_opt("model", model(subject, &mut out).map(Data::str));
     role.set("sandbox_mode", Data::str(setup.sandbox.as_str()));
     role.set("approval_policy", Data::str(setup.approval.as_str()));
-    let web = all(subject, WEB);
+    let web = free(subject, WEB, settings);
     role.set("web_search", Data::str(if web { "live" } else { "disabled" }));
     let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     // Codex ignores an agent that is told nothing.
     let told = Some(prompt.trim()).filter(|text| !text.is_empty());
     let told = told.unwrap_or_else(|| subject.description());
     role.set("developer_instructions", Data::str(format!("{told}\n")));
-    tables(subject, setup, rules, &mut role);
+    tables(subject, setup, rules, settings, &mut role);
     let data = role.build();
     losses(subject, &data, rules, &mut out);
     session(subject, setup, settings, &mut out);
     let text = format!("{MARK}{}\n{}", subject.path, toml::emit(&data));
-    out.files.push(file(&path(&subject.name), text));
+    out.files.push(File::new(path(&subject.name), text));
     skills::copy(subject, SKILLS, ".agents/skills", &mut out);
     out
 }
 
 /// What is switched off.
-fn tables(subject: &Subject, setup: Setup, rules: &[Prefix], role: &mut MapBuilder) {
+fn tables(
+    subject: &Subject,
+    setup: Setup,
+    rules: &[Prefix],
+    settings: &Settings<'_>,
+    role: &mut MapBuilder,
+) {
     let off = |key: &str, value: bool| Data::Map(vec![(key.to_owned(), Data::Bool(value))]);
     if !setup.shell {
         role.set("features", off("shell_tool", false));
     }
     // What commands are asked about is not shown by another tool.
     let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
-    if asks || !all(subject, &[Section::Read]) {
+    if asks || !free(subject, &[Section::Read], settings) {
         role.set("tools", off("view_image", false));
     }
     if !all(subject, &[Section::Skill]) {
@@ -104,12 +107,24 @@ fn all(subject: &Subject, sections: &[Section]) -> bool {
     sections.iter().all(allowed)
 }
 
+/// Whether a tool may do everything in these sections, also where gaps are closed.
+fn free(subject: &Subject, sections: &[Section], settings: &Settings<'_>) -> bool {
+    let everything = |section: Section| [always(section, Action::Allow, "everything")];
+    let safe = |section: &Section| protects(subject, *section, &everything(*section));
+    all(subject, sections) && (!settings.close_gaps || sections.iter().all(safe))
+}
+
 /// The first way to set the agent up that permits no more than its source.
 fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup {
     let fits = |setup: &&Setup| {
         let model = setup.model(rules);
         let within = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
-        within && (!settings.close_gaps || gaps(subject, &model, BLIND).is_empty())
+        let safe = || {
+            let mut ways = model.ways.iter();
+            gaps(subject, &model, BLIND).is_empty()
+                && ways.all(|way| protects(subject, way.section, &way.layers))
+        };
+        within && (!settings.close_gaps || safe())
     };
     SETUPS.iter().find(fits).copied().unwrap_or(STRICTEST)
 }

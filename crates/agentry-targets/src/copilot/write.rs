@@ -11,6 +11,7 @@ use super::{BLIND, TARGET};
 use crate::front;
 use crate::gap::gaps;
 use crate::model::always;
+use crate::protection::protects;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
@@ -50,7 +51,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let text = front::write(&subject.path, &metadata.build(), &body);
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == Scope::User { user } else { project };
-    out.files.push(File { path: format!("{root}/agents/{}.agent.md", subject.name), text });
+    out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
     skills::copy(subject, SKILLS, &format!("{root}/skills"), &mut out);
     out
 }
@@ -58,7 +59,11 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 /// The tools that the agent may use for everything that they do.
 fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> Vec<String> {
     let fits = |tool: &str, sections: &[Section]| {
-        sections.iter().all(|section| subject.permits(*section, &tools::layers(tool, *section)))
+        sections.iter().all(|section| {
+            let layers = tools::layers(tool, *section);
+            let safe = || !settings.close_gaps || protects(subject, *section, &layers);
+            subject.permits(*section, &layers) && safe()
+        })
     };
     let fitting = TOOLS.iter().filter(|(tool, sections)| fits(tool, sections));
     let mut names: Vec<String> = fitting.map(|(tool, _)| (*tool).to_owned()).collect();

@@ -1,14 +1,14 @@
 //! From the rules of an agent to the rules of Gemini.
 
-use agentry_policy::compare::Example;
 use agentry_policy::{Action, PatternRule, Section, SectionRules};
 
 use super::policy::{MOST, Ruled, When};
 use super::tools::{self, TOOLS, Tool, WILDCARDS};
 use super::{blind, regex};
 use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::gap::gaps;
+use crate::gap::{close, gaps};
 use crate::model::Model;
+use crate::protection::protects;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::{at_least, at_most};
@@ -31,7 +31,7 @@ pub(super) fn under_rules(
         let rules = match tool.section {
             Section::Bash => commands(subject, settings),
             Section::Skill => by_name(subject, tool),
-            _ => whole(subject, tool),
+            _ => whole(subject, tool, settings),
         };
         if rules.iter().any(|rule| rule.action != Action::Deny) {
             encoded.tools.push(tool.name.to_owned());
@@ -58,8 +58,11 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
         let layers = tools::layers(tool, &[]);
         let mut model = Model::default();
         model.add(tool.section, tool.name, layers.clone());
-        let open = settings.close_gaps && !gaps(subject, &model, blind::BLIND).is_empty();
-        if subject.permits(tool.section, &layers) && !open {
+        let safe = || {
+            gaps(subject, &model, blind::BLIND).is_empty()
+                && protects(subject, tool.section, &layers)
+        };
+        if subject.permits(tool.section, &layers) && (!settings.close_gaps || safe()) {
             encoded.tools.push(tool.name.to_owned());
         }
     }
@@ -70,10 +73,13 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
 }
 
 /// One action for everything that a tool does: the mildest that fits.
-fn whole(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
+fn whole(subject: &Subject, tool: &Tool, settings: &Settings<'_>) -> Vec<Ruled> {
     let rule = |action| ruled(tool.name, When::Always, action);
-    let fits =
-        |action: &Action| subject.permits(tool.section, &tools::layers(tool, &[rule(*action)]));
+    let fits = |action: &Action| {
+        let layers = tools::layers(tool, &[rule(*action)]);
+        let safe = || !settings.close_gaps || protects(subject, tool.section, &layers);
+        subject.permits(tool.section, &layers) && safe()
+    };
     let action = [Action::Allow, Action::Ask].into_iter().find(fits);
     vec![rule(action.unwrap_or(Action::Deny))]
 }
@@ -92,7 +98,7 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     let encoding = encode(subject, section, texts, |text| WILDCARDS.command(text));
     let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
     if settings.close_gaps {
-        close(subject, &mut encoding);
+        close(subject, &mut encoding, blind::BLIND);
     }
     let rule =
         |entry: &Entry| ruled("run_shell_command", When::Command(entry.text.clone()), entry.action);
@@ -102,23 +108,6 @@ fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
     };
     let last = ruled("run_shell_command", last, encoding.default);
     encoding.entries.iter().map(rule).chain([last]).collect()
-}
-
-/// Makes rules about commands stricter until nothing that Gemini does not look at is milder than in
-/// the source.
-fn close(subject: &Subject, bash: &mut Encoding) {
-    for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "run_shell_command", vec![bash.rules()]);
-        let found = gaps(subject, &model, blind::BLIND);
-        let mut raised = false;
-        for gap in &found {
-            raised |= bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        }
-        if !raised {
-            break;
-        }
-    }
 }
 
 /// Rules about names, the last one for all others.

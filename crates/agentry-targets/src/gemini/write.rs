@@ -45,10 +45,10 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let origin = format!("{}{needs}", subject.path);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&origin, &metadata, &body);
-    out.files.push(File { path: path(&subject.name), text });
+    out.files.push(File::new(path(&subject.name), text));
     let head = format!("{MARK}{}\n{}", subject.path, advice(settings.scope, &rules_path));
     let text = policy::write(&head, &subject.name, &rules);
-    out.files.push(File { path: rules_path, text });
+    out.files.push(File::new(rules_path, text));
     skills::copy(subject, SKILLS, ".gemini/skills", &mut out);
     out
 }

@@ -1,6 +1,5 @@
 //! From the rules of an agent to a `permission` block.
 
-use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, PatternRule, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
@@ -8,12 +7,11 @@ use super::paths::{words_inside, words_outside};
 use super::ruleset::{entry, is_number};
 use super::{files, names};
 use crate::encoding::{Encoding, Entry, Order};
-use crate::gap::{Gap, gaps};
-use crate::loss;
-use crate::model::Model;
+use crate::gap::close;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::{at_least, at_most};
+use crate::{loss, protection};
 
 /// The sections that have a pattern map, with their keys.
 const MAPS: &[(Section, &str)] =
@@ -31,7 +29,7 @@ pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut R
     for (section, key) in MAPS {
         let mut encoding = map(subject, *section);
         if *section == Section::Bash && settings.close_gaps && !settings.guard {
-            close(subject, &mut encoding);
+            close(subject, &mut encoding, super::blind::BLIND);
         }
         let guarded = settings.guard && *section == Section::Bash;
         report(subject, &encoding, guarded, out);
@@ -42,7 +40,10 @@ pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut R
             guarded_action(subject, *section, out)
         } else {
             let encoding = encode(subject, *section);
-            let encoding = encoding.narrowed(&[], &subject.bounds(*section)).encoding;
+            let mut encoding = encoding.narrowed(&[], &subject.bounds(*section)).encoding;
+            if settings.close_gaps {
+                protection::close(subject, &mut encoding, &[]);
+            }
             report(subject, &encoding, false, out);
             encoding
         };
@@ -199,20 +200,6 @@ fn guarded_action(subject: &Subject, section: Section, out: &mut Rendered) -> En
         );
     }
     encoding
-}
-
-/// Makes rules about commands stricter until nothing that OpenCode does not look at is milder than in
-/// the source.
-fn close(subject: &Subject, bash: &mut Encoding) {
-    for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "bash", vec![bash.rules()]);
-        let found = gaps(subject, &model, super::blind::BLIND);
-        let raised = |gap: &Gap| bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        if found.iter().map(raised).filter(|raised| *raised).count() == 0 {
-            break;
-        }
-    }
 }
 
 /// JavaScript puts keys that look like numbers first, whatever the order in which they are written, and

@@ -2,17 +2,18 @@
 //! `external_directory`, which is therefore as strict as either of them.
 
 use agentry_policy::path::NoLinks;
+use agentry_policy::tables::secrets;
 use agentry_policy::{Action, Call, Places, Rules, Section};
 use agentry_text::Data;
 
 use super::encode::{encode, floor, lifted, words, written};
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
-use crate::loss;
 use crate::model::{always, outside, regex_of_path};
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::ANYTHING;
+use crate::{loss, protection};
 
 /// Where OpenCode keeps the output of tools that it has cut off, and lets every agent read it.
 pub(super) const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
@@ -31,24 +32,33 @@ pub(super) fn block(
         .encoding;
     let mut sides = Vec::new();
     for section in [Section::Edit, Section::Read] {
-        let nothing = always(section, Action::Deny, "outside");
         let bounds = subject.bounds(section);
-        let inside = encode(subject, section).narrowed(&[outside(section, &nothing)], &bounds);
-        for rules in inside.encoding.readings() {
-            beyond = bounded(beyond, section, &rules, &bounds);
+        let inside = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds);
+        let side = closed(subject, &inside.encoding, settings);
+        for rules in side.plain.readings() {
+            beyond = bounded(beyond, section, |it| {
+                it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
+            });
         }
-        sides.push(inside.encoding);
+        if settings.close_gaps && !guarded {
+            beyond = bounded(beyond, section, |mut it| {
+                protection::close(subject, &mut it, &[side.written.rules()]);
+                it
+            });
+        }
+        sides.push(side);
     }
     let effective = |encoding: &Encoding| {
         if guarded { lifted(encoding.clone()) } else { encoding.clone() }.rules()
     };
-    for inside in sides {
-        let section = inside.section;
-        let layers = [effective(&inside), outside(section, &effective(&beyond))];
+    for Side { plain, written: all } in sides {
+        let section = plain.section;
+        let layers = [effective(&plain), outside(section, &effective(&beyond))];
         loss::compare(subject, section, &layers, out);
-        let actions = inside.entries.iter().map(|entry| entry.action);
-        let strictest = actions.fold(inside.default, Action::strictest);
-        let by_path = written(&floor(secrets(subject, inside, settings, out), guarded));
+        let asked = if settings.close_gaps { &all } else { &plain };
+        let actions = asked.entries.iter().map(|entry| entry.action);
+        let strictest = actions.fold(asked.default, Action::strictest);
+        let by_path = written(&floor(all, guarded));
         match section {
             Section::Edit => block.push(("edit".to_owned(), by_path)),
             _ => block.extend(reading(&by_path, strictest)),
@@ -73,8 +83,12 @@ fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
     beyond
 }
 
-/// Rules about places outside that, beside `rules`, stay within the bounds of a section about files.
-fn bounded(beyond: Encoding, section: Section, rules: &Rules, bounds: &[Rules]) -> Encoding {
+/// Rules about places outside, made stricter as rules of a section about files.
+fn bounded(
+    beyond: Encoding,
+    section: Section,
+    stricter: impl FnOnce(Encoding) -> Encoding,
+) -> Encoding {
     let mut encoding = Encoding { section, ..beyond };
     let root = regex_of_path(&Places::default().workspace);
     encoding.entries.push(Entry {
@@ -82,9 +96,13 @@ fn bounded(beyond: Encoding, section: Section, rules: &Rules, bounds: &[Rules]) 
         action: Action::Allow,
         matches: Matches::exactly(format!("{root}{ANYTHING}")),
     });
-    let mut narrowed = encoding.narrowed(std::slice::from_ref(rules), bounds).encoding;
+    let mut narrowed = stricter(encoding);
     narrowed.entries.retain(|entry| !entry.text.is_empty());
     Encoding { section: Section::ExternalDirectory, ..narrowed }
+}
+
+fn nothing_outside(section: Section) -> Rules {
+    outside(section, &always(section, Action::Deny, "outside"))
 }
 
 /// The tools that read: by path, and those that are told a pattern instead.
@@ -99,51 +117,68 @@ fn reading(by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
 /// What OpenCode itself asks about before it is read, unless it is told otherwise.
 const ENVIRONMENT: &[(&str, Action)] =
     &[(".env", Action::Ask), (".env.*", Action::Ask), (".env.example", Action::Allow)];
-/// What other secrets are called, for the most part.
-const SECRETS: &[&str] = &[
-    "id_rsa*",
-    "id_ed25519*",
-    ".pem",
-    ".key",
-    ".ssh/*",
-    ".aws/*",
-    ".gnupg/*",
-    ".kube/*",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".tfstate",
-    "credentials*",
-    "secrets.*",
-];
 
-/// Puts questions about secrets behind each rule that would allow them.
-fn secrets(
-    subject: &Subject,
-    inside: Encoding,
-    settings: &Settings<'_>,
-    out: &mut Rendered,
-) -> Encoding {
-    let section = inside.section;
+/// The rules of a section about files inside the workspace.
+struct Side {
+    /// Those of the source.
+    plain: Encoding,
+    /// With questions about secrets among them.
+    written: Encoding,
+}
+
+/// Puts questions about secrets behind each rule that would allow them: about those that OpenCode
+/// knows, or about all.
+fn closed(subject: &Subject, plain: &Encoding, settings: &Settings<'_>) -> Side {
+    let section = plain.section;
     let close = settings.close_gaps && !settings.guard;
-    let gap = first_gap(subject, &inside).filter(|_| !settings.guard);
-    if let (Some(example), false) = (&gap, close) {
-        let detail = format!(
-            "secrets: OpenCode does not know what they are called; `{example}` is ask in the source and allow there"
-        );
-        out.lose(format!("permissions.{section}"), LossKind::Gap, detail);
+    let others = [nothing_outside(section)];
+    let safe = || {
+        let layers = [plain.rules(), nothing_outside(section)];
+        protection::protects(subject, section, &layers)
+    };
+    let ends = if close && !safe() {
+        secrets()
+    } else {
+        let known = ENVIRONMENT.iter().filter(|_| section == Section::Read);
+        known.map(|(end, action)| ((*end).to_owned(), *action)).collect()
+    };
+    let mut written = with_ends(plain, &ends);
+    if close {
+        protection::close(subject, &mut written, &others);
     }
-    let environment = ENVIRONMENT.iter().filter(|_| section == Section::Read).copied();
-    let others = SECRETS.iter().filter(|_| close && gap.is_some()).map(|end| (*end, Action::Ask));
-    let ends: Vec<_> = environment.chain(others).collect();
+    let own = |entry: &&Entry| plain.entries.iter().any(|known| known.text == entry.text);
+    let entries = written.entries.iter().filter(own).cloned().collect();
+    let plain = Encoding { entries, default: written.default, ..plain.clone() };
+    Side { plain, written }
+}
+
+/// How the paths of all secrets end, with the answers; the last that fits decides.
+fn secrets() -> Vec<(String, Action)> {
+    let kinds = || secrets::all().filter(|secret| !secret.rooted);
+    let names = kinds().filter(|secret| !secret.tree).map(|secret| secret.path);
+    let names = names.map(|path| path.strip_prefix('*').unwrap_or(path).to_owned());
+    let trees = kinds().filter(|secret| secret.tree).map(|secret| secret.path);
+    let trees = trees.flat_map(|path| [path.to_owned(), format!("{path}/*")]);
+    let known = ENVIRONMENT.iter().map(|(end, action)| ((*end).to_owned(), *action));
+    let ask = |end: String| (end, Action::Ask);
+    let mut ends: Vec<(String, Action)> = Vec::new();
+    for end in names.map(ask).chain(known).chain(trees.map(ask)) {
+        ends.retain(|other| other.0 != end.0);
+        ends.push(end);
+    }
+    ends
+}
+
+/// Puts rules about paths that end so behind each rule that allows more than one path.
+fn with_ends(inside: &Encoding, ends: &[(String, Action)]) -> Encoding {
+    let section = inside.section;
     let behind = |start: &str| -> Vec<Entry> {
         let ends = ends.iter();
         ends.map(|(end, action)| entry(section, &format!("{start}{end}"), *action)).collect()
     };
     let open = inside.default == Action::Allow;
     let mut entries = if open { behind("*") } else { Vec::new() };
-    for entry in inside.entries {
+    for entry in inside.entries.iter().cloned() {
         let more = entry.action == Action::Allow && entry.text.ends_with('*');
         let more = if more { behind(&entry.text) } else { Vec::new() };
         let new: Vec<_> = std::iter::once(entry).chain(more).collect();
@@ -151,21 +186,7 @@ fn secrets(
         entries.retain(|known: &Entry| new.iter().all(|entry| entry.text != known.text));
         entries.extend(new);
     }
-    Encoding { entries, ..inside }
-}
-
-/// A secret that the rules allow and the source asks about.
-fn first_gap(subject: &Subject, inside: &Encoding) -> Option<String> {
-    let places = subject.judge.places();
-    let open = inside.default == Action::Allow;
-    let allows = inside.entries.iter().filter(|entry| entry.action == Action::Allow);
-    let starts = allows.filter_map(|entry| entry.text.strip_suffix('*')).map(str::to_owned);
-    let starts = open.then(String::new).into_iter().chain(starts);
-    let mut paths = starts.map(|start| format!("{}id_rsa", start.replace('*', "x")));
-    paths.find(|path| {
-        let call = Call { section: inside.section, subject: path, directory: &places.workspace };
-        subject.judge.judge(call, &NoLinks).action == Action::Ask
-    })
+    Encoding { entries, ..inside.clone() }
 }
 
 /// Every agent may read the output that was cut off, unless the very directory is denied.

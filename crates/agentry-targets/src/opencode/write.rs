@@ -9,6 +9,7 @@ use super::guard::PLUGIN;
 use super::layers;
 use crate::front;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
 
 /// Directories of a project in which OpenCode finds skills by itself.
@@ -41,10 +42,8 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let text = front::write(&subject.path, &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
     others(subject, settings, &path, &mut out);
-    out.files.push(File { path, text });
-    for skill in &subject.skills {
-        copy(skill, settings, &mut out);
-    }
+    out.files.push(File::new(path, text));
+    skills(subject, settings, &mut out);
     if settings.guard {
         limits_of_the_guard(settings, &mut out);
     }
@@ -185,32 +184,21 @@ fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rend
     }
 }
 
-/// Copies a skill to where OpenCode looks, unless it looks there already.
-fn copy(skill: &Skill, settings: &Settings<'_>, out: &mut Rendered) {
-    let Skill { name, files, dir } = skill;
-    let finds = |dir: &String| SKILLS.iter().any(|place| dir.starts_with(place));
-    if settings.scope == Scope::Project && dir.as_ref().is_some_and(finds) {
-        return;
-    }
-    let Some(files) = files else {
-        let detail = format!("the skill `{name}` was not found");
-        out.lose("skills", LossKind::Dropped, detail);
-        return;
-    };
-    for (path, bytes) in files {
-        let Ok(text) = String::from_utf8(bytes.clone()) else {
-            let detail = format!("`{path}` of the skill `{name}` is not text");
-            out.lose("skills", LossKind::Dropped, detail);
-            continue;
-        };
-        if path == "SKILL.md" && !is_complete(&text) {
+/// Copies the skills; those of a project are found there, not from the home directory.
+fn skills(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) {
+    let known = if settings.scope == Scope::Project { SKILLS } else { &[] };
+    let to = format!("{}/skills", home(settings));
+    skills::copy(subject, known, &to, out);
+    for Skill { name, files, .. } in &subject.skills {
+        let mut files = files.iter().flatten();
+        let main = files.find(|(path, _)| path == "SKILL.md");
+        let complete = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_complete);
+        if main.is_some_and(|(_, bytes)| !complete(bytes)) {
             let detail = format!(
                 "the skill `{name}` lacks `name` or `description`: OpenCode passes over it"
             );
             out.lose("skills", LossKind::Dropped, detail);
         }
-        let path = format!("{}/skills/{name}/{path}", home(settings));
-        out.files.push(File { path, text });
     }
 }
 
@@ -228,10 +216,7 @@ fn plugin(subjects: &[Subject]) -> File {
     let agents = serde_json::Value::Object(agents).to_string();
     let mark = front::MARK.replacen('#', "//", 1);
     let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
-    File {
-        path: ".opencode/plugins/agentry-guard.js".to_owned(),
-        text: text.replace("__AGENTS__", &agents),
-    }
+    File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
 }
 
 /// What the guard cannot help.

@@ -3,7 +3,7 @@
 use agentry_model::Mode;
 use agentry_policy::Section;
 
-use super::tools::free;
+use super::tools::{free, stricter};
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
 
@@ -62,7 +62,10 @@ fn main(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Part 
         return Part::Main;
     }
     let sections = Section::ALL.iter().filter(|section| **section != Section::Question);
-    let stricter = sections.copied().find_map(|section| free(subject, section).err());
+    let stricter = sections.copied().find_map(|section| match settings.close_gaps {
+        true => stricter(subject, section),
+        false => free(subject, section).err(),
+    });
     let Some(why) = stricter else { return Part::Main };
     let detail = format!(
         "a main session of Pi may do everything, and {why} in the source: the agent is a subagent; \

@@ -32,7 +32,7 @@ pub(super) fn file(
     }
     let text = format!("## Specialists\n\nAgents for the tool `subagent`:\n\n{listed}");
     match merged(&existing, NAME, (!listed.is_empty()).then_some(text.as_str())) {
-        Ok(text) => Some(File { path, text }),
+        Ok(text) => Some(File::new(path, text)),
         Err(broken) => {
             out.iter_mut().for_each(|out| note(&path, broken, out));
             None

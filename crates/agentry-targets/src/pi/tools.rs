@@ -1,11 +1,11 @@
 //! The tools of Pi, and which of them an agent may have: Pi checks no call, so a tool is left out
 //! unless its agent may do everything that can be done with it.
 
-use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Section};
+use agentry_policy::{Action, Section};
 
 use crate::model::always;
 use crate::proof::{Proof, within};
+use crate::protection::{self, Unprotected};
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
 
@@ -55,10 +55,6 @@ const SECTIONS: &[(Section, &str)] = &[
     (Section::Websearch, "`web_search`"),
 ];
 
-/// Calls that the source asks about whatever its rules say, and that Pi would not notice.
-const PROTECTED: &[(Section, &str)] =
-    &[(Section::Read, ".env"), (Section::Webfetch, "http://localhost/")];
-
 /// The tools that the agent may have.
 pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'static str> {
     let is_open = |section: &Section| {
@@ -85,36 +81,28 @@ pub(super) fn is_used(subject: &Subject, section: Section) -> bool {
     within(&subject.bounds(section), &[nothing]) != Proof::Holds
 }
 
-/// A call of a section that the source asks about although its rules allow it, with the answer.
-fn gap(subject: &Subject, section: Section) -> Option<(&'static str, Action)> {
-    let directory = &subject.judge.places().workspace;
-    let asked = |(_, call): &(Section, &'static str)| {
-        let call = Call { section, subject: call, directory };
-        subject.judge.judge(call, &NoLinks).action
-    };
-    let probes = PROTECTED.iter().filter(|(of, _)| *of == section);
-    probes.map(|probe| (probe.1, asked(probe))).find(|(_, action)| *action > Action::Allow)
+/// What the source protects in a section, and a tool without any limits does not.
+fn gap(subject: &Subject, section: Section) -> Option<Unprotected> {
+    protection::first(subject, section, &[always(section, Action::Allow, "Pi does not look")])
 }
 
 /// What the source is stricter about than a tool without any limits.
-fn stricter(subject: &Subject, section: Section) -> Option<String> {
-    let protected =
-        || gap(subject, section).map(|(call, action)| format!("{section} `{call}` is {action}"));
+pub(super) fn stricter(subject: &Subject, section: Section) -> Option<String> {
+    let protected = || {
+        let found = gap(subject, section)?;
+        Some(format!("{section} `{}` is {}", found.text, found.source))
+    };
     free(subject, section).err().or_else(protected)
 }
 
 const EXACT: &str = "the guard would make it exact";
 
-/// Notes the tools that were left out, and what Pi does not notice about those that were not.
+/// Notes the tools that were left out.
 pub(super) fn report(subject: &Subject, granted: &[&str], out: &mut Rendered) {
     for (section, tools) in SECTIONS {
         let field = format!("permissions.{section}");
         let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));
         if own.is_some_and(|tool| granted.contains(&tool.name)) {
-            if let Some((call, action)) = gap(subject, *section) {
-                let detail = format!("Pi looks at no call: `{call}` is {action} in the source");
-                out.lose(field, LossKind::Gap, detail);
-            }
             continue;
         }
         if is_used(subject, *section) {

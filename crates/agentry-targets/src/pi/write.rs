@@ -13,7 +13,8 @@ use super::{Place, place, specialists};
 use crate::loss;
 use crate::model::Model;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::subject::{PartKind, Skill, Subject};
+use crate::skills;
+use crate::subject::{PartKind, Subject};
 
 /// Directories of a project in which Pi finds skills by itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
@@ -32,7 +33,7 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     let place = place(settings.scope, &subject.name);
     let mut fields = vec![
         ("name", Value::Text(subject.name.clone())),
-        ("description", Value::Text(description(subject))),
+        ("description", Value::Text(one_line(subject.description()))),
     ];
     let can_read = if settings.guard {
         guarded(subject, settings, &place, &mut fields, out)
@@ -43,13 +44,13 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     fields.push(("systemPromptMode", raw("replace")));
     fields.push(("inheritProjectContext", raw("false")));
     fields.push(("inheritSkills", raw("false")));
-    fields.extend(skills(subject, can_read, &place, out));
+    fields.extend(shown(subject, can_read, &place, out));
     fields.extend(budget(subject, out));
     dropped(subject, out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let body = body.trim_start_matches('\u{feff}');
     match front::write(&origin(subject), &fields, body) {
-        Ok(text) => out.files.push(File { path: place.agent.clone(), text }),
+        Ok(text) => out.files.push(File::new(place.agent.clone(), text)),
         Err(key) => {
             let message =
                 format!("Pi cannot read `{key}`: it holds both kinds of quotes, or ends a line");
@@ -57,9 +58,9 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
         }
     }
     if part == Part::Main {
-        out.files.push(File { path: place.system, text: format!("{body}\n") });
+        out.files.push(File::new(place.system, format!("{body}\n")));
         if settings.guard {
-            out.files.push(File { path: place.session, text: extension::main(subject) });
+            out.files.push(File::new(place.session, extension::main(subject)));
         }
     }
 }
@@ -76,14 +77,6 @@ pub(super) fn origin(subject: &Subject) -> String {
 /// A text on one line.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Pi passes over an agent without a description.
-fn description(subject: &Subject) -> String {
-    let identity = &subject.agent.identity;
-    let words = [&identity.description, &identity.display_name];
-    let found = words.into_iter().flatten().map(|text| one_line(&text.value));
-    found.into_iter().find(|text| !text.is_empty()).unwrap_or_else(|| subject.name.clone())
 }
 
 /// The tools of an agent without a guard; whether it can read.
@@ -131,7 +124,7 @@ fn guarded(
 ) -> bool {
     fields.push(("excludeTools", raw(BUILT_IN.join(", "))));
     fields.push(("extensions", raw(format!("../guard/{}.ts", subject.name))));
-    out.files.push(File { path: place.guard.clone(), text: extension::child(subject) });
+    out.files.push(File::new(place.guard.clone(), extension::child(subject)));
     if settings.scope == Scope::User {
         let hint = "render it with the scope `project`, or without the guard";
         out.refuse("permissions", "the guard needs the definition beside its files", Some(hint));
@@ -177,7 +170,7 @@ fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
 }
 
 /// The skills that the agent is shown; Pi would give it `read` to load them.
-fn skills(
+fn shown(
     subject: &Subject,
     can_read: bool,
     place: &Place,
@@ -201,27 +194,11 @@ fn skills(
             let detail = format!("`{}` cannot be written in Pi's lists", skill.name);
             out.lose("skills", LossKind::Dropped, detail);
         } else {
-            copy(skill, place, out);
+            skills::copy_one(skill, SKILLS, &place.skills, out);
             names.push(skill.name.as_str());
         }
     }
     (!names.is_empty()).then(|| ("skills", Value::Text(names.join(", "))))
-}
-
-/// Copies a skill to where Pi looks, unless it looks there already.
-fn copy(skill: &Skill, place: &Place, out: &mut Rendered) {
-    let found = |dir: &String| SKILLS.iter().any(|known| dir.starts_with(known));
-    if skill.dir.as_ref().is_some_and(found) {
-        return;
-    }
-    let Some(files) = &skill.files else {
-        out.lose("skills", LossKind::Dropped, format!("the skill `{}` was not found", skill.name));
-        return;
-    };
-    for (path, bytes) in files {
-        let path = format!("{}/{}/{path}", place.skills, skill.name);
-        out.files.push(File { path, text: String::from_utf8_lossy(bytes).into_owned() });
-    }
 }
 
 /// The limit of rounds: releases of pi-subagents that know no rounds count calls.

@@ -319,13 +319,13 @@ impl Project<'_> {
         let mut stale = Vec::new();
         for change in plan.changes.iter().filter(changed) {
             match &change.after {
-                Some(text) => files.push((change.path.clone(), text.clone())),
+                Some(bytes) => files.push((change.path.clone(), bytes.clone())),
                 None => stale.push(change.path.clone()),
             }
         }
         let mut beside = Vec::new();
         if plan.ledger != self.place.ledger {
-            let text = plan.ledger.to_text();
+            let text = plan.ledger.to_text().into_bytes();
             match &self.place.elsewhere {
                 Some(path) => beside.push((path.clone(), text)),
                 None if plan.ledger.is_empty() => stale.push(LEDGER.to_owned()),
