@@ -38,7 +38,7 @@ fn told(output: &str, code: u8) -> Answer {
 const RULES: &str = r#"
 [permissions.bash]
 intent = "ask"
-rules = ["git push*:deny", "git *:allow", "echo *:allow", "rm *:allow"]
+rules = ["git push*:deny", "git *:allow", "echo *:allow", "rm *:allow", "cp *:allow", "tar *:allow", "rsync *:allow", "ln *:allow"]
 [permissions.edit]
 intent = "allow"
 "#;
@@ -88,12 +88,47 @@ fn nobody_writes_to_what_decides() {
         "/home/user/.agentry/x",
         "/home/user/.claude/settings.json",
         "/bin/agentry",
+        "sub/.claude/settings.json",
+        "sub/agentry.toml",
+        "sub/.github/agents/x.md",
+        "/other/project/opencode.jsonc",
+        "/other/project/.agents/x",
+        "/home/user/.claude.json",
+        "/home/other/.cursor/mcp.json",
     ];
     for path in protected {
         assert_eq!(answer(&format!("edit {path}"), None, &[]), "deny", "{path}");
         assert_eq!(answer(&format!("bash echo x > {path}"), None, &[]), "deny", "{path}");
         assert_eq!(answer(&format!("bash rm {path}"), None, &[]), "deny", "{path}");
         assert_ne!(answer(&format!("read {path}"), None, &[]), "deny", "{path}");
+    }
+}
+
+#[test]
+fn commands_do_not_write_to_what_decides() {
+    let cases = [
+        ("git checkout HEAD~1 -- .claude/settings.json", "deny"),
+        ("git rm -r .claude", "deny"),
+        ("git mv .claude x", "deny"),
+        ("git apply e.patch", "ask"),
+        ("git clean -fdx", "ask"),
+        ("cp -r evil/. .", "ask"),
+        ("cp -r evil/.claude .", "deny"),
+        ("cp s -t.claude", "deny"),
+        ("rsync -a evil/ .", "ask"),
+        ("tar xf e.tar -C .claude", "deny"),
+        ("rm -rf .c*", "deny"),
+        ("rm -rf agents/*", "deny"),
+        ("rm agents/*/agent.toml", "deny"),
+        ("ln -s . x && echo y > x/.claude/settings.json", "deny"),
+        ("ln -s . x && echo y > x/agents/helper/agent.toml", "ask"),
+        ("git diff .claude", "allow"),
+        ("git log -- agents/helper/agent.toml", "allow"),
+        ("cp a/b c", "allow"),
+        ("rm -rf target", "allow"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(answer(&format!("bash {line}"), None, &[]), expected, "{line}");
     }
 }
 
