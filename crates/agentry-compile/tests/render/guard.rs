@@ -1,7 +1,7 @@
 //! What the guard answers, whatever the harness: a stand-in asks `SECTION SUBJECT`.
 
 use agentry_compile::render::{Guarded, Ledger, guard, protect};
-use agentry_compile::targets::guard::{Answer, Asked, Guard};
+use agentry_compile::targets::guard::{Answer, Asked, Guard, Search};
 use agentry_compile::targets::{Rendering, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
@@ -17,13 +17,17 @@ static STAND_IN: Target = Target {
     blind: &[],
     guard: Some(Guard {
         question: |text| {
+            let (text, searched) = text.split_once("search ").unwrap_or((text, ""));
+            let mut words = searched.split_whitespace().map(str::to_owned);
+            let search = words.next().map(|directory| Search { directory, pattern: words.next() });
             let calls = text.lines().map(|line| {
                 let (section, subject) = line.split_once(' ').ok_or("it is no question")?;
                 let section = section.parse().map_err(|()| "there is no such section")?;
                 Ok((section, subject.to_owned()))
             });
             let calls = calls.collect::<Result<_, &str>>()?;
-            Ok(Asked { directory: "/".to_owned(), calls })
+            let searches = search.into_iter().collect();
+            Ok(Asked { directory: "/".to_owned(), calls, searches })
         },
         answer: |verdict| told(verdict.action.as_str(), 0),
         failure: |why| told(why, 2),
@@ -129,6 +133,36 @@ fn commands_do_not_write_to_what_decides() {
     ];
     for (line, expected) in cases {
         assert_eq!(answer(&format!("bash {line}"), None, &[]), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_search_reads_what_it_finds() {
+    let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\", \"doc/*.key:deny\"]\n";
+    let rules = agent("helper", &format!("{RULES}{read}"));
+    let names = ["app/.env", "app/a.rs", "doc/x.key", "doc/a.md", "secret/a", "src/a.rs"];
+    let more = names.map(|name| (name.to_owned(), String::new()));
+    let all: Vec<_> = rules.into_iter().chain(more).collect();
+    let cases = [
+        ("src", "allow"),
+        ("src *.rs", "allow"),
+        ("src .env", "ask"),
+        ("src .e*", "ask"),
+        ("src **/*.{rs,env}", "ask"),
+        ("src *.pem", "ask"),
+        ("app", "ask"),
+        ("app *.rs", "allow"),
+        ("/", "ask"),
+        ("/ *.rs", "allow"),
+        ("secret", "deny"),
+        ("/ secret/*", "deny"),
+        ("doc", "ask"),
+        ("doc *.md", "allow"),
+        ("doc x.key", "deny"),
+        ("doc/a.md", "allow"),
+    ];
+    for (search, expected) in cases {
+        assert_eq!(answer(&format!("search {search}"), None, &all), expected, "{search}");
     }
 }
 
