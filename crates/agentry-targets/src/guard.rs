@@ -24,6 +24,17 @@ pub struct Asked {
     /// Everything that the one call of a tool touches; all of it must be allowed. A tool that is not
     /// known is asked about by its name, as [`Section::Tool`].
     pub calls: Vec<(Section, String)>,
+    /// What the call searches, apart from the directories themselves.
+    pub searches: Vec<Search>,
+}
+
+/// A search through the files below a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The directory.
+    pub directory: String,
+    /// The glob that its files are chosen by.
+    pub pattern: Option<String>,
 }
 
 /// What is written back.

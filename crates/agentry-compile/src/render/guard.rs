@@ -5,6 +5,7 @@ use agentry_targets::guard::{Answer, Asked};
 use agentry_targets::{Guard, Target};
 
 use super::protected::Protected;
+use super::searched::Searched;
 use crate::digest::digest;
 use crate::judge::{Links, judge};
 use crate::pipeline::Compiled;
@@ -49,7 +50,7 @@ fn decide(
     mut agent: Guarded<'_>,
     question: &str,
 ) -> Result<Verdict, String> {
-    let Asked { directory, calls } = (protocol.question)(question)?;
+    let Asked { directory, calls, searches } = (protocol.question)(question)?;
     if agent.compiled.has_errors() {
         return Err("the definition has errors: run `agentry check`".to_owned());
     }
@@ -67,6 +68,10 @@ fn decide(
         if let Some(reason) = protected.reason(call, &Links(world)) {
             add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
         }
+    }
+    let searched = Searched { world, judge: &judge, directory: &directory };
+    for reason in searches.iter().filter_map(|search| searched.reason(search)) {
+        add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     Ok(out)
 }

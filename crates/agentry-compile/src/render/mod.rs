@@ -16,6 +16,7 @@ mod merged;
 mod plan;
 mod protected;
 mod run;
+mod searched;
 mod skills;
 mod subject;
 

@@ -1,7 +1,7 @@
 //! What the guard answers, whatever the harness: a stand-in asks `SECTION SUBJECT`.
 
 use agentry_compile::render::{Guarded, Ledger, guard, protect};
-use agentry_compile::targets::guard::{Answer, Asked, Guard};
+use agentry_compile::targets::guard::{Answer, Asked, Guard, Search};
 use agentry_compile::targets::{Rendering, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
@@ -18,13 +18,17 @@ static STAND_IN: Target = Target {
     blind: &[],
     guard: Some(Guard {
         question: |text| {
+            let (text, searched) = text.split_once("search ").unwrap_or((text, ""));
+            let mut words = searched.split_whitespace().map(str::to_owned);
+            let search = words.next().map(|directory| Search { directory, pattern: words.next() });
             let calls = text.lines().map(|line| {
                 let (section, subject) = line.split_once(' ').ok_or("it is no question")?;
                 let section = section.parse().map_err(|()| "there is no such section")?;
                 Ok((section, subject.to_owned()))
             });
             let calls = calls.collect::<Result<_, &str>>()?;
-            Ok(Asked { directory: "/".to_owned(), calls })
+            let searches = search.into_iter().collect();
+            Ok(Asked { directory: "/".to_owned(), calls, searches })
         },
         answer: |verdict| told(verdict.action.as_str(), 0),
         failure: |why| told(why, 2),
@@ -39,7 +43,7 @@ fn told(output: &str, code: u8) -> Answer {
 const RULES: &str = r#"
 [permissions.bash]
 intent = "ask"
-rules = ["git push*:deny", "git *:allow", "echo *:allow", "rm *:allow"]
+rules = ["git push*:deny", "git *:allow", "echo *:allow", "rm *:allow", "cp *:allow", "tar *:allow", "rsync *:allow", "ln *:allow"]
 [permissions.edit]
 intent = "allow"
 "#;
@@ -89,12 +93,77 @@ fn nobody_writes_to_what_decides() {
         "/home/user/.agentry/x",
         "/home/user/.claude/settings.json",
         "/bin/agentry",
+        "sub/.claude/settings.json",
+        "sub/agentry.toml",
+        "sub/.github/agents/x.md",
+        "/other/project/opencode.jsonc",
+        "/other/project/.agents/x",
+        "/home/user/.claude.json",
+        "/home/other/.cursor/mcp.json",
     ];
     for path in protected {
         assert_eq!(answer(&format!("edit {path}"), None, &[]), "deny", "{path}");
         assert_eq!(answer(&format!("bash echo x > {path}"), None, &[]), "deny", "{path}");
         assert_eq!(answer(&format!("bash rm {path}"), None, &[]), "deny", "{path}");
         assert_ne!(answer(&format!("read {path}"), None, &[]), "deny", "{path}");
+    }
+}
+
+#[test]
+fn commands_do_not_write_to_what_decides() {
+    let cases = [
+        ("git checkout HEAD~1 -- .claude/settings.json", "deny"),
+        ("git rm -r .claude", "deny"),
+        ("git mv .claude x", "deny"),
+        ("git apply e.patch", "ask"),
+        ("git clean -fdx", "ask"),
+        ("cp -r evil/. .", "ask"),
+        ("cp -r evil/.claude .", "deny"),
+        ("cp s -t.claude", "deny"),
+        ("rsync -a evil/ .", "ask"),
+        ("tar xf e.tar -C .claude", "deny"),
+        ("rm -rf .c*", "deny"),
+        ("rm -rf agents/*", "deny"),
+        ("rm agents/*/agent.toml", "deny"),
+        ("ln -s . x && echo y > x/.claude/settings.json", "deny"),
+        ("ln -s . x && echo y > x/agents/helper/agent.toml", "ask"),
+        ("git diff .claude", "allow"),
+        ("git log -- agents/helper/agent.toml", "allow"),
+        ("cp a/b c", "allow"),
+        ("rm -rf target", "allow"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(answer(&format!("bash {line}"), None, &[]), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_search_reads_what_it_finds() {
+    let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\", \"doc/*.key:deny\"]\n";
+    let rules = agent("helper", &format!("{RULES}{read}"));
+    let names = ["app/.env", "app/a.rs", "doc/x.key", "doc/a.md", "secret/a", "src/a.rs"];
+    let more = names.map(|name| (name.to_owned(), String::new()));
+    let all: Vec<_> = rules.into_iter().chain(more).collect();
+    let cases = [
+        ("src", "allow"),
+        ("src *.rs", "allow"),
+        ("src .env", "ask"),
+        ("src .e*", "ask"),
+        ("src **/*.{rs,env}", "ask"),
+        ("src *.pem", "ask"),
+        ("app", "ask"),
+        ("app *.rs", "allow"),
+        ("/", "ask"),
+        ("/ *.rs", "allow"),
+        ("secret", "deny"),
+        ("/ secret/*", "deny"),
+        ("doc", "ask"),
+        ("doc *.md", "allow"),
+        ("doc x.key", "deny"),
+        ("doc/a.md", "allow"),
+    ];
+    for (search, expected) in cases {
+        assert_eq!(answer(&format!("search {search}"), None, &all), expected, "{search}");
     }
 }
 

@@ -4,7 +4,7 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard};
+use crate::guard::{Answer, Asked, Guard, Search};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -19,7 +19,8 @@ fn question(text: &str) -> Result<Asked, String> {
     let empty = json!({});
     let input = value.get("tool_input").unwrap_or(&empty);
     let calls = calls(name, input, directory)?;
-    Ok(Asked { directory: directory.to_owned(), calls })
+    let searches = searches(name, input, directory);
+    Ok(Asked { directory: directory.to_owned(), calls, searches })
 }
 
 fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
@@ -79,6 +80,30 @@ fn searched(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, 
         }
     }
     Ok(calls)
+}
+
+/// What a search is about: the files below a directory that its pattern chooses.
+fn searches(tool: &str, input: &Value, directory: &str) -> Vec<Search> {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let pattern = match tool {
+        "Glob" => text("pattern"),
+        "Grep" => text("glob"),
+        _ => return Vec::new(),
+    };
+    let (start, pattern) = match pattern.filter(|it| it.starts_with(['/', '~'])) {
+        Some(pattern) => absolute(pattern),
+        None => (text("path").unwrap_or(directory), pattern),
+    };
+    vec![Search { directory: start.to_owned(), pattern: pattern.map(str::to_owned) }]
+}
+
+/// The directory that a pattern from the root or the home starts in, and the rest.
+fn absolute(pattern: &str) -> (&str, Option<&str>) {
+    let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    match literal.rfind('/') {
+        Some(0) | None => ("/", Some(pattern)),
+        Some(at) => (pattern.get(..at).unwrap_or("/"), pattern.get(at + 1..)),
+    }
 }
 
 /// The questions that a person would be asked.
@@ -149,6 +174,28 @@ mod tests {
             let asked = question(&text).expect(tool);
             let calls: Vec<_> = asked.calls.iter().map(|(at, it)| format!("{at} {it}")).collect();
             assert_eq!(calls.join(", "), expected, "{tool}");
+        }
+    }
+
+    #[test]
+    fn what_is_searched() {
+        let cases = [
+            ("Grep", json!({"pattern": "x"}), "/w -"),
+            ("Grep", json!({"pattern": "x", "glob": ".env", "path": "a"}), "a .env"),
+            ("Glob", json!({"pattern": "**/*.rs"}), "/w **/*.rs"),
+            ("Glob", json!({"pattern": "/etc/x/*.d"}), "/etc/x *.d"),
+            ("Glob", json!({"pattern": "~/.ssh/id_*"}), "~/.ssh id_*"),
+            ("LS", json!({"path": "/etc"}), ""),
+            ("Read", json!({"file_path": "/etc"}), ""),
+        ];
+        for (tool, input, expected) in cases {
+            let text = json!({"tool_name": tool, "tool_input": input, "cwd": "/w"}).to_string();
+            let searches = question(&text).expect(tool).searches;
+            let shown = searches.iter().map(|it| {
+                let Search { directory, pattern } = it;
+                format!("{directory} {}", pattern.as_deref().unwrap_or("-"))
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{tool} {input}");
         }
     }
 

@@ -10,7 +10,7 @@ use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use super::names::sanitised;
-use crate::guard::{Answer, Asked, Guard};
+use crate::guard::{Answer, Asked, Guard, Search};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -34,7 +34,7 @@ fn question(text: &str) -> Result<Asked, String> {
         "bash" => call.command()?,
         _ => (directory.to_owned(), call.calls(question.get("servers"))?),
     };
-    Ok(Asked { directory, calls })
+    Ok(Asked { directory, calls, searches: call.searches() })
 }
 
 /// One call of a tool.
@@ -120,6 +120,29 @@ impl ToolCall<'_> {
         std::iter::once((Section::Read, base)).chain(led).collect()
     }
 
+    /// What a search is about: the files that its pattern chooses, below the directory that it leads
+    /// to.
+    fn searches(&self) -> Vec<Search> {
+        let pattern = match self.tool {
+            "glob" => self.text("pattern"),
+            "grep" => self.text("include"),
+            _ => return Vec::new(),
+        };
+        let base = self.path(self.text("path").unwrap_or("."));
+        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
+        let start = known.and_then(|known| known.rfind('/'));
+        let (led, rest) = match (pattern, start) {
+            (Some(pattern), Some(at)) => (pattern.get(..=at), pattern.get(at + 1..)),
+            (pattern, _) => (None, pattern),
+        };
+        let directory = match led {
+            Some(led) if led.starts_with('/') => led.to_owned(),
+            Some(led) => format!("{base}/{led}"),
+            None => base,
+        };
+        vec![Search { directory, pattern: rest.map(str::to_owned) }]
+    }
+
     fn questions(&self) -> Result<Calls, String> {
         let questions = self.args.get("questions").and_then(Value::as_array);
         let texts = questions.into_iter().flatten().filter_map(|it| it.get("question")?.as_str());
@@ -180,7 +203,7 @@ mod tests {
 
     fn asked(question: &Value) -> String {
         match super::question(&question.to_string()) {
-            Ok(Asked { directory, calls }) => {
+            Ok(Asked { directory, calls, .. }) => {
                 let calls = calls.iter().map(|(section, text)| format!("{section} {text}"));
                 std::iter::once(directory).chain(calls).collect::<Vec<_>>().join(", ")
             }
@@ -224,6 +247,26 @@ mod tests {
             let question =
                 json!({"tool": tool, "args": args, "directory": "/w", "servers": servers});
             assert_eq!(asked(&question), expected, "{tool}");
+        }
+    }
+
+    #[test]
+    fn what_is_searched() {
+        let cases = [
+            ("grep", json!({"pattern": "x"}), "/w/. -"),
+            ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
+            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a/ *.rs"),
+            ("glob", json!({"pattern": "/etc/*"}), "/etc/ *"),
+            ("list", json!({"path": "a"}), ""),
+        ];
+        for (tool, args, expected) in cases {
+            let question = json!({"tool": tool, "args": args, "directory": "/w"}).to_string();
+            let searches = super::question(&question).expect(tool).searches;
+            let shown = searches.iter().map(|it| {
+                let Search { directory, pattern } = it;
+                format!("{directory} {}", pattern.as_deref().unwrap_or("-"))
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{tool} {args}");
         }
     }
 

@@ -9,7 +9,7 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard};
+use crate::guard::{Answer, Asked, Guard, Search};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -29,7 +29,8 @@ fn question(text: &str) -> Result<Asked, String> {
     }
     let input = question.get("input").unwrap_or(&Value::Null);
     let calls = calls(tool.strip_prefix("guarded_").unwrap_or(tool), input, directory)?;
-    Ok(Asked { directory: directory.to_owned(), calls })
+    let searches = searches(tool.strip_prefix("guarded_").unwrap_or(tool), input, &calls);
+    Ok(Asked { directory: directory.to_owned(), calls, searches })
 }
 
 /// Everything that a call touches.
@@ -50,6 +51,13 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
         // `grep` too: it reads every file below a directory.
         tool => Ok(vec![(Section::Tool, tool.to_owned())]),
     }
+}
+
+/// What a search is about: names of files.
+fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Vec<Search> {
+    let pattern = input.get("pattern").and_then(Value::as_str).map(str::to_owned);
+    let directory = calls.first().filter(|_| tool == "find").map(|(_, path)| path.clone());
+    directory.into_iter().map(|directory| Search { directory, pattern: pattern.clone() }).collect()
 }
 
 /// One call for each text under these keys; at least one.
