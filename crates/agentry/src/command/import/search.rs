@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use agentry_compile::targets::import::Import;
-use agentry_compile::targets::{TARGETS, Target};
+use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::{EntryKind, World as _};
@@ -60,6 +60,20 @@ pub(super) fn search(
     (out, wrong)
 }
 
+/// Whether a path is an agent of a harness, or a directory with some.
+pub(super) fn holds_some(disk: &Disk, path: &str) -> bool {
+    if disk.kind(path) != EntryKind::Directory {
+        return file(path, None).is_ok();
+    }
+    let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
+    let is_place = |import: &Import| {
+        let ends = import.places.iter().map(|(_, end)| *end);
+        ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
+    };
+    let in_place = readers(None).into_iter().any(|(_, import)| is_place(import));
+    (in_place && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
+}
+
 fn key(found: &Found) -> (&str, &str) {
     (&found.path, found.harness.name)
 }
@@ -67,7 +81,8 @@ fn key(found: &Found) -> (&str, &str) {
 /// The harnesses whose agents can be read.
 fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Import)> {
     let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
-    let all = TARGETS.iter().copied().filter(|it| only.is_none_or(|only| only.name == it.name));
+    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let all = all.filter(|it| only.is_none_or(|only| only.name == it.name));
     all.filter_map(readable).collect()
 }
 
