@@ -48,6 +48,14 @@ pub enum StoreError {
         /// The full digests.
         digests: Vec<String>,
     },
+    /// A bare name where one version must be named.
+    #[error("`{name}` names no version; the store has {}", quoted(.versions))]
+    NoVersion {
+        /// The name.
+        name: String,
+        /// What there is: `name@version`, the oldest first.
+        versions: Vec<String>,
+    },
     /// A name and version that mean something else already.
     #[error("`{name}@{version}` is `{digest}` already, and stays so")]
     Taken {
@@ -103,6 +111,7 @@ impl StoreError {
                 Some("push the agent again from its files, or remove it with `agentry gc --drop`")
             }
             Self::Ambiguous { .. } => Some("use the full digest"),
+            Self::NoVersion { .. } => Some("say which: `--drop NAME@VERSION`"),
             Self::Taken { .. } | Self::OtherFile { .. } => {
                 Some("give the agent a new version, in its definition or with `--version`")
             }
@@ -131,6 +140,11 @@ impl StoreError {
     pub(crate) fn damaged(object: &str, why: impl Into<String>) -> Self {
         Self::Damaged { object: object.to_owned(), why: why.into() }
     }
+}
+
+/// A list of what people may type.
+fn quoted(all: &[String]) -> String {
+    all.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What the system says went wrong, without its number.

@@ -327,12 +327,14 @@ mod tests {
             let drop = names.iter().map(|name| name.parse().unwrap()).collect();
             store.collect(&Collection { drop, ..Collection::default() })
         };
-        let said = drop(&["parent@0.0.0"]).unwrap_err().to_string();
-        assert_eq!(said, "`parent@0.0.0` is needed by `child@0.0.0`");
+        let said = drop(&["parent"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent` names no version; the store has `parent@0.1.0`");
+        let said = drop(&["parent@0.1.0"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent@0.1.0` is needed by `child@0.1.0`");
         assert_eq!(store.list().unwrap().len(), 2);
         let mut gone = vec![(child, Reason::Unreferenced), (parent, Reason::Unreferenced)];
         gone.sort_by(|left, right| left.0.cmp(&right.0));
-        assert_eq!(drop(&["parent@0.0.0", "child@0.0.0"]).unwrap().removed, gone);
+        assert_eq!(drop(&["parent@0.1.0", "child@0.1.0"]).unwrap().removed, gone);
         assert_eq!(store.digests().unwrap(), [""; 0]);
     }
 }

@@ -8,14 +8,13 @@
 //! ```
 
 use agentry_model::{Agent, digest};
-use agentry_policy::compare::{self, Diff};
 use agentry_policy::{
-    Action, Judge, Layer, PatternRule, Permissions, Places, Protections, Section, SectionRules,
-    Source, layer, written,
+    Action, Judge, Layer, PatternRule, Permissions, Places, Section, SectionRules, Source, layer,
+    written,
 };
 use agentry_text::{FileId, Span, Spanned};
 
-use crate::judge::{SectionDiff, place};
+use crate::judge::{SectionDiff, place, section_diffs};
 
 /// The lines of what `agent` may do; `dir` is its directory in the workspace.
 pub(super) fn lines(agent: &Agent, dir: &str) -> Vec<String> {
@@ -47,15 +46,7 @@ pub(super) fn digest_of(lines: &[String]) -> String {
 /// What changed from the `old` lines to the `new` ones, section by section. Nothing if one of them
 /// cannot be read.
 pub(super) fn diff(old: &[String], new: &[String]) -> Option<Vec<SectionDiff>> {
-    let (old, new) = (judge(old)?, judge(new)?);
-    let section = |section: &Section| {
-        let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
-        let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
-        let Diff { gained, lost, unknown } = compare::diff(&old, &new, Protections::On);
-        let is_something = !gained.is_empty() || !lost.is_empty() || unknown.is_some();
-        is_something.then_some(SectionDiff { section: *section, gained, lost, unknown })
-    };
-    Some(Section::ALL.iter().filter_map(section).collect())
+    Some(section_diffs(&judge(old)?, &judge(new)?))
 }
 
 fn judge(lines: &[String]) -> Option<Judge> {

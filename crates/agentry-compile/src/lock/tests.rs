@@ -72,7 +72,7 @@ fn changes_are_told_in_words() {
             (&network, CHILD),
             &[
                 "its base's file `base.agent` changed",
-                "its base gained network: webfetch `*` was deny and is allow, as in `ws://x:0/`",
+                "its base gained network: webfetch `*` was deny and is allow, as in `https://example.com/`",
                 "its base gained web search: websearch `*` was deny and is allow, as in `x`",
             ],
         ),

@@ -19,7 +19,7 @@ use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, complain, print, print_json, remark};
 use crate::save::{Replace, Saving};
 
-use search::{Found, search};
+use search::{Found, holds_some, search};
 
 pub(crate) fn run(args: &Import) -> Outcome {
     let disk = Disk::default();
@@ -52,6 +52,12 @@ pub(crate) fn run(args: &Import) -> Outcome {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
     Ok(if refused { exit.max(Exit::Findings) } else { exit })
+}
+
+/// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
+pub(super) fn hint(disk: &Disk, path: &str) -> Option<String> {
+    holds_some(disk, path)
+        .then(|| format!("agents of a harness: `agentry import {path} --to agent-toml -o DIR`"))
 }
 
 /// An agent that was read, as files.

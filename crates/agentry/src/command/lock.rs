@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::args::Lock;
 use crate::command::lock_report::report;
-use crate::command::{LOOKED_FOR, failures, show};
+use crate::command::{Broken, failures, incomparable, none_in, show};
 use crate::configs::Configs;
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, complain, said};
@@ -23,7 +23,7 @@ const GROUP: usize = 256;
 pub(crate) fn run(args: &Lock) -> Outcome {
     let disk = Disk::default();
     let agents = find(&disk, args)?;
-    let looked = look(&disk, &agents, if args.check { "" } else { "; nothing was locked" })?;
+    let looked = look(&disk, &agents, args)?;
     let mut results = Vec::new();
     for (workspace, agents) in by_workspace(&disk, args, looked) {
         results.push(Workspace { disk: &disk, args, root: workspace, agents }.run()?);
@@ -42,11 +42,9 @@ fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
     let config = Config::read(disk, &root);
     let exclude = |path: &str| whole && config.excludes_path(path);
     let found = discover(disk, &paths, None, &exclude);
-    let mut wrong = failures(&found);
+    let mut wrong = failures(disk, &found);
     if !whole {
-        let none =
-            |path: &String| Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR);
-        wrong.extend(found.empty.iter().map(none));
+        wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
     }
     show(&found.diagnostics, &found.sources);
     if !found.diagnostics.is_empty() {
@@ -77,30 +75,32 @@ struct Looked {
     sources: Sources,
 }
 
+impl Looked {
+    fn broken(&self) -> Broken<'_> {
+        (&self.found.path, &self.problems, &self.sources)
+    }
+}
+
 /// Reads the agents. One that has errors cannot be locked, and then none is.
-fn look(disk: &Disk, agents: &[Found], so: &str) -> Result<Vec<Looked>, Failure> {
-    let mut looked = Vec::new();
-    let mut broken = Vec::new();
+fn look(disk: &Disk, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failure> {
+    let (mut looked, mut broken) = (Vec::new(), Vec::new());
     let locks = Locks::default();
     for group in agents.chunks(GROUP) {
         let group: Vec<_> = group.par_iter().map(|found| one(disk, &locks, found)).collect();
-        for agent in group {
-            if agent.problems.is_empty() {
-                looked.push(agent);
-            } else {
-                show(&agent.problems, &agent.sources);
-                broken.push(format!("`{}`", agent.found.path));
-            }
-        }
+        let (sound, other) =
+            group.into_iter().partition(|agent: &Looked| agent.problems.is_empty());
+        looked.extend::<Vec<_>>(sound);
+        broken.extend::<Vec<_>>(other);
     }
     if broken.is_empty() {
         return Ok(looked);
     }
-    let names = broken.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    let verb = if broken.len() == 1 { "has" } else { "have" };
-    Err(Failure::new(format!("{names} {verb} errors{so}"))
-        .hint("`agentry check` shows all findings")
-        .finding())
+    let broken: Vec<_> = broken.iter().map(Looked::broken).collect();
+    // With `--check`, 1 means that something changed.
+    Err(match args.check {
+        true => incomparable(&broken, "", args.format),
+        false => incomparable(&broken, "; nothing was locked", args.format).finding(),
+    })
 }
 
 fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {

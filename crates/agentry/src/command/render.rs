@@ -83,7 +83,7 @@ fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
     let config = usable(Config::read(disk, start))?;
     let found = discover(disk, &paths, args.format_override, &|path| config.excludes_path(path));
     let mut exit = Exit::Done;
-    for failure in failures(&found) {
+    for failure in failures(disk, &found) {
         complain(&failure);
         exit = exit.max(failure.exit);
     }

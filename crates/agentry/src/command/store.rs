@@ -114,6 +114,7 @@ pub(super) fn failed(error: StoreError) -> Failure {
         | StoreError::NoStore(_)
         | StoreError::Missing(_)
         | StoreError::Ambiguous { .. }
+        | StoreError::NoVersion { .. }
         | StoreError::Unfit(_) => failure,
     }
 }

@@ -52,11 +52,11 @@ fn locking_and_checking() {
     --- stdout
     base.agent: changed
       file `base.agent` changed
-      it gained network: webfetch `*` was deny and is allow, as in `ws://x:0/`
+      it gained network: webfetch `*` was deny and is allow, as in `https://example.com/`
       it gained web search: websearch `*` was deny and is allow, as in `x`
     team/child.agent: changed
       its base's file `base.agent` changed
-      its base gained network: webfetch `*` was deny and is allow, as in `ws://x:0/`
+      its base gained network: webfetch `*` was deny and is allow, as in `https://example.com/`
       its base gained web search: websearch `*` was deny and is allow, as in `x`
     agentry.lock: 2 agents, 2 not as locked
     --- exit 1
@@ -85,7 +85,7 @@ fn locking_and_checking() {
                 {
                   "kind": "policy",
                   "subject": "webfetch",
-                  "message": "its base gained network: webfetch `*` was deny and is allow, as in `ws://x:0/`"
+                  "message": "its base gained network: webfetch `*` was deny and is allow, as in `https://example.com/`"
                 },
                 {
                   "kind": "policy",
@@ -199,6 +199,11 @@ fn an_agent_with_errors_is_not_locked() {
     --- exit 1
     "#);
     assert!(!test.has(LOCK));
+    for (args, code) in [("lock --format json", 1), ("lock --check --format json", 2)] {
+        let said = test.run(args).exits(code).json();
+        assert_eq!(said["errors"][0]["code"], "AG0104", "{args}");
+        assert_eq!(said["errors"].as_array().map(Vec::len), Some(1), "{args}");
+    }
     test.run("lock base.agent").exits(0);
     let skill = HELPER.replace("helper", "skilled") + "skills: [web-search]\n";
     test.write("skilled.agent", &skill);
@@ -406,7 +411,7 @@ fn bases_of_the_store_are_pinned_by_digest() {
 
     error: `child.agent` has errors
       = help: `agentry check` shows all findings
-    --- exit 1
+    --- exit 2
     "#);
     let ran = test.run("lock child.agent").exits(1);
     assert!(ran.stderr.contains("is not signed"), "{ran}");

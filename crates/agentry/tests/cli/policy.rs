@@ -1,6 +1,6 @@
 //! `agentry policy`: why, diff and test, as a user sees them.
 
-use crate::test::Test;
+use crate::test::{BROKEN, Test};
 
 const REVIEWER: &str = r#"name = "reviewer"
 description = "Reviews changes"
@@ -267,6 +267,16 @@ fn what_a_new_version_gained() {
     }
     --- exit 0
     "#);
+}
+
+/// 1 would mean that something was gained.
+#[test]
+fn agents_with_errors_cannot_be_compared() {
+    let test = reviewer().file("broken.agent", BROKEN);
+    let said = test.run("policy diff reviewer broken.agent --format json").exits(2).json();
+    assert_eq!(said["errors"][0]["path"], "broken.agent");
+    let ran = test.run("policy diff broken.agent reviewer").exits(2);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("AG0104"), "{ran}");
 }
 
 #[test]

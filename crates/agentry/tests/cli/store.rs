@@ -423,7 +423,7 @@ fn gc_removes_what_nobody_needs_and_names_stay_taken() {
     insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @r#"
     $ agentry gc --drop helper@1.0.0
     --- stdout
-    removed sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637 (unreferenced)
+    removed helper@1.0.0 sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637 (unreferenced)
     --- exit 0
     "#);
     test.run("pull helper@1.0.0 -o gone").exits(2);
@@ -457,13 +457,53 @@ fn gc_keeps_what_the_lock_needs() {
     // As if somebody was killed who gave the name up before it was locked.
     test.write("home/.agentry/store/dropped/helper/1.0.0", format!("{digest}\n"));
     let said = test.run("gc --format json").exits(0).json();
-    assert_eq!(said["kept"], serde_json::json!([{"what": digest, "reason": "locked"}]));
+    assert_eq!(
+        said["kept"],
+        serde_json::json!([{"what": digest, "name": "helper@1.0.0", "reason": "locked"}])
+    );
     assert_eq!(said["removed"], Value::Array(Vec::new()));
     test.run("pull helper -o none").exits(2);
     test.run(&format!("pull {digest} -o by-digest")).exits(0);
     fs::remove_file(test.path("agentry.lock")).expect("a file");
     let said = test.run("gc --format json").exits(0).json();
-    assert_eq!(said["removed"], serde_json::json!([{"what": digest, "reason": "unreferenced"}]));
+    let gone = serde_json::json!([
+        {"what": digest, "name": "helper@1.0.0", "reason": "unreferenced"}
+    ]);
+    assert_eq!(said["removed"], gone);
+}
+
+/// A bare name would mean another version each time.
+#[test]
+fn gc_drops_no_bare_name() {
+    let test = Test::new();
+    for version in ["0.10.0", "0.9.0"] {
+        test.write("helper.agent", VERSIONED.replace("1.0.0", version));
+        test.run("push helper.agent").exits(0);
+    }
+    insta::assert_snapshot!(test.run("gc --drop helper"), @r#"
+    $ agentry gc --drop helper
+    --- stderr
+    error: `helper` names no version; the store has `helper@0.9.0`, `helper@0.10.0`
+      = help: say which: `--drop NAME@VERSION`
+    --- exit 2
+    "#);
+    assert_eq!(test.run("list --format json").json().as_array().map(Vec::len), Some(2));
+}
+
+/// What `show` says and what `push` stores is the same.
+#[test]
+fn the_default_version_is_the_one_of_the_format() {
+    let test = Test::new()
+        .file("helper.agent", HELPER)
+        .file("writer/agent.toml", TOML)
+        .file("writer/system-prompt.md", "You write.\n");
+    let cases = [("helper.agent", "0.1.0"), ("writer", "0.0.0")];
+    for (agent, expected) in cases {
+        let pushed = test.run(&format!("push {agent} --format json")).exits(0).json();
+        assert_eq!(pushed["version"], expected, "{agent}");
+    }
+    let shown = test.run("show helper.agent --format json").exits(0).json();
+    assert_eq!(shown["version"], "0.1.0");
 }
 
 #[test]

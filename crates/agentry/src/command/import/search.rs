@@ -60,6 +60,20 @@ pub(super) fn search(
     (out, wrong)
 }
 
+/// Whether a path is an agent of a harness, or a directory with some.
+pub(super) fn holds_some(disk: &Disk, path: &str) -> bool {
+    if disk.kind(path) != EntryKind::Directory {
+        return file(path, None).is_ok();
+    }
+    let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
+    let is_place = |import: &Import| {
+        let ends = import.places.iter().map(|(_, end)| *end);
+        ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
+    };
+    let in_place = readers(None).into_iter().any(|(_, import)| is_place(import));
+    (in_place && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
+}
+
 fn key(found: &Found) -> (&str, &str) {
     (&found.path, found.harness.name)
 }
