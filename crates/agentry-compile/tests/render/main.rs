@@ -11,6 +11,7 @@ mod claude_code_settings;
 mod codex;
 mod copilot;
 mod cursor;
+mod formats;
 mod gemini;
 mod guard;
 mod hostile;

@@ -18,6 +18,22 @@ struct Shares {
     exact: u32,
     narrowed: u32,
     refused: u32,
+    unenforced: u32,
+}
+
+/// Targets that write the rules in words, for whoever reads them.
+const UNENFORCED: &[&str] = &["agents-md", "agent-skills"];
+
+impl Shares {
+    /// One row of the table.
+    fn row(&self, name: &str) -> String {
+        let Self { exact, narrowed, refused, unenforced } = *self;
+        let all = exact + narrowed + refused + unenforced;
+        let share = |part: u32| format!("{:.1} %", 100.0 * f64::from(part) / f64::from(all.max(1)));
+        let cells = [exact, narrowed, refused, unenforced].map(share);
+        let [exact, narrowed, refused, unenforced] = cells;
+        format!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}")
+    }
 }
 
 #[test]
@@ -48,9 +64,11 @@ fn no_target_permits_more_than_the_source() {
         Ok(())
     };
     let result = runner.run(&(agent(), wish), property);
-    for (target, Shares { exact, narrowed, refused }) in TARGETS.iter().zip(&shares) {
-        let name = target.name;
-        println!("{name}: {exact} exact, {narrowed} narrowed, {refused} refused");
+    let (name, heads) = ("target", ["policies", "exact", "narrowed", "refused", "not enforced"]);
+    let [all, exact, narrowed, refused, unenforced] = heads;
+    println!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}");
+    for (target, shares) in TARGETS.iter().zip(&shares) {
+        println!("{}", shares.row(target.name));
     }
     result.expect("never wider");
 }
@@ -76,7 +94,12 @@ fn one(
         };
     }
     let narrowed = rendered.losses.iter().any(|loss| loss.kind == LossKind::Narrowed);
-    *(if narrowed { &mut shares.narrowed } else { &mut shares.exact }) += 1;
+    let share = match narrowed {
+        _ if UNENFORCED.contains(&target.name) => &mut shares.unenforced,
+        true => &mut shares.narrowed,
+        false => &mut shares.exact,
+    };
+    *share += 1;
     let model = read_back(target, rendering);
     for way in model.iter().flat_map(|model| &model.ways) {
         // Where the guard denies, the harness may ask.
