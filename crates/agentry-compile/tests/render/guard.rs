@@ -8,6 +8,7 @@ use agentry_compile::{MemoryWorld, at, read, subject};
 use crate::agent;
 
 static STAND_IN: Target = Target {
+    places: &[],
     name: "stand-in",
     title: "Stand-in",
     built_in: &[],

@@ -54,7 +54,7 @@ fn the_others_are_rendered_as_if_it_were_not_there() {
     let both = rendered("claude-code", &[("plan", CAREFUL), ("reader", READER)], wish);
     assert_eq!(refused(&both), [true, false]);
     let list = both.shared.iter().find(|file| file.path.ends_with("agentry-guard.json"));
-    let list = &list.expect("a list of agents").text;
+    let list = list.expect("a list of agents").text();
     assert!(list.contains("\"reader\"") && !list.contains("\"plan\""), "{list}");
 }
 
