@@ -34,7 +34,9 @@ pub(crate) enum Command {
     Hash(Hash),
     /// Write an agent in another format and list what is lost
     Convert(Convert),
-    /// Write agents for the harnesses that run them, never wider than their definitions
+    /// Write agents for the harnesses that run them
+    ///
+    /// What is written permits an agent never more than its source, apart from the gaps it lists.
     Render(Render),
     /// Read the agents of a harness into a definition format
     Import(Import),

@@ -53,9 +53,10 @@ pub(super) fn report(
 fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut Rendered) {
     for group in GROUPS.iter().filter(|group| !is_denied(subject, group.section)) {
         let is_kept = group.tools.iter().any(|tool| tools.has(tool));
-        let why = match is_kept {
-            true => "it searches many files at once, and not all of them are allowed",
-            false => "what this agent is denied would be denied to others, as rules hold for all",
+        let why = if is_kept {
+            "it searches many files at once, and not all of them are allowed"
+        } else {
+            "what this agent is denied would be denied to others, as rules hold for all"
         };
         let gone = group.tools.iter().filter(|tool| !tools.has(tool));
         for tool in gone.filter(|_| is_kept || settings.guard) {

@@ -16,7 +16,7 @@ fn help() {
       show         Show an agent: every value and where it comes from
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
-      render       Write agents for the harnesses that run them, never wider than their definitions
+      render       Write agents for the harnesses that run them
       import       Read the agents of a harness into a definition format
       guard        Answer the hook of a harness: may the agent make this call?
       policy       Ask what an agent may do: which rule decides, what a change allows
