@@ -65,15 +65,14 @@ fn command(only: &str) -> Matches {
     let (program, arguments) = only.split_once(':').unwrap_or((only, "*"));
     let words = |text: &str| -> String {
         let words = text.split(' ').filter(|word| !word.is_empty());
-        words.map(|word| format!("{}\\x00", escape(word))).collect()
+        words.flat_map(|word| [escape(word), "\\x00".to_owned()]).collect()
     };
     let start = words(program);
     let is_plain = |text: &str| !text.contains(['*', '?']);
     let least = match (is_plain(program), arguments) {
-        (false, _) => NOTHING.to_owned(),
         (true, "*") => format!("{start}(?:{ANYTHING}\\x00)?"),
         (true, arguments) if is_plain(arguments) => format!("{start}{}", words(arguments)),
-        (true, _) => NOTHING.to_owned(),
+        _ => NOTHING.to_owned(),
     };
     let most = match program.split(['*', '?']).next() {
         _ if is_plain(program) => format!("{start}(?:{ANYTHING}\\x00)?"),
