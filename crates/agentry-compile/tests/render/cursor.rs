@@ -46,10 +46,7 @@ fn what_only_reads_changes_nothing() {
 fn what_is_not_understood_allows_nothing() {
     let text = "---\nname: x\ndescription: y\n---\nx\n";
     let cases = [
-        (
-            r#"{"permissions": {"allow": ["Shell(ls)"], "deny": ["Other(x)"]}}"#,
-            Some("**:deny ls *:allow ask"),
-        ),
+        (r#"{"permissions": {"allow": ["Shell(ls)"], "deny": ["Other(x)"]}}"#, Some("deny")),
         (r#"{"permissions": {"allow": ["Other(x)", "Shell"]}}"#, Some("ask")),
         ("{", None),
     ];
@@ -66,4 +63,36 @@ fn what_is_not_understood_allows_nothing() {
 fn nothing_is_rendered() {
     let rendered = rendering("cursor", &agent("helper", ""), Wish::default()).agents.remove(0);
     assert!(told(&rendered).contains("refused target"));
+}
+
+#[test]
+fn what_is_read_stays_within_the_files_themselves() {
+    let text = "---\nname: x\ndescription: y\n---\nx\n";
+    let cases = [
+        // What the reader has no words for is denied with all the rest.
+        (
+            Section::Bash,
+            r#"{"deny": ["Shell(r?m)"], "allow": ["Shell(zap)"]}"#,
+            "r?m *:deny zap *:allow deny",
+        ),
+        (
+            Section::Read,
+            r#"{"deny": ["Read(/etc/[a-z]*)"], "allow": ["Read(src/**)"]}"#,
+            "/etc/[a-z]*:deny src/**:deny deny",
+        ),
+        (
+            Section::Mcp,
+            r#"{"deny": ["Mcp(github)"], "allow": ["Mcp(jira:*)"]}"#,
+            "github/*:deny jira/*:allow ask",
+        ),
+    ];
+    for (of, lists, expected) in cases {
+        let permissions = format!("{{\"permissions\": {lists}}}");
+        let files = [(PATH, text), (".cursor/cli.json", permissions.as_str())];
+        let found = imported("cursor", &files, PATH).expect("an agent");
+        assert_eq!(section(&found, of), expected, "{lists}");
+    }
+    let wrong =
+        [(PATH, text), (".cursor/cli.json", r#"{"permissions": {"deny": {"Shell": "rm"}}}"#)];
+    assert!(imported("cursor", &wrong, PATH).is_err());
 }

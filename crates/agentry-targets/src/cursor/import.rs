@@ -1,11 +1,11 @@
 //! Reads agents of Cursor, with the permissions of its command line around them.
 
-use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section};
+use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, json};
 
+use super::model;
 use crate::import::Read;
 use crate::imported::{Draft, at, stem};
-use crate::model::{Model, always};
 use crate::rendering::LossKind;
 use crate::{Files, lenient};
 
@@ -16,7 +16,7 @@ const PERMISSIONS: &str = ".cursor/cli.json";
 const KEYS: &[&str] = &["name", "description", "model", "readonly", "is_background"];
 
 /// The tools of rules, with what they are about.
-const TOOLS: &[(&str, Section)] = &[
+pub(super) const TOOLS: &[(&str, Section)] = &[
     ("Shell", Section::Bash),
     ("Read", Section::Read),
     ("Write", Section::Edit),
@@ -43,13 +43,15 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("is_background", LossKind::Dropped, "the model has no place for it");
     }
     let readonly = metadata.get("readonly") == Some(&Data::Bool(true));
-    let rules = rules(files, &mut draft)?;
-    let model = permissions(&rules, readonly, &mut draft);
+    let lists = lists(files)?;
+    let rules = rules(&lists, &mut draft);
+    permissions(&rules, readonly, &mut draft);
+    let model = model::of(&lists, readonly);
     Ok(Read { agent: draft.agent, model, losses: draft.losses })
 }
 
-/// The rules of the command line, those that deny first.
-fn rules(files: &Files<'_>, draft: &mut Draft) -> Result<Vec<(Section, PatternRule)>, String> {
+/// The rules of the command line as they are written, those that deny first.
+fn lists(files: &Files<'_>) -> Result<Vec<(String, Action)>, String> {
     let Some(text) = files(PERMISSIONS) else { return Ok(Vec::new()) };
     let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let mut findings = Findings::default();
@@ -57,24 +59,35 @@ fn rules(files: &Files<'_>, draft: &mut Draft) -> Result<Vec<(Section, PatternRu
     if findings.iter().any(|found| found.severity == Severity::Error) {
         return Err(format!("`{PERMISSIONS}` is not JSON"));
     }
-    let mut rules = Vec::new();
+    let mut all = Vec::new();
     for action in [Action::Deny, Action::Allow] {
         let list = data.get("permissions").and_then(|lists| lists.get(action.as_str()));
-        for text in list.and_then(lenient::words).unwrap_or_default() {
-            match rule(&text, action) {
-                Some(rule) => rules.push(rule),
-                None => {
-                    let detail = format!("`{text}` in `{PERMISSIONS}` is not understood");
-                    draft.lose("permissions", LossKind::Narrowed, detail);
-                    // What a deny is about is not known: nothing is allowed.
-                    let all = PatternRule { pattern: "**".to_owned(), action };
-                    let deny = |(_, section): &(&str, Section)| (*section, all.clone());
-                    rules.extend(TOOLS.iter().filter(|_| action == Action::Deny).map(deny));
-                }
+        let Some(list) = list else { continue };
+        let words = lenient::words(list);
+        let words = words.ok_or_else(|| format!("`{action}` in `{PERMISSIONS}` is no list"))?;
+        all.extend(words.into_iter().map(|text| (text, action)));
+    }
+    Ok(all)
+}
+
+/// The same as rules of the model.
+fn rules(lists: &[(String, Action)], draft: &mut Draft) -> Vec<(Section, PatternRule)> {
+    let mut rules = Vec::new();
+    for (text, action) in lists {
+        let action = *action;
+        match rule(text, action) {
+            Some(rule) => rules.push(rule),
+            None => {
+                let detail = format!("`{text}` in `{PERMISSIONS}` is not understood");
+                draft.lose("permissions", LossKind::Narrowed, detail);
+                // What a deny is about is not known: nothing is allowed.
+                let all = PatternRule { pattern: "**".to_owned(), action };
+                let deny = |(_, section): &(&str, Section)| (*section, all.clone());
+                rules.extend(TOOLS.iter().filter(|_| action == Action::Deny).map(deny));
             }
         }
     }
-    Ok(rules)
+    rules
 }
 
 /// One rule: `Shell(git)`, `Read(src/**/*.ts)`.
@@ -91,15 +104,15 @@ fn rule(text: &str, action: Action) -> Option<(Section, PatternRule)> {
                 (arguments, _) => format!("{program} {arguments}"),
             }
         }
+        Kind::Name if !pattern.contains(':') => format!("{pattern}/*"),
         Kind::Name => pattern.replace(':', "/"),
         _ => pattern.to_owned(),
     };
     Some((*section, PatternRule { pattern, action }))
 }
 
-/// What each tool may do, as rules of the model; the same is what Cursor permits.
-fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Draft) -> Model {
-    let mut model = Model::default();
+/// What each tool may do, as rules of the model.
+fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Draft) {
     for section in Section::ALL.iter().copied().filter(|section| *section != Section::Env) {
         let about = rules.iter().filter(|(of, _)| *of == section);
         let mut written: Vec<PatternRule> = about.map(|(_, rule)| rule.clone()).collect();
@@ -111,10 +124,5 @@ fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Dra
             written.retain(|rule| rule.action == Action::Deny);
         }
         draft.rules(section, written, intent);
-        let last = draft.agent.policy.permissions.as_ref().and_then(|all| all.sections.last());
-        let rules = last.map(|written| Rules::new(written, &Places::default()).as_written());
-        let rules = rules.unwrap_or_else(|| always(section, Action::Deny, "nothing is known"));
-        model.add(section, section.as_str(), vec![rules]);
     }
-    model
 }

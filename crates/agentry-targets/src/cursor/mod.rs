@@ -13,6 +13,7 @@
 //! an allow is therefore read as narrowly, a deny as widely as it can be meant.
 
 mod import;
+mod model;
 
 use crate::import::Import;
 use crate::{Rendering, Target};
