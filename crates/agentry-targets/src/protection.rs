@@ -176,7 +176,7 @@ pub(crate) fn close(subject: &Subject, encoding: &mut Encoding, others: &[Rules]
         let found = |readings: &[Vec<Rules>]| {
             readings.iter().find_map(|layers| milder(subject, section, layers, text.clone()))
         };
-        // What is stricter now was no gap before and is none now: there is no need to start again.
+        // Rules only become stricter: what was tried before stays protected.
         while let Some(found) = found(&readings) {
             let example = Example::Text(found.text);
             if !encoding.raise(&example, found.source) {
