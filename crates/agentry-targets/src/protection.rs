@@ -147,11 +147,14 @@ fn milder(
     layers: &[Rules],
     text: String,
 ) -> Option<Unprotected> {
-    let layers: Vec<&Rules> = layers.iter().collect();
-    let target = decide(&layers, agentry_policy::Subject::Text(&text), Protections::Off)
-        .map_or(Action::Allow, |decision| decision.action);
-    if target >= strictest(section) {
-        return None;
+    let mut target = Action::Allow;
+    // The last lists are the shortest: what is outside the workspace is mostly settled there.
+    for rules in layers.iter().rev() {
+        let decision = decide(&[rules], agentry_policy::Subject::Text(&text), Protections::Off);
+        target = decision.map_or(target, |decision| decision.action.strictest(target));
+        if target >= strictest(section) {
+            return None;
+        }
     }
     let source = answer(subject, section, &text);
     (target < source).then_some(Unprotected { section, text, source, target })
