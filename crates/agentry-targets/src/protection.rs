@@ -147,11 +147,14 @@ fn milder(
     layers: &[Rules],
     text: String,
 ) -> Option<Unprotected> {
-    let layers: Vec<&Rules> = layers.iter().collect();
-    let target = decide(&layers, agentry_policy::Subject::Text(&text), Protections::Off)
-        .map_or(Action::Allow, |decision| decision.action);
-    if target >= strictest(section) {
-        return None;
+    let mut target = Action::Allow;
+    // The last lists are the shortest: what is outside the workspace is mostly settled there.
+    for rules in layers.iter().rev() {
+        let decision = decide(&[rules], agentry_policy::Subject::Text(&text), Protections::Off);
+        target = decision.map_or(target, |decision| decision.action.strictest(target));
+        if target >= strictest(section) {
+            return None;
+        }
     }
     let source = answer(subject, section, &text);
     (target < source).then_some(Unprotected { section, text, source, target })
@@ -176,7 +179,7 @@ pub(crate) fn close(subject: &Subject, encoding: &mut Encoding, others: &[Rules]
         let found = |readings: &[Vec<Rules>]| {
             readings.iter().find_map(|layers| milder(subject, section, layers, text.clone()))
         };
-        // What is stricter now was no gap before and is none now: there is no need to start again.
+        // Rules only become stricter: what was tried before stays protected.
         while let Some(found) = found(&readings) {
             let example = Example::Text(found.text);
             if !encoding.raise(&example, found.source) {
