@@ -8,7 +8,7 @@ use crate::gap::gaps;
 use crate::proof::{Proof, within};
 use crate::rendering::{LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Model, Target};
+use crate::{Model, Target, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files.
@@ -81,6 +81,9 @@ fn verify(
                 out.refuse(&field, why, Some("write fewer or simpler rules"));
             }
         }
+    }
+    if settings.guard && target.guard.is_some() {
+        unseen::programs(subject, out);
     }
     if !settings.guard {
         for gap in gaps(subject, model, target.blind) {
