@@ -41,6 +41,7 @@ pub mod rendering;
 mod servers;
 mod skills;
 pub mod subject;
+mod unseen;
 pub mod wildcard;
 
 pub use encoding::{Encoding, Entry, Order};

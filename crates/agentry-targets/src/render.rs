@@ -9,7 +9,7 @@ use crate::proof::{Proof, within};
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Files, Model, Target, is_written_by};
+use crate::{Files, Model, Target, is_written_by, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
@@ -144,6 +144,9 @@ fn verify(
                 out.refuse(&field, why, Some("write fewer or simpler rules"));
             }
         }
+    }
+    if settings.guard && target.guard.is_some() {
+        unseen::programs(subject, out);
     }
     if !settings.guard {
         for gap in gaps(subject, model, target.blind) {

@@ -170,7 +170,9 @@ impl Protected<'_> {
         let near = match does {
             Does::Own => return Some(asked(text, "it may write what decides about the agent")),
             Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
-            Does::Tree { limited } => !limited || worst.is_some() || operands.iter().any(magic),
+            Does::Tree { limited } => {
+                !limited || worst.is_some() || operands.iter().any(|it| magic(it))
+            }
             Does::Unpacks => match self.into(operands, place) {
                 Some(meets) => meets,
                 None => is_here(),
@@ -305,7 +307,7 @@ fn is_path(word: &Word) -> bool {
 }
 
 /// Whether git may take a word for more paths than one.
-fn magic(word: &&Word) -> bool {
+fn magic(word: &Word) -> bool {
     let text = known(word);
     word.literal().is_none()
         || text.starts_with(':')

@@ -81,12 +81,8 @@ impl Protected<'_> {
             Some(at) => start.split_at_checked(at + 1)?,
             None => ("", start),
         };
-        let rest = Components::new(rest, word.pieces.get(1..).unwrap_or(&word.pieces));
-        let rest = if start.is_empty() && glued == 0 && !has_text_first(word) {
-            Components::new("", &word.pieces)
-        } else {
-            rest
-        };
+        let behind = if has_text_first(word) { word.pieces.get(1..)? } else { &word.pieces };
+        let rest = Components::new(rest, behind);
         let known = if known.is_empty() { "." } else { known };
         let from = |directory: &String| {
             let Some(real) = self.real(known, directory, place.resolver) else {
@@ -118,7 +114,7 @@ impl Protected<'_> {
             let agree = rest.iter().zip(&names).all(|(it, name)| it.matches(name));
             let path = path.clone();
             let within = rest.len() >= names.len();
-            agree.then(|| if within { Meeting::Within(path) } else { Meeting::Above(path) })
+            agree.then_some(if within { Meeting::Within(path) } else { Meeting::Above(path) })
         });
         by_name.chain(inside).max()
     }
