@@ -28,11 +28,11 @@ fn what_the_user_allows_is_a_gap() {
         assert_eq!(plain.agents[0].refused, None, "{harness}");
         let existing = [(path, text)];
         let wish = Wish { options, existing: &existing, ..Wish::default() };
-        let with = rendering(harness, &files, wish);
-        assert_eq!(with.agents[0].refused, None, "{harness}");
-        assert_eq!(with.agents[0].files, plain.agents[0].files, "{harness}");
-        assert_eq!(with.shared, plain.shared, "{harness}");
-        let found = told(&with.agents[0]);
+        let widened = rendering(harness, &files, wish);
+        assert_eq!(widened.agents[0].refused, None, "{harness}");
+        assert_eq!(widened.agents[0].files, plain.agents[0].files, "{harness}");
+        assert_eq!(widened.shared, plain.shared, "{harness}");
+        let found = told(&widened.agents[0]);
         let line = found.lines().find(|line| line.contains("your own settings")).expect(&found);
         assert!(line.starts_with("gap permissions.") && line.contains(expected), "{line}");
         assert!(!told(&plain.agents[0]).contains("your own"), "{harness}");

@@ -28,7 +28,7 @@ fn nothing_is_shared_for_a_refused_agent() {
     let existing = [(".claude/settings.json", WIDE)];
     for guard in [false, true] {
         let existing = if guard { &[][..] } else { &existing };
-        let wish = Wish { existing, guard, ..Wish::default() };
+        let wish = Wish { guard, existing, ..Wish::default() };
         let name = if guard { "plan" } else { "careful" };
         let rendering = rendered("claude-code", &[(name, CAREFUL)], wish);
         assert_eq!(refused(&rendering), [true], "{}", told(&rendering.agents[0]));
