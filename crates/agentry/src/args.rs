@@ -4,11 +4,12 @@ mod store;
 
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
-use agentry_compile::targets::{Scope, TARGETS, Target};
+use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
@@ -40,7 +41,7 @@ pub(crate) enum Command {
     Import(Import),
     /// Answer the hook of a harness: may the agent make this call?
     Guard(Guard),
-    /// Ask what an agent may do: which rule decides, what a change allows
+    /// Ask what an agent may do: all its rules, which one decides, what a change allows
     Policy(Policy),
     /// Put an agent into the store and print its digest
     Push(Push),
@@ -109,7 +110,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
     /// Read every path as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -136,7 +137,7 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) declared: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to show it; `json` is the canonical form
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -152,7 +153,7 @@ pub(crate) struct Hash {
     #[arg(long)]
     pub(crate) full: bool,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -165,7 +166,7 @@ pub(crate) struct Convert {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
@@ -183,7 +184,7 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -196,13 +197,13 @@ pub(crate) struct Render {
     /// The agents, or directories with agents; all of the workspace unless said
     pub(crate) agents: Vec<String>,
     /// The harnesses, with commas between them; those of `agentry.toml` unless said
-    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target)]
+    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target())]
     pub(crate) targets: Vec<&'static Target>,
     /// The root of the project to write to; that of the workspace unless said
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,
     /// Where the files go: `project`, or `user` for below the home directory
-    #[arg(long, value_name = "SCOPE", value_parser = scope)]
+    #[arg(long, value_name = "SCOPE", value_parser = scope())]
     pub(crate) scope: Option<Scope>,
     /// Say what differs from what would be rendered, and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
@@ -229,7 +230,7 @@ pub(crate) struct Render {
     #[arg(long)]
     pub(crate) force: bool,
     /// Read the agents as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -242,13 +243,13 @@ pub(crate) struct Import {
     #[arg(required = true)]
     pub(crate) paths: Vec<String>,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// What to write: as in `convert` for one file, else a directory that holds all of them
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
     /// The harness that they are from
-    #[arg(long = "as", value_name = "HARNESS", value_parser = target)]
+    #[arg(long = "as", value_name = "HARNESS", value_parser = harness())]
     pub(crate) harness: Option<&'static Target>,
     /// Write nothing if anything would be lost
     #[arg(long)]
@@ -288,12 +289,26 @@ pub(crate) struct Policy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
+    /// Show all that an agent may do: every rule in order, and where it stands
+    Show(PolicyShow),
     /// Say what becomes of a call, and which rule decides about each of its parts
     Why(PolicyWhy),
     /// List what a new version of an agent may do more and less than the old one
     Diff(PolicyDiff),
     /// Run the examples that authors write beside their rules
     Test(PolicyTest),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyShow {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -314,7 +329,7 @@ pub(crate) struct PolicyWhy {
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) directory: Option<String>,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -328,7 +343,7 @@ pub(crate) struct PolicyDiff {
     /// The agent as it is
     pub(crate) new: String,
     /// Read both as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -341,7 +356,7 @@ pub(crate) struct PolicyTest {
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -356,7 +371,7 @@ pub(crate) struct Resolve {
     #[arg(long)]
     pub(crate) live: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -381,7 +396,7 @@ pub(crate) struct Lock {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct New {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// The name: lower-case letters, digits and hyphens
     pub(crate) name: String,
@@ -393,7 +408,7 @@ pub(crate) struct New {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// Which of its documents; the main one unless said
     pub(crate) document: Option<String>,
@@ -430,24 +445,33 @@ fn section(text: &str) -> Result<Section, String> {
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
-/// A harness by its name.
-fn target(text: &str) -> Result<&'static Target, String> {
-    let names = || TARGETS.iter().map(|target| target.name);
-    agentry_compile::targets::target(text).ok_or_else(|| {
-        let near = agentry_compile::text::near::did_you_mean(text, names());
-        near.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")))
-    })
+/// A harness that agents are rendered for, by its name.
+fn target() -> impl TypedValueParser<Value = &'static Target> {
+    let known = TARGETS.iter().map(|target| PossibleValue::new(target.name));
+    // Whoever asks for one of these is told why nothing is rendered for it.
+    let others = IMPORT_ONLY.iter().map(|target| PossibleValue::new(target.name).hide(true));
+    named(known.chain(others).collect())
+}
+
+/// A harness whose agents can be imported, by its name.
+fn harness() -> impl TypedValueParser<Value = &'static Target> {
+    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
+    named(all.map(|target| PossibleValue::new(target.name)).collect())
+}
+
+fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Target> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| agentry_compile::targets::target(&name).ok_or("there is no such harness"))
 }
 
 /// Where rendered files go.
-fn scope(text: &str) -> Result<Scope, String> {
-    text.parse().map_err(|()| format!("known are {}", Scope::WORDS.join(", ")))
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(Scope::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
 }
 
 /// A format by its name.
-fn format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|()| {
-        let near = agentry_compile::text::near::did_you_mean(text, Format::WORDS.iter().copied());
-        near.unwrap_or_else(|| format!("known are {}", Format::WORDS.join(", ")))
-    })
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such format"))
 }
