@@ -45,6 +45,12 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// Where rules of this layer come from: it is silent about what holds by default.
+    pub(crate) fn source_of(&self, rules: &Rules) -> Source {
+        let is_silent = rules.intent.span.is_none() && rules.intent.text == silence(rules.section);
+        if is_silent { Source::Default } else { self.source }
+    }
+
     /// The rules of `section`, if the layer speaks about it.
     pub fn rules(&self, section: Section) -> Option<&Rules> {
         self.sections.iter().find(|rules| rules.section == section)
@@ -150,8 +156,7 @@ fn list_of(action: Action) -> &'static str {
 
 /// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
 pub fn default_rules(section: Section, places: &Places) -> Rules {
-    let text = format!("nothing is said about {section}: ask");
-    let mut rules = every(section, Action::Ask, &text, places);
+    let mut rules = every(section, Action::Ask, &silence(section), places);
     if section == Section::Read {
         let inside = ["**/*", "."];
         rules.rules = inside
@@ -164,6 +169,11 @@ pub fn default_rules(section: Section, places: &Places) -> Rules {
             .into();
     }
     rules
+}
+
+/// Says that nobody speaks about a section.
+fn silence(section: Section) -> String {
+    format!("nothing is said about {section}: ask")
 }
 
 /// One answer for a whole section.

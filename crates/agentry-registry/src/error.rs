@@ -96,14 +96,19 @@ pub enum StoreError {
     #[error("{0}")]
     Unfit(String),
     /// The signatures are not those that were asked for.
-    #[error("{0}")]
-    Untrusted(String),
+    #[error("{why}")]
+    Untrusted {
+        /// What is wrong with them.
+        why: String,
+        /// The keys that signed it and are not trusted.
+        signers: Vec<String>,
+    },
 }
 
 impl StoreError {
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
             Self::Newer { .. } => Some("use the newer agentry that wrote it"),
             Self::NoStore(_) => Some("`agentry push AGENT` makes one"),
             Self::Missing(_) => Some("`agentry list` shows what there is"),
@@ -117,11 +122,19 @@ impl StoreError {
             }
             Self::Needed { .. } => Some("drop them together, or update the lock first"),
             Self::OtherName { .. } => Some("use that name, or change the agent first"),
-            Self::Untrusted(_) => Some(
-                "`agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml",
+            Self::Untrusted { signers, .. } if !signers.is_empty() => {
+                return Some(format!(
+                    "if you trust who holds the key, add {} to `trusted` in `[signing]` of your own config.toml",
+                    quoted(signers)
+                ));
+            }
+            Self::Untrusted { .. } => Some(
+                "`agentry sign` signs it; the key must be in `trusted` in `[signing]` of your own \
+                 config.toml",
             ),
             Self::Io { .. } | Self::Unfit(_) => None,
-        }
+        };
+        hint.map(str::to_owned)
     }
 
     pub(crate) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -190,7 +190,7 @@ fn fetch_error(error: StoreError) -> FetchError {
         StoreError::NoStore(_) => FetchError::NoStore,
         StoreError::Missing(_) => FetchError::Missing,
         StoreError::Ambiguous { digests, .. } => FetchError::Ambiguous(digests),
-        StoreError::Untrusted(why) => FetchError::Untrusted(why),
+        StoreError::Untrusted { why, .. } => FetchError::Untrusted(why),
         other => FetchError::Damaged(other.to_string()),
     }
 }

@@ -4,6 +4,7 @@ mod store;
 
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
@@ -42,7 +43,7 @@ pub(crate) enum Command {
     Import(Import),
     /// Answer the hook of a harness: may the agent make this call?
     Guard(Guard),
-    /// Ask what an agent may do: which rule decides, what a change allows
+    /// Ask what an agent may do: all its rules, which one decides, what a change allows
     Policy(Policy),
     /// Put an agent into the store and print its digest
     Push(Push),
@@ -111,7 +112,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
     /// Read every path as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -138,7 +139,7 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) declared: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to show it; `json` is the canonical form
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -154,7 +155,7 @@ pub(crate) struct Hash {
     #[arg(long)]
     pub(crate) full: bool,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -167,7 +168,7 @@ pub(crate) struct Convert {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
@@ -185,7 +186,7 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -198,13 +199,13 @@ pub(crate) struct Render {
     /// The agents, or directories with agents; all of the workspace unless said
     pub(crate) agents: Vec<String>,
     /// The harnesses, with commas between them; those of `agentry.toml` unless said
-    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target)]
+    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target())]
     pub(crate) targets: Vec<&'static Target>,
     /// The root of the project to write to; that of the workspace unless said
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,
     /// Where the files go: `project`, or `user` for below the home directory
-    #[arg(long, value_name = "SCOPE", value_parser = scope)]
+    #[arg(long, value_name = "SCOPE", value_parser = scope())]
     pub(crate) scope: Option<Scope>,
     /// Say what differs from what would be rendered, and write nothing
     #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
@@ -234,7 +235,7 @@ pub(crate) struct Render {
     #[arg(long)]
     pub(crate) force: bool,
     /// Read the agents as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -247,13 +248,13 @@ pub(crate) struct Import {
     #[arg(required = true)]
     pub(crate) paths: Vec<String>,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// What to write: as in `convert` for one file, else a directory that holds all of them
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: String,
     /// The harness that they are from
-    #[arg(long = "as", value_name = "HARNESS", value_parser = harness)]
+    #[arg(long = "as", value_name = "HARNESS", value_parser = harness())]
     pub(crate) harness: Option<&'static Target>,
     /// Write nothing if anything would be lost
     #[arg(long)]
@@ -293,12 +294,26 @@ pub(crate) struct Policy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
+    /// Show all that an agent may do: every rule in order, and where it stands
+    Show(PolicyShow),
     /// Say what becomes of a call, and which rule decides about each of its parts
     Why(PolicyWhy),
     /// List what a new version of an agent may do more and less than the old one
     Diff(PolicyDiff),
     /// Run the examples that authors write beside their rules
     Test(PolicyTest),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyShow {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -319,7 +334,7 @@ pub(crate) struct PolicyWhy {
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) directory: Option<String>,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -333,7 +348,7 @@ pub(crate) struct PolicyDiff {
     /// The agent as it is
     pub(crate) new: String,
     /// Read both as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -346,7 +361,7 @@ pub(crate) struct PolicyTest {
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -361,7 +376,7 @@ pub(crate) struct Resolve {
     #[arg(long)]
     pub(crate) live: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -386,7 +401,7 @@ pub(crate) struct Lock {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct New {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// The name: lower-case letters, digits and hyphens
     pub(crate) name: String,
@@ -398,7 +413,7 @@ pub(crate) struct New {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// Which of its documents; the main one unless said
     pub(crate) document: Option<String>,
@@ -435,36 +450,30 @@ fn section(text: &str) -> Result<Section, String> {
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
-/// A harness that agents are written for, by its name.
-fn target(text: &str) -> Result<&'static Target, String> {
-    named(text, TARGETS.iter().copied())
+/// A harness that agents are rendered for, by its name.
+fn target() -> impl TypedValueParser<Value = &'static Target> {
+    named(TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
 }
 
-/// A harness whose agents are read, by its name.
-fn harness(text: &str) -> Result<&'static Target, String> {
-    named(text, TARGETS.iter().chain(IMPORT_ONLY).copied())
+/// A harness whose agents can be imported, by its name.
+fn harness() -> impl TypedValueParser<Value = &'static Target> {
+    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
+    named(all.map(|target| PossibleValue::new(target.name)).collect())
 }
 
-fn named(
-    text: &str,
-    known: impl Iterator<Item = &'static Target> + Clone,
-) -> Result<&'static Target, String> {
-    let names = || known.clone().map(|target| target.name);
-    known.clone().find(|target| target.name == text).ok_or_else(|| {
-        let near = agentry_compile::text::near::did_you_mean(text, names());
-        near.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")))
-    })
+fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Target> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| agentry_compile::targets::target(&name).ok_or("there is no such harness"))
 }
 
 /// Where rendered files go.
-fn scope(text: &str) -> Result<Scope, String> {
-    text.parse().map_err(|()| format!("known are {}", Scope::WORDS.join(", ")))
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(Scope::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
 }
 
 /// A format by its name.
-fn format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|()| {
-        let near = agentry_compile::text::near::did_you_mean(text, Format::WORDS.iter().copied());
-        near.unwrap_or_else(|| format!("known are {}", Format::WORDS.join(", ")))
-    })
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such format"))
 }

@@ -173,8 +173,8 @@ impl Chain {
     fn unfetched(&self, text: &str, why: &FetchError) -> Failure {
         let (what, hint) = match why {
             FetchError::Untrusted(why) => {
-                let hint =
-                    "your `config.toml` asks for signatures: let somebody sign it whom you trust";
+                let hint = "your `config.toml` asks for signatures: let somebody sign it whose key is in \
+                     `trusted` in `[signing]`";
                 (format!("the base {why}"), hint)
             }
             why => {

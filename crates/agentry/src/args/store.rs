@@ -14,7 +14,7 @@ pub(crate) struct Push {
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
-use agentry_compile::text::path::join;
+use agentry_compile::text::path::{join, split};
 use agentry_compile::text::{Diagnostic, Sources};
 use agentry_compile::{Config, EntryKind, Found, World as _, discover};
 use rayon::prelude::*;
@@ -42,7 +42,8 @@ fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
     let config = Config::read(disk, &root);
     let exclude = |path: &str| whole && config.excludes_path(path);
     let found = discover(disk, &paths, None, &exclude);
-    let mut wrong = failures(disk, &found);
+    let mut wrong: Vec<_> =
+        failures(disk, &found).into_iter().map(|failure| or_gone(disk, failure)).collect();
     if !whole {
         wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
     }
@@ -54,11 +55,32 @@ fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
     if let Some(first) = wrong.next() {
         complain(&first);
         wrong.for_each(|failure| complain(&failure));
-        return Err(Failure { message: "nothing was locked".to_owned(), hint: None, ..first });
+        let so = if args.check { "nothing was compared" } else { "nothing was locked" };
+        return Err(Failure { message: so.to_owned(), hint: None, ..first });
     }
     let configs = Configs::default();
     let wanted = |found: &Found| !whole || !configs.of(disk, &found.dir).excludes_path(&found.path);
     Ok(found.agents.into_par_iter().filter(wanted).collect())
+}
+
+/// Says of a path that does not exist whether it is locked all the same.
+fn or_gone(disk: &Disk, failure: Failure) -> Failure {
+    let Some(path) = failure.path.clone().filter(|it| disk.kind(it) == EntryKind::Missing) else {
+        return failure;
+    };
+    let root = disk.workspace(split(&path).0);
+    let (whole, top) = (disk.absolute(&path), disk.absolute(&root));
+    let key = whole.strip_prefix(top.trim_end_matches('/')).unwrap_or(&whole).trim_matches('/');
+    let is_key = |other: &str| {
+        other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match lock::read(disk, &root) {
+        Ok(Some(file)) if file.keys().any(is_key) => {
+            Failure { message: format!("`{path}` is locked, but gone"), ..failure }
+                .hint("`agentry lock` without arguments forgets it")
+        }
+        _ => failure,
+    }
 }
 
 /// An agent as it is now, and what is different from what was locked.
@@ -170,6 +192,8 @@ pub(super) struct Locking {
     pub(super) path: String,
     /// Whether it was written.
     pub(super) written: bool,
+    /// How many agents it holds.
+    pub(super) total: usize,
     /// The agents that were looked at.
     pub(super) agents: Vec<Agent>,
 }
@@ -209,7 +233,7 @@ impl Workspace<'_> {
                     .hint("the old lock is as it was")
             })?;
         }
-        Ok(Locking { path, written, agents })
+        Ok(Locking { path, written, total: file.keys().count(), agents })
     }
 
     fn agent(&self, file: &mut File, looked: Looked) -> Result<Agent, Failure> {

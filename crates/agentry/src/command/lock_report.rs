@@ -39,9 +39,8 @@ fn human(args: &Lock, results: &[Locking]) -> String {
             }
         }
         let path = visible(&result.path);
-        let count =
-            counted(result.agents.iter().filter(|agent| agent.now.is_some()).count(), "agent");
         let changed = result.agents.iter().filter(|agent| agent.is_changed()).count();
+        let count = count(args, result, changed);
         let _ = match (args.check, result.written, changed) {
             (true, _, 0) => writeln!(out, "{path}: {count}, all as locked"),
             (true, ..) => writeln!(out, "{path}: {count}, {changed} not as locked"),
@@ -50,6 +49,16 @@ fn human(args: &Lock, results: &[Locking]) -> String {
         };
     }
     out
+}
+
+/// How many agents were looked at, or written; of how many, where that is not all of the lock.
+fn count(args: &Lock, result: &Locking, changed: usize) -> String {
+    let here = result.agents.iter().filter(|agent| agent.now.is_some()).count();
+    let here = if result.written && here < result.total { changed } else { here };
+    if args.agents.is_empty() || here >= result.total {
+        return counted(here, "agent");
+    }
+    format!("{here} of {}", counted(result.total, "agent"))
 }
 
 fn told(args: &Lock, agent: &Agent) -> &'static str {

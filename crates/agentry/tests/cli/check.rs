@@ -423,7 +423,10 @@ fn a_file_read_as_another_format() {
     insta::assert_snapshot!(test.run("check notes.txt --as manifst"), @r#"
     $ agentry check notes.txt --as manifst
     --- stderr
-    error: invalid value 'manifst' for '--as <FORMAT>': did you mean `manifest`?
+    error: invalid value 'manifst' for '--as <FORMAT>'
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
+
+      tip: a similar value exists: 'manifest'
 
     For more information, try '--help'.
     --- exit 2

@@ -19,7 +19,7 @@ fn help() {
       render       Write agents for the harnesses that run them
       import       Read the agents of a harness into a definition format
       guard        Answer the hook of a harness: may the agent make this call?
-      policy       Ask what an agent may do: which rule decides, what a change allows
+      policy       Ask what an agent may do: all its rules, which one decides, what a change allows
       push         Put an agent into the store and print its digest
       pull         Write an agent of the store to files
       search       List the agents of the store whose name or description has all the words

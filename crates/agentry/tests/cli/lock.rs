@@ -112,7 +112,7 @@ fn only_what_is_named_is_locked_again() {
     --- stdout
     team/child.agent: changed, locked again
       its base's file `base.agent` changed
-    wrote agentry.lock: 1 agent
+    wrote agentry.lock: 1 of 2 agents
     --- exit 0
     "#);
     insta::assert_snapshot!(test.run("lock --check"), @r#"
@@ -178,6 +178,21 @@ fn each_agent_is_a_table_of_its_own() {
     let (old, new) = (lines(&table(&before, "a.agent")), lines(&table(&after, "a.agent")));
     let changed = old.iter().zip(&new).filter(|(old, new)| old != new).count();
     assert_eq!((old.len(), changed), (new.len(), 2), "the digest, and that of the file");
+}
+
+#[test]
+fn what_is_gone_is_named() {
+    let test = chain();
+    test.run("lock").exits(0);
+    fs::remove_file(test.path("base.agent")).expect("a file");
+    for args in ["lock --check base.agent", "lock --update base.agent"] {
+        let ran = test.run(args).exits(2);
+        assert!(ran.stderr.contains("`base.agent` is locked, but gone"), "{ran}");
+    }
+    let ran = test.run("lock --check").exits(2);
+    assert!(ran.stderr.contains("the base `../base.agent` does not exist"), "{ran}");
+    let ran = test.run("lock --check other.agent").exits(2);
+    assert!(ran.stderr.contains("`other.agent` does not exist"), "{ran}");
 }
 
 #[test]
@@ -407,7 +422,7 @@ fn bases_of_the_store_are_pinned_by_digest() {
     3 | base: base@1.0.0
       |       ^^^^^^^^^^
       |
-      = help: your `config.toml` asks for signatures: let somebody sign it whom you trust
+      = help: your `config.toml` asks for signatures: let somebody sign it whose key is in `trusted` in `[signing]`
 
     error: `child.agent` has errors
       = help: `agentry check` shows all findings

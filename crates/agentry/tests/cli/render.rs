@@ -285,7 +285,10 @@ fn what_cannot_be_rendered() {
     insta::assert_snapshot!(test.run("render --target opencod"), @r#"
     $ agentry render --target opencod
     --- stderr
-    error: invalid value 'opencod' for '--target <TARGETS>': did you mean `opencode`?
+    error: invalid value 'opencod' for '--target <TARGETS>'
+      [possible values: opencode, claude-code, pi, codex, gemini, copilot, agents-md, agent-skills]
+
+      tip: a similar value exists: 'opencode'
 
     For more information, try '--help'.
     --- exit 2

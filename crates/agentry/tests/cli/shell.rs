@@ -51,6 +51,7 @@ fn manual_pages() {
     agentry-man.1
     agentry-new.1
     agentry-policy-diff.1
+    agentry-policy-show.1
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1

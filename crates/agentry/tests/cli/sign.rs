@@ -43,7 +43,7 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     $ agentry pull helper -o out
     --- stderr
     error: `helper@0.1.0` (`sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1`) is refused: it is not signed
-      = help: `agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml
+      = help: `agentry sign` signs it; the key must be in `trusted` in `[signing]` of your own config.toml
     --- exit 3
     "#);
     test.run("verify helper").exits(1);
@@ -54,8 +54,12 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     test.run("sign helper").exits(0);
     test.run("pull helper -o out").exits(0);
     test.run("verify helper").exits(0);
-    configured(&test, "[signing]\nrequired = true\n");
-    test.run("pull helper -o none").exits(3);
+    configured(&test, "[signing]\nrequired = true\ntrusted = []\n");
+    let refused = test.run("pull helper -o none").exits(3);
+    let (_, hint) = refused.stderr.split_once("= help: ").expect("a hint");
+    for part in [key.as_str(), &other, "to `trusted` in `[signing]`"] {
+        assert!(hint.contains(part), "{part}: {refused}");
+    }
     configured(&test, &required(&other));
     test.run("pull helper -o second").exits(0);
 }
