@@ -380,8 +380,7 @@ fn find_changes(
             let both = |subject: Subject<'_>| {
                 (decide(old, subject, protections), decide(new, subject, protections))
             };
-            let example = Example::decode(kind, &text()).filled(both);
-            let example = if kind == Kind::Web { example.usual(both) } else { example };
+            let example = Example::decode(kind, &text()).filled(both).usual(kind, both);
             found.push(((b, a), example.to_string()));
         }
         ControlFlow::Continue(())

@@ -95,8 +95,8 @@ impl Example {
 
     /// The same as one would write it: a web address with a usual host, scheme and port, where that
     /// makes no difference to `what`.
-    pub(crate) fn usual<T: PartialEq>(self, what: impl Fn(Subject<'_>) -> T) -> Self {
-        let Self::Text(text) = &self else { return self };
+    pub(crate) fn usual<T: PartialEq>(self, kind: Kind, what: impl Fn(Subject<'_>) -> T) -> Self {
+        let (Kind::Web, Self::Text(text)) = (kind, &self) else { return self };
         let Some((_, rest)) = text.split_once("://") else { return self };
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);

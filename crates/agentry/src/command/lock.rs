@@ -119,9 +119,10 @@ fn look(disk: &Disk, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failu
     }
     let broken: Vec<_> = broken.iter().map(Looked::broken).collect();
     // With `--check`, 1 means that something changed.
-    Err(match args.check {
-        true => incomparable(&broken, "", args.format),
-        false => incomparable(&broken, "; nothing was locked", args.format).finding(),
+    Err(if args.check {
+        incomparable(&broken, "", args.format)
+    } else {
+        incomparable(&broken, "; nothing was locked", args.format).finding()
     })
 }
 

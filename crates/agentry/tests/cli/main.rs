@@ -6,6 +6,7 @@
 mod baseline;
 mod bases;
 mod check;
+mod check_failures;
 mod config;
 mod convert;
 mod convert_meaning;
@@ -36,4 +37,5 @@ mod show;
 mod sign;
 mod store;
 mod store_crash;
+mod store_gc;
 mod test;

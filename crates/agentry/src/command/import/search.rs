@@ -70,8 +70,8 @@ pub(super) fn holds_some(disk: &Disk, path: &str) -> bool {
         let ends = import.places.iter().map(|(_, end)| *end);
         ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
     };
-    let in_place = readers(None).into_iter().any(|(_, import)| is_place(import));
-    (in_place && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
+    let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
+    (looked_at && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
 }
 
 fn key(found: &Found) -> (&str, &str) {
