@@ -83,7 +83,7 @@ fn t9_an_allow_below_a_denial_removes_the_tool() {
     let (rendered, settings) =
         one(&section("bash", "deny", &["git status*:allow"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), [""; 0]);
-    assert_eq!(field(&rendered, "disallowedTools"), "Bash");
+    assert_eq!(field(&rendered, "disallowedTools"), "Bash, Skill, Agent");
     assert!(!has(&rendered, "Bash"));
     assert!(told(&rendered).contains("--guard"), "{}", told(&rendered));
 }
@@ -145,7 +145,7 @@ fn t17_one_agent_never_gets_what_another_may() {
     let agents: Vec<_> = agents.iter().map(|(name, lines)| (*name, lines.as_str())).collect();
     let rendering = several(&agents, Wish::default());
     let [reader, writer] = &rendering.agents[..] else { panic!("two agents") };
-    assert_eq!(field(reader, "disallowedTools"), "Edit, Write, NotebookEdit");
+    assert_eq!(field(reader, "disallowedTools"), "Edit, Write, NotebookEdit, Skill, Agent");
     assert!(has(writer, "Edit") && has(writer, "Write") && !has(reader, "Edit"));
     assert_eq!(rules(&settings(&rendering), "Edit"), [""; 0]);
     assert!(reader.refused.is_none() && writer.refused.is_none());
@@ -191,7 +191,7 @@ fn t18_t49_a_denial_takes_all_tools_of_its_kind() {
     ];
     for (name, expected) in cases {
         let (rendered, settings) = one(&section(name, "deny", &[]), Wish::default());
-        assert_eq!(field(&rendered, "disallowedTools"), expected);
+        assert_eq!(field(&rendered, "disallowedTools"), format!("{expected}, Skill, Agent"));
         assert!(!settings.contains("deny"), "{settings}");
         let narrowed = format!("permissions.{name}");
         assert!(!lost(&rendered, LossKind::Narrowed, &narrowed), "{}", told(&rendered));
@@ -210,12 +210,17 @@ fn t19_an_allow_waits_for_trust() {
 #[test]
 fn t22_an_absent_section_is_asked_about() {
     let (rendered, settings) = one("", Wish::default());
-    for expected in ["Edit(/**)", "Bash", "WebFetch", "WebSearch", "Skill", "Agent"] {
+    for expected in ["Edit(/**)", "Bash", "WebFetch", "WebSearch"] {
         let tool = expected.split('(').next().unwrap_or_default();
         assert_eq!(rules(&settings, tool), [format!("ask {expected}")]);
         assert!(has(&rendered, tool));
     }
     assert!(has(&rendered, "Read") && !has(&rendered, "TodoWrite"));
+    // A question about these would hold for the person's own sessions.
+    for tool in ["Skill", "Agent"] {
+        assert_eq!(rules(&settings, tool), [""; 0]);
+        assert!(!has(&rendered, tool));
+    }
 }
 
 #[test]
@@ -273,7 +278,7 @@ fn t33_a_path_is_more_than_a_host() {
     let (rendered, settings) =
         one(&section("webfetch", "ask", &["https://docs.example.org/*:allow"]), Wish::default());
     assert_eq!(rules(&settings, "WebFetch"), [""; 0]);
-    assert_eq!(field(&rendered, "disallowedTools"), "WebFetch");
+    assert_eq!(field(&rendered, "disallowedTools"), "WebFetch, Skill, Agent");
     assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{}", told(&rendered));
     let (_, settings) =
         one(&section("webfetch", "allow", &["evil.example.org:deny"]), Wish::default());
@@ -308,7 +313,14 @@ fn t37_paths_are_never_written_for_write() {
 fn t38_t39_name_and_description_and_nothing_unknown() {
     let (rendered, _) = one("", Wish::default());
     let text = file(&rendered, ".claude/agents/helper.md");
-    let known = ["# rendered by agentry", "name: helper", "description: ", "tools: ", "---"];
+    let known = [
+        "# rendered by agentry",
+        "name: helper",
+        "description: ",
+        "tools: ",
+        "disallowedTools: ",
+        "---",
+    ];
     let head = text.split("\n\n").next().unwrap_or_default();
     assert!(head.lines().all(|line| known.iter().any(|it| line.starts_with(it))), "{head}");
 }
@@ -344,7 +356,7 @@ fn t42_t44_no_text_breaks_out_of_its_place() {
             .and_then(|rest| rest.split_once("---"))
             .expect("metadata")
             .0;
-        assert!(head.contains("disallowedTools: Bash\n"), "{written}");
+        assert!(head.contains("disallowedTools: Bash, Skill, Agent\n"), "{written}");
         assert!(written.ends_with("---\n\n---\nx: y\n---\nprompt\n"), "{written}");
     }
 }

@@ -58,7 +58,7 @@ fn an_allow_of_the_user_never_wins() {
     let wish = Wish { existing: &existing, ..Wish::default() };
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
     assert_eq!(rendered.refused, None);
-    assert!(file(&rendered, "helper.md").contains("disallowedTools: Bash\n"));
+    assert!(file(&rendered, "helper.md").contains("disallowedTools: Bash, Skill, Agent\n"));
     assert!(text.contains("\"WebFetch\""), "{text}");
 }
 

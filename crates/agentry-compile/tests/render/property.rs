@@ -46,7 +46,8 @@ fn no_target_permits_more_than_the_source() {
         ..Config::default()
     });
     // Without anything, with the guard, with the gaps closed.
-    let wish = select(&[(false, false), (true, false), (false, true)][..]);
+    let wish =
+        select(&[(false, false), (false, false), (true, false), (true, false), (false, true)][..]);
     let property = |(files, (guard, close_gaps)): (Vec<(String, String)>, (bool, bool))| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
         let subjects = [subject];
