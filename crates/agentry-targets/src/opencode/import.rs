@@ -242,9 +242,13 @@ fn paths_around(pattern: &str) -> Vec<String> {
         (tail, _) if tail.starts_with('/') => vec![format!("{start}**{tail}")],
         (tail, _) => vec![format!("{start}**/*{tail}")],
     };
-    // What starts with a wildcard also takes paths outside.
-    let outside = found.iter().filter(|_| start.is_empty()).map(|it| format!("/{it}"));
-    let outside: Vec<String> = outside.collect();
+    // What starts with a wildcard also takes paths outside, which all start with `..`.
+    let dots = parts.iter().all(|part| part.chars().all(|c| matches!(c, '.' | '/')));
+    let outside: Vec<String> = match start {
+        "" if dots => vec!["/**".to_owned()],
+        "" => found.iter().map(|it| format!("/{it}")).collect(),
+        _ => Vec::new(),
+    };
     found.into_iter().chain(outside).collect()
 }
 

@@ -59,5 +59,5 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
     }
     assert!(test.read("second/agent.toml").contains("\"rm *:deny\""));
     let ran = test.run("render . --target cursor").exits(2);
-    assert!(ran.stderr.contains("known are opencode"), "{ran}");
+    assert!(ran.stderr.contains("possible values: opencode"), "{ran}");
 }

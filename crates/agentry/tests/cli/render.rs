@@ -32,9 +32,10 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 created; 7 gaps
+    rendered 2 agents for opencode: 2 created; 9 gaps
     --- exit 0
     "#);
     let file = test.read(HELPER_FILE);
@@ -49,9 +50,10 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 unchanged; 7 gaps
+    rendered 2 agents for opencode: 2 unchanged; 9 gaps
     --- exit 0
     "#);
     // From below, it is the same workspace.
@@ -63,7 +65,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-    checked 2 agents for opencode: 2 unchanged; 7 gaps
+    checked 2 agents for opencode: 2 unchanged; 9 gaps
     --- exit 0
     "#);
 }
@@ -78,9 +80,10 @@ fn what_would_happen() {
       would create  .opencode/agents/helper.md
 
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
 
-    would render 1 agent for opencode: 1 created; 2 gaps
+    would render 1 agent for opencode: 1 created; 3 gaps
     --- exit 0
     "#);
     assert!(!test.has(".opencode") && !test.has(".agentry"));
@@ -225,10 +228,7 @@ fn names_and_targets_come_from_the_configuration() {
       refused  plan: `plan` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
 
-      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
-
-    rendered 1 agent for opencode: 1 refused; 2 gaps
+    rendered 1 agent for opencode: 1 refused
     --- exit 1
     "#);
     assert!(!test.has(".opencode"));

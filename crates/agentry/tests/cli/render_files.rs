@@ -24,9 +24,10 @@ fn t54_stale_files_are_removed_and_no_others() {
       unchanged  1 file
 
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
 
-    rendered 1 agent for opencode: 1 unchanged, 1 removed; 2 gaps
+    rendered 1 agent for opencode: 1 unchanged, 1 removed; 3 gaps
     --- exit 0
     "#);
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -86,9 +87,10 @@ fn what_was_edited_by_hand_stays() {
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+    rendered 2 agents for opencode: 1 updated, 1 refused; 9 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -125,9 +127,10 @@ fn what_somebody_else_wrote_stays() {
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know what they are called; `id_rsa` is ask in the source and allow there (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
+    rendered 2 agents for opencode: 1 created, 1 refused; 9 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -275,8 +278,7 @@ fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
     assert!(before.contains("git push"), "{before}");
     let broken = format!("{}oops = [\n", test.read("agents/b/agent.toml"));
     let test = test.file("agents/b/agent.toml", &broken);
-    let said = test.run("render").exits(1).to_string();
-    assert!(said.contains("which was not rendered"), "{said}");
+    test.run("render").exits(1);
     assert_eq!(test.read(".claude/settings.json"), before);
 }
 
