@@ -39,7 +39,8 @@ const SOME: &[(&str, &str)] = &[
 ];
 
 fn lines(sections: &[(&str, &str)]) -> String {
-    sections.iter().map(|(name, lines)| format!("[permissions.{name}]\n{lines}\n")).collect()
+    let section = |(name, lines): &(&str, &str)| format!("[permissions.{name}]\n{lines}\n");
+    sections.iter().map(section).collect::<Vec<_>>().concat()
 }
 
 /// The gaps of the sections in which something is protected.

@@ -62,9 +62,8 @@ fn main(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Part 
         return Part::Main;
     }
     let sections = Section::ALL.iter().filter(|section| **section != Section::Question);
-    let stricter = sections.copied().find_map(|section| match settings.close_gaps {
-        true => stricter(subject, section),
-        false => free(subject, section).err(),
+    let stricter = sections.copied().find_map(|section| {
+        if settings.close_gaps { stricter(subject, section) } else { free(subject, section).err() }
     });
     let Some(why) = stricter else { return Part::Main };
     let detail = format!(
