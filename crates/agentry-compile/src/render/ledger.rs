@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_guard_is_remembered_while_there_are_files() {
-        let ledger = Ledger::new(vec![entry("a", None)]);
+        let ledger = Ledger::new(vec![entry(".opencode/a", None)]);
         let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
         assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
         assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded));
