@@ -36,6 +36,8 @@ pub(crate) struct Listing {
     pub(crate) steps: Option<u64>,
     /// When to reach for it, as other agents are told.
     pub(crate) description: Option<String>,
+    /// Whether the client does not start it at all, since it has no tools.
+    pub(crate) is_absent: bool,
 }
 
 /// What is left of a session.
@@ -161,9 +163,13 @@ impl Subject<'_> {
             actions.iter().map(|action| self.driver().call(action, self.scratch)).collect();
         let played = self.play(role, calls.iter().flatten().cloned().collect())?;
         let name = script_of(role);
-        let opening = played
-            .opening(name)
-            .ok_or_else(|| format!("`{}` was never started: {}", self.agent, played.complaint()))?;
+        let Some(opening) = played.opening(name) else {
+            if has_no_tools(&played.finished.stdout) {
+                let listing = Listing { is_absent: true, ..Listing::default() };
+                return Ok((listing, vec![Verdict::Unavailable; actions.len()]));
+            }
+            return Err(format!("`{}` was never started: {}", self.agent, played.complaint()));
+        };
         let offered: BTreeSet<&str> = opening.tools.iter().map(|tool| tool.name.as_str()).collect();
         let mut verdicts = Vec::new();
         let mut step = 0;
@@ -273,6 +279,11 @@ fn strings(value: &Value, texts: &mut Vec<String>) {
 pub(crate) fn between(text: &str, start: &str, end: &str) -> Option<String> {
     let (_, rest) = text.split_once(start)?;
     rest.split_once(end).map(|(found, _)| found.to_owned())
+}
+
+/// Whether a client says that the agent has no tools: then there is nothing to ask it.
+fn has_no_tools(output: &str) -> bool {
+    output.contains("would be spawned with zero tools") || output.contains("\"tools\":[]")
 }
 
 /// What our own hooks say of a call.

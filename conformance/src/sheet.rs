@@ -146,7 +146,11 @@ fn sheet(
     Ok(Some(Sheet {
         is_sample: rendering.is_sample,
         time: start.elapsed(),
-        complaints: complaints(&listing, &source.shown, role),
+        complaints: if listing.is_absent {
+            Vec::new()
+        } else {
+            complaints(&listing, &source.shown, role)
+        },
         tools: listing.tools.into_iter().collect(),
         rows,
         ..Sheet::empty(order, role)
@@ -201,7 +205,7 @@ fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -
         Verdict::Asked => Wish::Ask,
         Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
     };
-    let of_section = |gap: &&Gap| gap.section == case.section;
+    let of_section = |gap: &&Gap| gap.section == case.section || gap.section == "permissions";
     let is_known = rendering.gaps.iter().filter(of_section).any(|gap| excuses(gap, case, guard));
     if answer == wish {
         Judgement::Same
@@ -224,6 +228,8 @@ const TRAPS: &[(&str, &[&str])] = &[
     ("environment", &["variables", "other spellings", "lines that are no plain words"]),
     ("substitution", &["nested", "lines that are no plain words"]),
     ("nested", &["nested"]),
+    ("files", &["files of commands", "commands"]),
+    ("session", &["session"]),
     ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
 ];
 

@@ -40,6 +40,16 @@ impl Line {
     }
 }
 
+/// The files that a command is given: no harness looks at them.
+pub const FILES: Blind = Blind {
+    name: "files of commands",
+    why: "the files that a command is given are not looked at",
+    lines: |_| {
+        let lines = ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"];
+        lines.map(|line| Line::new(line, line.split(' ').map(str::to_owned).collect())).into()
+    },
+};
+
 /// A blind spot that makes a difference to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {

@@ -1,7 +1,7 @@
 //! What Claude Code does not look at in a command line. Lists and pipes, quotes, the directory of a
 //! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
 
-use crate::gap::{Blind, Line};
+use crate::gap::{Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -47,6 +47,7 @@ pub(super) const BLIND: &[Blind] = &[
             vec![Line::new(line.clone(), words(&line))]
         },
     },
+    FILES,
 ];
 
 fn words(command: &str) -> Vec<String> {

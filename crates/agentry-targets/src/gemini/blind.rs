@@ -1,7 +1,7 @@
 //! What Gemini does not look at in a command line. It takes lines apart, asks about redirections and
 //! looks into `bash -c`.
 
-use crate::gap::{Blind, Line};
+use crate::gap::{Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -45,13 +45,11 @@ pub(super) const BLIND: &[Blind] = &[
         },
     },
     Blind {
-        name: "files of commands",
-        why: "Gemini does not look at the files that a command is given",
-        lines: |_| {
-            let lines = ["touch x", "cat .env", "cat /etc/passwd"];
-            lines.map(|line| Line::new(line, words(line))).into()
-        },
+        name: "redirections",
+        why: "Gemini asks about them and does not look where they go",
+        lines: |command| vec![Line::new(format!("{command} > x"), words(command))],
     },
+    FILES,
 ];
 
 fn words(command: &str) -> Vec<String> {

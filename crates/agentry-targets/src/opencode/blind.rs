@@ -1,6 +1,6 @@
 //! What OpenCode does not look at in a command line.
 
-use crate::gap::{Blind, Line};
+use crate::gap::{Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -60,6 +60,7 @@ pub(super) const BLIND: &[Blind] = &[
             vec![Line::new(line.clone(), words(&line))]
         },
     },
+    FILES,
 ];
 
 fn words(command: &str) -> Vec<String> {
