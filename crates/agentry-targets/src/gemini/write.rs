@@ -70,7 +70,7 @@ fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Render
     if !missing.is_empty() {
         let detail = format!(
             "Gemini reads the rules in `{path}` only with `--policy`: without them the agent may not \
-             have {}; set `policy = \"passed\"` for the target if they are always passed",
+             have {}; render with `--scope user`, where Gemini always reads them",
             missing.join(", ")
         );
         out.lose("permissions", LossKind::Narrowed, detail);
