@@ -93,7 +93,7 @@ const WORDS: Cases = &[
     ("git log \"$1\" $2", &["run git log … **"]),
     ("echo ''", &["run echo ''"]),
     ("echo \"\"$x", &["run echo **"]),
-    ("echo ~root/x ~+/y", &["run echo …/x /work/space/y"]),
+    ("echo ~root/x ~+/y", &["run echo …/x /srv/space/y"]),
     ("make prefix=~/x", &["run make prefix=/home/user/x"]),
     ("echo \\~ '~' a~b", &["run echo ~ ~ a~b"]),
     ("echo \\$x '$x' \"\\$x\"", &["run echo $x $x $x"]),

@@ -34,7 +34,7 @@ const CASES: Cases = &[
     ("echo 'it'\\''s'", &["run echo it's"]),
     ("echo \"a \\\"b\\\" c\"", &["run echo 'a \"b\" c'"]),
     ("echo $HOME \"$HOME/x\" ~ ~/y", &["run echo /home/user /home/user/x /home/user /home/user/y"]),
-    ("echo \"$PWD\"", &["run echo /work/space"]),
+    ("echo \"$PWD\"", &["run echo /srv/space"]),
     ("cd src; ls", &["enter src", "run ls in src|."]),
     ("cd src || exit 1; ls", &["enter src", "free exit 1", "run ls in src"]),
     ("(cd src && ls); pwd", &["enter src", "run ls in src", "run pwd"]),
