@@ -41,6 +41,14 @@ deny:
 fuzz *args:
     cargo xtask fuzz {{ args }}
 
+# render made-up policies for every target; `just policies 500`
+policies *args:
+    cargo xtask policies {{ args }}
+
+# ask the real clients about rendered agents; `just conformance opencode`
+conformance *args:
+    cargo xtask conformance {{ args }}
+
 # measure
 bench *args:
     cargo xtask bench {{ args }}

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Mixed,
     /// Manifests of one file only.
     Manifests,
+    /// Manifests that are built on one another, three levels deep.
+    Inherited,
 }
 
 /// Agents on disk.
@@ -60,12 +62,32 @@ fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     let prose = &mut Prose::new(number as u64);
     let name = format!("agent-{number:05}");
     match (kind, number % 5) {
+        (Kind::Inherited, _) => inherited(number, &name, prose),
         (Kind::Manifests, _) | (_, 0) => formats::manifest(&name, prose),
         (_, 1) => formats::agent_md(&name, prose),
         (_, 2) => formats::agent_toml(&name, prose),
         (_, 3) => formats::agentfs(&name, prose),
         (_, _) => formats::agent_dir(&name, prose),
     }
+}
+
+/// Of every fifty agents, the first is built on none, the next five on the first, the rest on those.
+fn inherited(number: usize, name: &str, prose: &mut Prose) -> Vec<(String, String)> {
+    let place = number % 50;
+    let base = match place {
+        0 => None,
+        1..=5 => Some(number - place),
+        _ => Some(number - place + 1 + place % 5),
+    };
+    let mut files = formats::manifest(name, prose);
+    for (_, text) in &mut files {
+        // Who looks for skills in vain is not sound.
+        *text = text.replace("  - web-search\n", "").replace("  - cite-sources\n", "  - git\n");
+        if let Some(base) = base {
+            *text = format!("base: ./agent-{base:05}.agent\n{text}");
+        }
+    }
+    files
 }
 
 #[cfg(test)]

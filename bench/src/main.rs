@@ -2,10 +2,12 @@
 //! the same on any machine. `cargo xtask bench` runs it; a missed target ends it with 1.
 
 mod corpus;
+mod locking;
 mod measure;
 mod policy;
 mod program;
 mod reference;
+mod render;
 mod report;
 mod targets;
 
@@ -19,7 +21,9 @@ const USAGE: &str = "\
 usage: cargo xtask bench [COMMAND]
 
   (nothing)          measures everything; 1 if a target is missed
+  lock               measures locking and the store only
   policy             measures verdicts and comparisons only
+  render             measures rendering only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -29,6 +33,8 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
+        ["lock"] => lock_table().map(|table| shown(&table)),
+        ["render"] => render_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -52,10 +58,14 @@ fn run() -> Result<bool, String> {
     let small = corpus("small", 1_000, Kind::Mixed)?;
     let large = corpus("large", 10_000, Kind::Mixed)?;
     let manifests = corpus("manifests", 1_000, Kind::Manifests)?;
+    let inherited = corpus("inherited", 1_000, Kind::Inherited)?;
     let mut table = Table::default();
     targets::checking(&program, &small, &large, &mut table)?;
     targets::reference(&program, (&small, &manifests), folder.path(), &mut table)?;
     targets::starting(&program, &small, &mut table)?;
+    locking::locking(&program, &inherited, &mut table)?;
+    locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    render::rendering(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     Ok(shown(&table))
@@ -67,6 +77,26 @@ fn policy_table() -> Table {
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     table
+}
+
+/// Locking and the store alone.
+fn lock_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let inherited = Corpus::write(&folder.path().join("inherited"), 1_000, Kind::Inherited)?;
+    let mut table = Table::default();
+    locking::locking(&program, &inherited, &mut table)?;
+    locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Rendering alone.
+fn render_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut table = Table::default();
+    render::rendering(&program, folder.path(), &mut table)?;
+    Ok(table)
 }
 
 /// Prints the table; whether every target was met.

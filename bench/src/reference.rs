@@ -47,7 +47,7 @@ impl Reference {
 }
 
 /// Runs a command; what it prints, or the last line of its complaint.
-fn run(command: &mut Command) -> Result<String, String> {
+pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output =
         command.output().map_err(|error| format!("`{name}` cannot be started: {error}"))?;

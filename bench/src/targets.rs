@@ -86,7 +86,7 @@ pub(crate) fn starting(program: &Path, small: &Corpus, table: &mut Table) -> Res
     Ok(())
 }
 
-fn ratio(what: String, ours: Duration, theirs: Duration, name: &str, most: f64) -> Row {
+pub(crate) fn ratio(what: String, ours: Duration, theirs: Duration, name: &str, most: f64) -> Row {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     let shown = |ratio: f64| {
         if ratio < 1.0 { format!("1/{:.0}", 1.0 / ratio) } else { format!("{ratio:.1}") }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::process::{self, cargo};
 use crate::step::{self, Outcome};
-use crate::{docs, install, tidy};
+use crate::{conformance, docs, install, tidy};
 
 /// How much is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,7 @@ const STEPS: &[Step] = &[
         })
     },
     step("links", "links and anchors of the pages", || done(docs::check_links())),
+    step("clients", "the real clients, asked about rendered agents", conformance::step),
     step("deny", "cargo deny check licenses bans sources", deny),
 ];
 

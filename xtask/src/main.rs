@@ -7,11 +7,13 @@
 mod bench;
 mod catalogue;
 mod ci;
+mod conformance;
 mod docs;
 mod files;
 mod fuzz;
 mod generate;
 mod install;
+mod policies;
 mod process;
 mod step;
 mod tidy;
@@ -32,6 +34,8 @@ usage: cargo xtask COMMAND
   docs [--check]                   rustdoc and the links of the pages; --check: the links only
   deny                             licences, bans and sources of the dependencies
   fuzz [TARGET] [--seconds N]      fuzzes one reader, or each in turn (60 seconds)
+  policies [COUNT]                 renders made-up policies for every target (10,000), proved
+  conformance [CLIENT...]          asks the real clients about rendered agents; installs them
   bench [ARGUMENTS]                the benchmarks
 ";
 
@@ -63,6 +67,8 @@ fn dispatch(words: &[&str]) -> Result<(), String> {
             Outcome::Skipped(why) => Err(why),
         },
         ["fuzz", arguments @ ..] => fuzz::run(&fuzz::Request::parse(arguments)?),
+        ["policies", arguments @ ..] => policies::run(policies::count(arguments)?),
+        ["conformance", arguments @ ..] => conformance::run(arguments),
         ["bench", arguments @ ..] => bench::run(arguments),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

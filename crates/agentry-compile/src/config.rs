@@ -1,4 +1,4 @@
-//! `agentry.toml` at the root of a workspace: what the team shares about checking.
+//! `agentry.toml` at the root of a workspace: what the team shares about checking and rendering.
 //!
 //! It can turn findings down or up and exclude paths. It can never widen what an agent may do.
 
@@ -14,6 +14,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::inherit::{entries, rules::BAD_BASE_ENTRY};
 use crate::registry::rule;
+use crate::render::config::{RENDER, RenderConfig};
 use crate::world::{EntryKind, ReadError, World};
 
 /// Every rule about the configuration, in code order.
@@ -31,6 +32,7 @@ pub(crate) static TABLE: Table = Table::new(
             Kind::Map(&Kind::Line),
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
+        Field::optional("render", Kind::Block(&RENDER), "For which harnesses agents are rendered."),
     ],
 );
 
@@ -97,6 +99,11 @@ pub(crate) static BAD_GLOB: Rule = Rule {
     ]),
 };
 
+/// Everything that `agentry.toml` may hold, for its page of the reference.
+pub fn configuration() -> &'static Table {
+    &TABLE
+}
+
 /// What a rule's severity is changed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeverityOverride {
@@ -115,6 +122,8 @@ pub struct Config {
     pub severity: BTreeMap<&'static str, SeverityOverride>,
     /// The baseline, relative to the root.
     pub baseline: Option<String>,
+    /// For which harnesses agents are rendered.
+    pub render: RenderConfig,
     /// The root and the current directory, from the root of the file system.
     places: (String, String),
     exclude: GlobSet,
@@ -167,6 +176,9 @@ impl Config {
         let node = toml::parse(&source, findings);
         validate(&TABLE, &node, Coerce::Strict, findings);
         let record = Record::new(&TABLE, &node, Coerce::Strict);
+        if let Some(render) = record.record("render", &RENDER) {
+            self.render = RenderConfig::read(&render);
+        }
         let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);
         self.excludes(&check, findings);

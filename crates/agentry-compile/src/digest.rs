@@ -1,7 +1,7 @@
 //! What an agent is called by its content.
 
 use agentry_formats::{Package, info, manifest};
-use agentry_model::{Format, Inheritance, digest as full_digest, tree};
+use agentry_model::{Agent, Format, Inheritance, digest as full_digest, tree};
 use agentry_text::{Data, Findings, path, table};
 
 use crate::files::AgentFiles;
@@ -21,7 +21,11 @@ pub struct Digest {
 
 /// The full digest of an agent: equal for agents that mean the same.
 pub fn digest(world: &dyn World, compiled: &Compiled) -> String {
-    let mut resolved = resolved(compiled);
+    digest_of(world, compiled, resolved(compiled))
+}
+
+/// The same, of an agent whose defaults are filled in already.
+pub(crate) fn digest_of(world: &dyn World, compiled: &Compiled, mut resolved: Agent) -> String {
     // Examples decide nothing, and what was inherited is as if it were written here.
     resolved.policy.tests.clear();
     if compiled.whole.is_some() {

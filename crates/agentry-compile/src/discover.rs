@@ -69,7 +69,7 @@ pub fn discover(
 }
 
 /// The one agent at `path`, without searching below it; else why there is none.
-pub(crate) fn at(world: &dyn World, path: &str) -> Result<Found, String> {
+pub fn at(world: &dyn World, path: &str) -> Result<Found, String> {
     let mut search = Search { world, format: None, exclude: &|_| false, out: Discovery::default() };
     match world.kind(path) {
         EntryKind::Missing => return Err("does not exist".to_owned()),

@@ -83,8 +83,7 @@ impl<'w> AgentFiles<'w> {
         let bytes = unmarked.unwrap_or(bytes);
         match std::str::from_utf8(bytes) {
             Ok(text) => {
-                let mut source = self.sources.add(path, text);
-                source.had_mark = unmarked.is_some();
+                let source = self.sources.add_whole(path, text, unmarked.is_some());
                 hygiene::check(&source, findings);
                 source
             }

@@ -5,8 +5,8 @@ use agentry_model::{Agent, Transport};
 use agentry_policy::compare::{self, Change, Diff};
 use agentry_policy::path::Resolver;
 use agentry_policy::{
-    Call, Judge, Layer, Permissions, Place, Places, PolicyTest, Protections, Section, Server,
-    Source, Verdict, layer, layers,
+    Call, Judge, Kind as Shape, Layer, Permissions, Place, Places, PolicyTest, Protections,
+    Section, Server, Source, Verdict, layer, layers,
 };
 use agentry_text::table::{Coerce, validate};
 use agentry_text::{
@@ -131,15 +131,31 @@ pub fn policy_diff(old: &Compiled, new: &Compiled) -> Vec<SectionDiff> {
         let places = Places::default();
         Judge::new(own_layers(compiled, &places), places)
     };
-    let (old, new) = (judge(old), judge(new));
+    section_diffs(&judge(old), &judge(new))
+}
+
+/// What the judge `new` lets pass more and less than `old`. Both stand at [`Places::default`].
+pub(crate) fn section_diffs(old: &Judge, new: &Judge) -> Vec<SectionDiff> {
     let section = |section: &Section| {
         let old: Vec<_> = old.rules(*section).map(|(_, rules)| rules).collect();
         let new: Vec<_> = new.rules(*section).map(|(_, rules)| rules).collect();
-        let Diff { gained, lost, unknown } = compare::diff(&old, &new, Protections::On);
+        let Diff { mut gained, mut lost, unknown } = compare::diff(&old, &new, Protections::On);
+        if section.kind() == Shape::Path {
+            gained.iter_mut().chain(&mut lost).for_each(at_home);
+        }
         let is_something = !gained.is_empty() || !lost.is_empty() || unknown.is_some();
         is_something.then_some(SectionDiff { section: *section, gained, lost, unknown })
     };
     Section::ALL.iter().filter_map(section).collect()
+}
+
+/// Writes the path of an example as a rule would name it: the directories are only stand-ins.
+fn at_home(change: &mut Change) {
+    let Places { workspace, home, .. } = Places::default();
+    let below = |dir: &str| change.example.strip_prefix(dir)?.strip_prefix('/');
+    let inside = below(&workspace).map(str::to_owned);
+    let shown = inside.or_else(|| Some(format!("~/{}", below(&home?)?)));
+    change.example = shown.unwrap_or_else(|| std::mem::take(&mut change.example));
 }
 
 /// What the definition says elsewhere that its policy depends on.

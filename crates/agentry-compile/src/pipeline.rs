@@ -36,6 +36,8 @@ pub struct Compiled {
     pub whole: Option<Agent>,
     /// What it is built on, the nearest first.
     pub bases: Vec<Base>,
+    /// Context and rule files of bases that live elsewhere.
+    pub carried: Vec<Carried>,
     /// Where parts of its blocks come from that are not from where the block is, by field.
     pub origins: Vec<(String, Span)>,
     /// The directory that a relative path of its base starts from.
@@ -46,6 +48,18 @@ pub struct Compiled {
     pub own_files: usize,
     /// The findings, in source order.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A context or rule file that has no path from the agent: it comes with a base from another workspace or
+/// from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// What it is: `context`, `rule file`.
+    pub name: &'static str,
+    /// As it is named where it lies.
+    pub path: String,
+    /// Its text.
+    pub text: String,
 }
 
 impl Compiled {
@@ -59,6 +73,12 @@ impl Compiled {
         self.sources.iter().take(self.own_files)
     }
 
+    /// Hides its secrets from whatever is shown of it.
+    pub(crate) fn hide_secrets(&mut self) {
+        let whole = self.whole.as_ref().unwrap_or(&self.agent);
+        masked::hide(whole, self.found.format, &mut self.sources);
+    }
+
     /// Whether it cannot be used.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
@@ -68,11 +88,16 @@ impl Compiled {
 /// Reads an agent. Only what its own files say is reported; [`check`] looks further. Its secrets are
 /// hidden from whatever is shown of it.
 pub fn read(world: &dyn World, found: &Found) -> Compiled {
+    let mut compiled = read_openly(world, found);
+    compiled.hide_secrets();
+    compiled
+}
+
+/// Reads an agent of which only findings will be shown, if anything: its secrets are not looked for.
+pub(crate) fn read_openly(world: &dyn World, found: &Found) -> Compiled {
     let (mut compiled, mut findings) = read_raw(world, found, Sources::default());
     inherit(world, &mut compiled, &mut findings);
     let diagnostics = shown::ready(&mut compiled.sources, findings);
-    let whole = compiled.whole.as_ref().unwrap_or(&compiled.agent);
-    masked::hide(whole, found.format, &mut compiled.sources);
     Compiled { diagnostics, ..compiled }
 }
 
@@ -158,6 +183,7 @@ pub(crate) fn read_raw(world: &dyn World, found: &Found, sources: Sources) -> (C
         agent,
         whole: None,
         bases: Vec::new(),
+        carried: Vec::new(),
         origins: Vec::new(),
         base_dir: found.dir.clone(),
         own_files: sources.iter().count(),

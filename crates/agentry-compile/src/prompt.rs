@@ -1,7 +1,7 @@
 //! The system prompt that an agent's texts make, part by part.
 
 use agentry_model::{Agent, Format};
-use agentry_text::path::{join, split};
+use agentry_text::path::{absolute, climbs, join, split};
 use agentry_text::{FileId, Span, limits};
 
 use crate::masked::Mask;
@@ -18,6 +18,9 @@ pub struct Part {
     /// Its text.
     pub text: String,
 }
+
+/// What a context file is called.
+pub(crate) const CONTEXT: &str = "context";
 
 /// What stands around the instructions of an agent directory, which is only a slot.
 const BOUNDARIES: &str = "## Boundaries\n\
@@ -106,7 +109,16 @@ fn identity(compiled: &Compiled, agent: &Agent, parts: &mut Vec<Part>) {
 
 /// The context and rule files that the definition names.
 pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part>) {
-    for (name, _, path) in named_files(compiled) {
+    let mut found: Vec<Part> = compiled
+        .carried
+        .iter()
+        .map(|file| Part {
+            name: file.name,
+            origin: format!("{}:1", file.path),
+            text: file.text.clone(),
+        })
+        .collect();
+    for (name, _, path) in named_files(world, compiled) {
         if !world.inside(&compiled.workspace, &path) {
             continue;
         }
@@ -115,17 +127,26 @@ pub(crate) fn files(world: &dyn World, compiled: &Compiled, parts: &mut Vec<Part
             continue;
         };
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-        parts.push(Part { name, origin: format!("{path}:1"), text });
+        found.push(Part { name, origin: format!("{path}:1"), text });
     }
+    // What bases bring comes first, among the context as among the rules.
+    found.sort_by_key(|part| part.name != CONTEXT);
+    parts.extend(found);
 }
 
 /// The context and rule files that the definition names: what each is, where it is named, and its path.
-pub(crate) fn named_files(
-    compiled: &Compiled,
-) -> impl Iterator<Item = (&'static str, Span, String)> {
+pub(crate) fn named_files<'a>(
+    world: &'a dyn World,
+    compiled: &'a Compiled,
+) -> impl Iterator<Item = (&'static str, Span, String)> + 'a {
     let instructions = &compiled.whole().instructions;
     let context = instructions.context.iter().flatten();
-    let context = context.map(|path| ("context", path.span, climbed(&compiled.found.dir, path)));
+    let context = context.map(|path| {
+        let full = climbed(&compiled.found.dir, path);
+        // Above the current directory, a path is below the workspace only when it is seen from the top.
+        let full = if climbs(&full) { absolute(&world.absolute(&full)) } else { full };
+        (CONTEXT, path.span, full)
+    });
     let rules = instructions.rule_files.iter().flatten().map(|name| {
         let path = join(&compiled.workspace, &format!("rules/{}.md", name.value));
         ("rule file", name.span, path)

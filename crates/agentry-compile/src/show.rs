@@ -6,7 +6,8 @@ use agentry_policy::{Action, Permissions, Section, SectionRules, flattened};
 use agentry_text::{Data, FileId, Node, Sources, Span, Spanned, Value};
 
 use crate::masked::Mask;
-use crate::pipeline::Compiled;
+use crate::pipeline::{Carried, Compiled};
+use crate::prompt::CONTEXT;
 use crate::relocate::{is_relative_reference, relative};
 use agentry_text::path::absolute as normal;
 
@@ -39,8 +40,27 @@ pub fn flat(compiled: &Compiled) -> Agent {
         agent.inheritance = Inheritance::default();
         agent.policy = flattened(&agent.policy);
     }
+    write_out(&mut agent, &compiled.carried);
     join_rules(&mut agent);
     agent
+}
+
+/// Writes the files that bases bring into the texts of an agent that has no base any more.
+fn write_out(agent: &mut Agent, carried: &[Carried]) {
+    let instructions = &mut agent.instructions;
+    let nowhere = Span::start_of(FileId::BUILT_IN);
+    for Carried { name, path, text } in carried {
+        if *name != CONTEXT {
+            instructions.base_rules.push(Spanned::new(text.clone(), nowhere));
+            continue;
+        }
+        let raw = instructions.system.is_none() && instructions.system_override.is_some();
+        let place = if raw { &mut instructions.system_override } else { &mut instructions.system };
+        let system = place.get_or_insert_with(|| Spanned::new(String::new(), nowhere));
+        let gap = if system.value.is_empty() { "" } else { "\n\n" };
+        system.value.truncate(system.value.trim_end().len());
+        system.value.extend([gap, "<context path=\"", path, "\">\n", text, "\n</context>\n"]);
+    }
 }
 
 /// Makes the hard rules of the bases and its own one text.

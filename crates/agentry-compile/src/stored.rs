@@ -51,6 +51,8 @@ pub enum FetchError {
     Missing,
     /// What it has is not what was put in, and why.
     Damaged(String),
+    /// It has the agent, but no trusted key signed it; in its words.
+    Untrusted(String),
     /// Several agents have this short digest: their full ones.
     Ambiguous(Vec<String>),
 }
@@ -61,6 +63,7 @@ impl fmt::Display for FetchError {
             Self::NoStore => f.write_str("there is no store"),
             Self::Missing => f.write_str("the store has no such agent"),
             Self::Damaged(why) => write!(f, "the store is damaged: {why}"),
+            Self::Untrusted(why) => f.write_str(why),
             Self::Ambiguous(digests) => {
                 write!(f, "the store has several: `{}`", digests.join("`, `"))
             }

@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use agentry_text::path::join;
+
+use crate::inherit::Bases;
 use crate::resolve::Endpoint;
 use crate::stored::{FetchError, StoreRef, Stored};
 
@@ -47,6 +50,16 @@ pub trait World: Sync {
     /// The home directory of the user, from the root of the file system.
     fn home(&self) -> Option<String>;
 
+    /// Agentry's own directory, from the root of the file system, whether it exists or not.
+    fn agentry_home(&self) -> Option<String> {
+        self.home().map(|home| join(&home, ".agentry"))
+    }
+
+    /// Where the user's model server listens, as `OLLAMA_HOST` says it.
+    fn ollama_host(&self) -> Option<String> {
+        None
+    }
+
     /// The user's own configuration file, whether it exists or not.
     fn user_config(&self) -> Option<String>;
 
@@ -54,6 +67,11 @@ pub trait World: Sync {
     fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
         let _ = reference;
         Err(FetchError::NoStore)
+    }
+
+    /// The bases that were read already, in a world that does not change. Nothing where it may.
+    fn bases(&self) -> Option<&Bases> {
+        None
     }
 
     /// The models that a server on this machine lists at `url`. Nothing if none answers within two

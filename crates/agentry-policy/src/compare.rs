@@ -380,7 +380,8 @@ fn find_changes(
             let both = |subject: Subject<'_>| {
                 (decide(old, subject, protections), decide(new, subject, protections))
             };
-            found.push(((b, a), Example::decode(kind, &text()).filled(both).to_string()));
+            let example = Example::decode(kind, &text()).filled(both).usual(kind, both);
+            found.push(((b, a), example.to_string()));
         }
         ControlFlow::Continue(())
     })?;

@@ -43,9 +43,12 @@ pub(crate) fn names(pattern: &Pattern, hazard: &Hazard) -> bool {
     let tokens: Vec<String> = pattern.tokens().map(literal).collect();
     let starting = |start: &str| tokens.iter().skip(1).any(|token| token.starts_with(start));
     match hazard.sign {
-        Sign::Long(spelling, _) | Sign::Word(spelling) | Sign::Prefix(spelling) => {
-            starting(spelling)
+        // `--output-indicator-new` is not `--output`, and `addr` is not `add`.
+        Sign::Long(spelling, _) | Sign::Word(spelling) => {
+            let option = |token: &String| token.split('=').next() == Some(spelling);
+            tokens.iter().skip(1).any(option)
         }
+        Sign::Prefix(spelling) => starting(spelling),
         Sign::Short(option) => starting(&format!("-{option}")),
         Sign::Global(spelling) => {
             let argv: Vec<&str> = tokens.iter().map(String::as_str).collect();

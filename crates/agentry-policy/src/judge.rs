@@ -1,8 +1,12 @@
 //! The one decision procedure: what becomes of a call, under all layers.
 
 mod command;
+mod embedded;
 mod files;
 mod line;
+mod operands;
+mod plain;
+mod spelling;
 mod web;
 
 use crate::path::Resolver;
@@ -76,10 +80,9 @@ impl Judge {
 
     /// Every list of rules about `section`, with its layer; at least one.
     pub fn rules(&self, section: Section) -> impl Iterator<Item = (Source, &Rules)> {
-        let spoken = self
-            .layers
-            .iter()
-            .filter_map(move |layer| layer.rules(section).map(|rules| (layer.source, rules)));
+        let spoken = self.layers.iter().filter_map(move |layer| {
+            layer.rules(section).map(|rules| (layer.source_of(rules), rules))
+        });
         let silence = self.silence.iter().filter(move |rules| rules.section == section);
         spoken.chain(silence.map(|rules| (Source::Default, rules)))
     }

@@ -45,6 +45,12 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// Where rules of this layer come from: it is silent about what holds by default.
+    pub(crate) fn source_of(&self, rules: &Rules) -> Source {
+        let is_silent = rules.intent.span.is_none() && rules.intent.text == silence(rules.section);
+        if is_silent { Source::Default } else { self.source }
+    }
+
     /// The rules of `section`, if the layer speaks about it.
     pub fn rules(&self, section: Section) -> Option<&Rules> {
         self.sections.iter().find(|rules| rules.section == section)
@@ -72,6 +78,20 @@ pub fn layers(policy: &Policy, place: &Place, places: &Places) -> Vec<Layer> {
     ];
     let bases = bases.iter().map(|rules| layer(Source::Base, rules, places));
     compiled.into_iter().flatten().chain(bases).collect()
+}
+
+/// All layers of a definition as ordered rules, each with its source: [`layer`] makes the same layers of
+/// them again, but for the words in which they are explained.
+pub fn written(policy: &Policy, place: &Place) -> Vec<(Source, Permissions)> {
+    let Policy { permissions, trust, abilities, tool_permissions, bases, tests: _ } = policy;
+    let own = [
+        permissions.as_ref().map(|rules| (Source::Permissions, rules.clone())),
+        trust.as_ref().map(|trust| (Source::Trust, of_trust(trust, place))),
+        abilities.as_ref().map(|abilities| (Source::Abilities, of_abilities(abilities))),
+        tool_permissions.as_ref().map(|tools| (Source::ToolPermissions, of_tools(tools))),
+    ];
+    let bases = bases.iter().map(|rules| (Source::Base, rules.clone()));
+    own.into_iter().flatten().chain(bases).collect()
 }
 
 /// The layer of ordered rules that a source says.
@@ -136,8 +156,7 @@ fn list_of(action: Action) -> &'static str {
 
 /// What holds in a section that nobody speaks about: ask, but reading in the workspace is free.
 pub fn default_rules(section: Section, places: &Places) -> Rules {
-    let text = format!("nothing is said about {section}: ask");
-    let mut rules = every(section, Action::Ask, &text, places);
+    let mut rules = every(section, Action::Ask, &silence(section), places);
     if section == Section::Read {
         let inside = ["**/*", "."];
         rules.rules = inside
@@ -150,6 +169,11 @@ pub fn default_rules(section: Section, places: &Places) -> Rules {
             .into();
     }
     rules
+}
+
+/// Says that nobody speaks about a section.
+fn silence(section: Section) -> String {
+    format!("nothing is said about {section}: ask")
 }
 
 /// One answer for a whole section.

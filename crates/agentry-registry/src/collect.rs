@@ -3,7 +3,7 @@
 //!
 //! A name goes only when it is given up by name. It then never gets another meaning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -33,6 +33,8 @@ pub struct Collected {
     pub kept: Vec<(String, Kept)>,
     /// Objects that cannot be read. They stay unless they are dropped by their digest.
     pub damaged: Vec<String>,
+    /// What people call the objects that go or stay: `name@version` by digest.
+    pub names: BTreeMap<String, String>,
 }
 
 /// Why something goes.
@@ -83,6 +85,10 @@ impl Store {
         let mut out = Collected::default();
         let dropped = self.given_up_now(collection)?;
         self.sort_out(collection, &dropped, &mut out)?;
+        let told = out.removed.iter().map(|(digest, _)| digest);
+        let told = told.chain(out.kept.iter().map(|(digest, _)| digest));
+        out.names = told.map(|digest| (digest.clone(), self.name_of(digest))).collect();
+        out.names.retain(|digest, name| digest != name);
         for name in names(&self.temporary())? {
             out.removed.push((format!("temporary/{name}"), Reason::Leftover));
         }
@@ -105,7 +111,7 @@ impl Store {
     /// The digests whose names are given up by this call. What others need keeps its name: they may
     /// call it by that.
     fn given_up_now(&self, collection: &Collection) -> Result<BTreeSet<String>, StoreError> {
-        let resolved = collection.drop.iter().map(|reference| self.resolve(reference));
+        let resolved = collection.drop.iter().map(|reference| self.exactly(reference));
         let digests = resolved.collect::<Result<BTreeSet<_>, _>>()?;
         if let Some(locked) = digests.iter().find(|digest| collection.locked.contains(*digest)) {
             let (name, by) = (self.name_of(locked), "agentry.lock".to_owned());
@@ -123,6 +129,20 @@ impl Store {
             digests.iter().try_for_each(|digest| self.give_up(digest))?;
         }
         Ok(digests)
+    }
+
+    /// The digest that a reference means, which must not depend on what else there is: a bare name
+    /// means another version once one is gone.
+    fn exactly(&self, reference: &Reference) -> Result<String, StoreError> {
+        let digest = self.resolve(reference)?;
+        match reference {
+            Reference::Exact(_) => Ok(digest),
+            Reference::Latest(name) => {
+                let of_name = self.list()?.into_iter().filter(|listed| listed.name == *name);
+                let versions = of_name.map(|listed| format!("{name}@{}", listed.version)).collect();
+                Err(StoreError::NoVersion { name: name.clone(), versions })
+            }
+        }
     }
 
     /// Gives the name of an object up, for good.

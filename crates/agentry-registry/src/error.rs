@@ -48,6 +48,14 @@ pub enum StoreError {
         /// The full digests.
         digests: Vec<String>,
     },
+    /// A bare name where one version must be named.
+    #[error("`{name}` names no version; the store has {}", quoted(.versions))]
+    NoVersion {
+        /// The name.
+        name: String,
+        /// What there is: `name@version`, the oldest first.
+        versions: Vec<String>,
+    },
     /// A name and version that mean something else already.
     #[error("`{name}@{version}` is `{digest}` already, and stays so")]
     Taken {
@@ -88,14 +96,19 @@ pub enum StoreError {
     #[error("{0}")]
     Unfit(String),
     /// The signatures are not those that were asked for.
-    #[error("{0}")]
-    Untrusted(String),
+    #[error("{why}")]
+    Untrusted {
+        /// What is wrong with them.
+        why: String,
+        /// The keys that signed it and are not trusted.
+        signers: Vec<String>,
+    },
 }
 
 impl StoreError {
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
             Self::Newer { .. } => Some("use the newer agentry that wrote it"),
             Self::NoStore(_) => Some("`agentry push AGENT` makes one"),
             Self::Missing(_) => Some("`agentry list` shows what there is"),
@@ -103,16 +116,25 @@ impl StoreError {
                 Some("push the agent again from its files, or remove it with `agentry gc --drop`")
             }
             Self::Ambiguous { .. } => Some("use the full digest"),
+            Self::NoVersion { .. } => Some("say which: `--drop NAME@VERSION`"),
             Self::Taken { .. } | Self::OtherFile { .. } => {
                 Some("give the agent a new version, in its definition or with `--version`")
             }
             Self::Needed { .. } => Some("drop them together, or update the lock first"),
             Self::OtherName { .. } => Some("use that name, or change the agent first"),
-            Self::Untrusted(_) => Some(
-                "`agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml",
+            Self::Untrusted { signers, .. } if !signers.is_empty() => {
+                return Some(format!(
+                    "if you trust who holds the key, add {} to `trusted` in `[signing]` of your own config.toml",
+                    quoted(signers)
+                ));
+            }
+            Self::Untrusted { .. } => Some(
+                "`agentry sign` signs it; the key must be in `trusted` in `[signing]` of your own \
+                 config.toml",
             ),
             Self::Io { .. } | Self::Unfit(_) => None,
-        }
+        };
+        hint.map(str::to_owned)
     }
 
     pub(crate) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -131,6 +153,11 @@ impl StoreError {
     pub(crate) fn damaged(object: &str, why: impl Into<String>) -> Self {
         Self::Damaged { object: object.to_owned(), why: why.into() }
     }
+}
+
+/// A list of what people may type.
+fn quoted(all: &[String]) -> String {
+    all.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// What the system says went wrong, without its number.

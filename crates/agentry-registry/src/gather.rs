@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentry_compile::policy::tables::secrets::is_secret;
 use agentry_compile::text::credentials;
 use agentry_compile::text::{Span, limits};
-use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read};
+use agentry_compile::{Compiled, Digest, EntryKind, Found, World, hash, read, resolved};
 
 use crate::digest;
 use crate::error::StoreError;
@@ -17,7 +17,7 @@ use crate::record::{Asked, Recorder};
 use crate::reference::{fits_name, fits_version};
 use crate::world::ObjectWorld;
 
-/// The version of an agent whose format has none.
+/// The version of an agent whose format has none, not even by default.
 const NO_VERSION: &str = "0.0.0";
 /// The most bytes of all files together.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -130,9 +130,12 @@ fn called(compiled: &Compiled, given: Option<&str>) -> Result<(String, String), 
             compiled.found.path
         )));
     }
-    let version = declared.or(given).unwrap_or(NO_VERSION);
-    fits_version(version)?;
-    Ok((name, version.to_owned()))
+    // What `show` says it is.
+    let default = || resolved(compiled).identity.version.map(|version| version.value);
+    let version = declared.or(given).map(str::to_owned).or_else(default);
+    let version = version.unwrap_or_else(|| NO_VERSION.to_owned());
+    fits_version(&version)?;
+    Ok((name, version))
 }
 
 /// Files on their way into an object, by their plain absolute paths.
@@ -183,7 +186,11 @@ impl<'w> Gathering<'w> {
                     self.files.insert(full, Taken { bytes, was_read: true });
                 }
                 Some(_) => {
-                    let why = format!("`{path}` lies outside its workspace `{}`", self.root);
+                    let why = format!(
+                        "`{path}` lies outside its workspace `{}`; push the base first, and name it by \
+                         `name@version`",
+                        self.root
+                    );
                     return Err(self.refuse(&why));
                 }
                 None if self.is_inside(&full) => self.carry(&full)?,

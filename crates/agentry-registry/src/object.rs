@@ -190,6 +190,7 @@ fn fetch_error(error: StoreError) -> FetchError {
         StoreError::NoStore(_) => FetchError::NoStore,
         StoreError::Missing(_) => FetchError::Missing,
         StoreError::Ambiguous { digests, .. } => FetchError::Ambiguous(digests),
+        StoreError::Untrusted { why, .. } => FetchError::Untrusted(why),
         other => FetchError::Damaged(other.to_string()),
     }
 }
@@ -278,7 +279,7 @@ mod tests {
         let key = KeyRing::new(home.path()).generate("mine").unwrap();
         let trust = Trust { required: true, keys: vec![key] };
         let refused = store.fetch(&full, &trust);
-        assert!(matches!(&refused, Err(FetchError::Damaged(why)) if why.contains("not signed")));
+        assert!(matches!(&refused, Err(FetchError::Untrusted(why)) if why.contains("not signed")));
         store.sign(&digest, &KeyRing::new(home.path()).secret("mine").unwrap()).unwrap();
         assert!(store.fetch(&full, &trust).is_ok());
         let file = store.object(&digest).unwrap().join("files/writer/agent.toml");
@@ -326,12 +327,14 @@ mod tests {
             let drop = names.iter().map(|name| name.parse().unwrap()).collect();
             store.collect(&Collection { drop, ..Collection::default() })
         };
-        let said = drop(&["parent@0.0.0"]).unwrap_err().to_string();
-        assert_eq!(said, "`parent@0.0.0` is needed by `child@0.0.0`");
+        let said = drop(&["parent"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent` names no version; the store has `parent@0.1.0`");
+        let said = drop(&["parent@0.1.0"]).unwrap_err().to_string();
+        assert_eq!(said, "`parent@0.1.0` is needed by `child@0.1.0`");
         assert_eq!(store.list().unwrap().len(), 2);
         let mut gone = vec![(child, Reason::Unreferenced), (parent, Reason::Unreferenced)];
         gone.sort_by(|left, right| left.0.cmp(&right.0));
-        assert_eq!(drop(&["parent@0.0.0", "child@0.0.0"]).unwrap().removed, gone);
+        assert_eq!(drop(&["parent@0.1.0", "child@0.1.0"]).unwrap().removed, gone);
         assert_eq!(store.digests().unwrap(), [""; 0]);
     }
 }

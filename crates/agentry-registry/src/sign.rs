@@ -52,8 +52,8 @@ impl Store {
         for name in names(&dir)? {
             let path = dir.join(&name);
             let wrong = || {
-                let message = format!("`{}` has a wrong signature: `{name}`", manifest.digest);
-                StoreError::Untrusted(message)
+                let why = format!("`{}` has a wrong signature: `{name}`", manifest.digest);
+                StoreError::Untrusted { why, signers: Vec::new() }
             };
             let key: PublicKey = format!("ed25519:{name}").parse().map_err(|_| wrong())?;
             let text = std::fs::read_to_string(&path).map_err(StoreError::reading(&path))?;
@@ -76,7 +76,12 @@ impl Store {
             return Ok(());
         }
         let Manifest { name, version, digest, .. } = manifest;
-        let why = if signers.is_empty() { "it is not signed" } else { "no trusted key signed it" };
-        Err(StoreError::Untrusted(format!("`{name}@{version}` (`{digest}`) is refused: {why}")))
+        let signers: Vec<_> = signers.iter().map(ToString::to_string).collect();
+        let why = match signers.as_slice() {
+            [] => "it is not signed".to_owned(),
+            keys => format!("no trusted key signed it, only `{}`", keys.join("`, `")),
+        };
+        let why = format!("`{name}@{version}` (`{digest}`) is refused: {why}");
+        Err(StoreError::Untrusted { why, signers })
     }
 }

@@ -4,8 +4,11 @@
 //! decides about a counterexample is made as strict as the source, until there is none left: each step
 //! makes some rule stricter, so this ends.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use agentry_policy::compare::Example;
-use agentry_policy::{Action, Pattern, Rule, Rules, Section};
+use agentry_policy::{Action, Kind, Pattern, Rule, Rules, Section};
 
 use crate::model::always;
 use crate::proof::{self, Proof};
@@ -42,7 +45,7 @@ pub struct Entry {
     /// Its answer.
     pub action: Action,
     /// What it matches, for each answer that it may get: see [`Pattern::foreign`]. Where that is not
-    /// known exactly, an allow must match more and the others less.
+    /// known exactly, an allow counts as matching more, a deny as matching less, and a question as both.
     pub matches: Matches,
 }
 
@@ -74,9 +77,54 @@ pub struct Narrowed {
     pub unknown: bool,
 }
 
+/// How that is read which is not known exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// As all that a harness may permit: what is written for it must hold even then.
+    Mildest,
+    /// As what a harness permits for sure: what is read from it must not permit more.
+    Strictest,
+}
+
+/// How a question is read whose matches are not known exactly: it is the milder answer where it stands
+/// before a deny, and the stricter one where it stands before an allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Questions {
+    Most,
+    Least,
+}
+
 impl Encoding {
-    /// The same as rules of which the first that matches decides.
+    /// The same for a view: in the strictest, an allow matches at least what it says, a deny at most.
+    #[must_use]
+    pub fn seen(mut self, view: View) -> Self {
+        if view == View::Strictest {
+            for Entry { matches, .. } in &mut self.entries {
+                std::mem::swap(&mut matches.most, &mut matches.least);
+            }
+        }
+        self
+    }
+
+    /// The same as rules of which the first that matches decides. Where it is not known exactly what a
+    /// question matches, this is one of two readings: see [`Encoding::readings`].
     pub fn rules(&self) -> Rules {
+        self.read(Questions::Least)
+    }
+
+    /// The same as rules, in every way in which they may be meant: what a harness may do is what one of
+    /// them says.
+    pub fn readings(&self) -> Vec<Rules> {
+        self.questions().iter().map(|questions| self.read(*questions)).collect()
+    }
+
+    fn questions(&self) -> &'static [Questions] {
+        let exact = |entry: &Entry| entry.matches.most == entry.matches.least;
+        let known = self.entries.iter().all(|entry| entry.action != Action::Ask || exact(entry));
+        if known { &[Questions::Least] } else { &[Questions::Least, Questions::Most] }
+    }
+
+    fn read(&self, questions: Questions) -> Rules {
         let mut entries: Vec<&Entry> = self.entries.iter().collect();
         match self.order {
             Order::First => {}
@@ -84,7 +132,7 @@ impl Encoding {
             Order::Strictest => entries.sort_by_key(|entry| std::cmp::Reverse(entry.action)),
         }
         let mut rules = always(self.section, self.default, "otherwise");
-        rules.rules = entries.into_iter().map(|entry| entry.rule(self.section)).collect();
+        rules.rules = entries.into_iter().map(|it| it.rule(self.section, questions)).collect();
         rules
     }
 
@@ -94,17 +142,15 @@ impl Encoding {
         let mut raised = Vec::new();
         // Each step makes one rule stricter; there are two steps from allow to deny.
         for _ in 0..=2 * (self.entries.len() + 1) {
-            let mut layers = vec![self.rules()];
-            layers.extend(others.iter().cloned());
-            match proof::within(&layers, bounds) {
-                Proof::Holds => return Narrowed { encoding: self, raised, unknown: false },
-                Proof::Fails { example, source, .. } => {
-                    if !self.raise(&example, source) {
+            match self.counterexample(others, bounds) {
+                None => return Narrowed { encoding: self, raised, unknown: false },
+                Some((questions, Proof::Fails { example, source, .. })) => {
+                    if !self.raise_as(&example, source, questions) {
                         break;
                     }
                     raised.push((example, source));
                 }
-                Proof::Unknown(_) => break,
+                Some(_) => break,
             }
         }
         let strictest = bounds.iter().flat_map(Rules::all).map(|rule| rule.action).max();
@@ -114,11 +160,27 @@ impl Encoding {
         Narrowed { encoding: self, raised, unknown: true }
     }
 
+    /// The first reading that does not stay within `bounds`, and why not.
+    fn counterexample(&self, others: &[Rules], bounds: &[Rules]) -> Option<(Questions, Proof)> {
+        self.questions().iter().find_map(|questions| {
+            let mut layers = vec![self.read(*questions)];
+            layers.extend(others.iter().cloned());
+            let proof = proof::within(&layers, bounds);
+            (proof != Proof::Holds).then_some((*questions, proof))
+        })
+    }
+
     /// Makes the rule that decides about `example` as strict as `action`.
     pub(crate) fn raise(&mut self, example: &Example, action: Action) -> bool {
+        self.raise_as(example, action, Questions::Least)
+    }
+
+    fn raise_as(&mut self, example: &Example, action: Action, questions: Questions) -> bool {
         let section = self.section;
-        let holds =
-            |entry: &Entry| example.with(|subject| entry.rule(section).pattern.matches(subject));
+        let holds = |entry: &Entry| {
+            let pattern = entry.rule(section, questions).pattern;
+            example.with(|subject| pattern.matches(subject))
+        };
         let mut matching = self.entries.iter_mut().filter(|entry| holds(entry));
         let decides = match self.order {
             Order::First => matching.next(),
@@ -132,14 +194,33 @@ impl Encoding {
     }
 }
 
+thread_local! {
+    /// Patterns with their machines, by what they say.
+    static PATTERNS: RefCell<HashMap<String, Pattern>> = RefCell::default();
+}
+
+/// The most patterns that are remembered.
+const MOST: usize = 10_000;
+
+/// The pattern of an entry; the machine of one that was seen before is not built again.
+fn pattern(kind: Kind, regex: &str, text: &str, action: Action) -> Pattern {
+    let key = format!("{kind:?} {action} {text}\n{regex}");
+    PATTERNS.with_borrow_mut(|known| {
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.entry(key).or_insert_with(|| Pattern::foreign(kind, regex, text, action)).clone()
+    })
+}
+
 impl Entry {
-    fn rule(&self, section: Section) -> Rule {
-        let regex = match self.action {
-            Action::Allow => &self.matches.most,
-            Action::Ask | Action::Deny => &self.matches.least,
+    fn rule(&self, section: Section, questions: Questions) -> Rule {
+        let regex = match (self.action, questions) {
+            (Action::Allow, _) | (Action::Ask, Questions::Most) => &self.matches.most,
+            (Action::Ask, Questions::Least) | (Action::Deny, _) => &self.matches.least,
         };
         Rule {
-            pattern: Pattern::foreign(section.kind(), regex, &self.text, self.action),
+            pattern: pattern(section.kind(), regex, &self.text, self.action),
             action: self.action,
             text: format!("{}: {}", self.text, self.action),
             span: None,

@@ -9,6 +9,7 @@ use agentry_policy::compare::{Example, decide};
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
+use crate::encoding::Encoding;
 use crate::model::Model;
 use crate::subject::Subject;
 
@@ -38,6 +39,16 @@ impl Line {
         Self { typed: typed.into(), taken_for }
     }
 }
+
+/// The files that a command is given: no harness looks at them.
+pub const FILES: Blind = Blind {
+    name: "files of commands",
+    why: "the files that a command is given are not looked at",
+    lines: |_| {
+        let lines = ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"];
+        lines.map(|line| Line::new(line, line.split(' ').map(str::to_owned).collect())).into()
+    },
+};
 
 /// A blind spot that makes a difference to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +87,20 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
         lines.find_map(|line| crossing(subject, &layers, spot, line))
     };
     blind.iter().filter_map(crossed).collect()
+}
+
+/// Makes rules about commands stricter until nothing that a harness does not look at is milder than in
+/// the source.
+pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
+    for _ in 0..=2 * (bash.entries.len() + 1) {
+        let mut model = Model::default();
+        model.add(Section::Bash, "commands", vec![bash.rules()]);
+        let found = gaps(subject, &model, blind);
+        let raise = |gap: &Gap| bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
+        if found.iter().map(raise).filter(|raised| *raised).count() == 0 {
+            break;
+        }
+    }
 }
 
 fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> Option<Gap> {

@@ -24,6 +24,17 @@ pub struct Asked {
     /// Everything that the one call of a tool touches; all of it must be allowed. A tool that is not
     /// known is asked about by its name, as [`Section::Tool`].
     pub calls: Vec<(Section, String)>,
+    /// What the call searches, apart from the directories themselves.
+    pub searches: Vec<Search>,
+}
+
+/// A search through the files below a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The directory.
+    pub directory: String,
+    /// The glob that its files are chosen by.
+    pub pattern: Option<String>,
 }
 
 /// What is written back.
@@ -35,4 +46,17 @@ pub struct Answer {
     pub errors: String,
     /// The exit code.
     pub code: u8,
+}
+
+/// The agent that a question names, for a hook that serves several of them; nothing if it names none.
+/// A question that cannot be read may be about any of them: that is an error.
+pub fn agent(question: &str) -> Result<Option<String>, String> {
+    let value: serde_json::Value =
+        serde_json::from_str(question).map_err(|error| format!("no JSON: {error}"))?;
+    let question = value.as_object().ok_or("the question is no object")?;
+    match question.get("agent_type").or_else(|| question.get("agent")) {
+        None => Ok(None),
+        Some(serde_json::Value::String(name)) => Ok(Some(name.clone())),
+        Some(_) => Err("`agent_type` is no text".to_owned()),
+    }
 }

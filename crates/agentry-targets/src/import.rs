@@ -8,6 +8,7 @@ use agentry_policy::compare::Example;
 use agentry_policy::{Action, Places, Rules, Section, SectionRules};
 use agentry_text::Spanned;
 
+use crate::model::outside;
 use crate::proof::{Proof, within};
 use crate::rendering::{Loss, LossKind};
 use crate::{Files, Model, Target};
@@ -49,15 +50,29 @@ pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let Read { mut agent, model, mut losses } = (import.read)(files, path)?;
     let permissions = agent.policy.permissions.get_or_insert_default();
-    for written in &mut permissions.sections {
-        narrow(written, &model, &mut losses);
+    // What is said of places outside the workspace bounds what is said of files.
+    let is_files = |section| matches!(section, Section::Edit | Section::Read);
+    for written in permissions.sections.iter_mut().filter(|it| !is_files(it.section.value)) {
+        narrow(written, &model, None, &mut losses);
+    }
+    let beyond = permissions.get(Section::ExternalDirectory).cloned();
+    let beyond = beyond.map(|written| Rules::new(&written, &Places::default()));
+    for written in permissions.sections.iter_mut().filter(|it| is_files(it.section.value)) {
+        narrow(written, &model, beyond.as_ref(), &mut losses);
     }
     Ok(Imported { agent, losses })
 }
 
 /// Makes the rules of a section stricter until no way of the harness is stricter than they are.
-fn narrow(written: &mut SectionRules, model: &Model, losses: &mut BTreeSet<Loss>) {
+fn narrow(
+    written: &mut SectionRules,
+    model: &Model,
+    beyond: Option<&Rules>,
+    losses: &mut BTreeSet<Loss>,
+) {
     let section = written.section.value;
+    settle(written);
+    let beyond = beyond.map(|rules| outside(section, rules));
     let bounds: Vec<Rules> = model
         .ways
         .iter()
@@ -67,7 +82,8 @@ fn narrow(written: &mut SectionRules, model: &Model, losses: &mut BTreeSet<Loss>
     // Each step makes one rule stricter; there are two steps from allow to deny.
     for _ in 0..=2 * (written.rules.len() + 1) {
         let rules = Rules::new(written, &Places::default());
-        match within(&[rules.as_written()], &bounds) {
+        let layers: Vec<Rules> = [rules.as_written()].into_iter().chain(beyond.clone()).collect();
+        match within(&layers, &bounds) {
             Proof::Holds => return,
             Proof::Fails { example, source, target } => {
                 let detail = format!("`{example}` would be {target} instead of {source}");
@@ -83,6 +99,16 @@ fn narrow(written: &mut SectionRules, model: &Model, losses: &mut BTreeSet<Loss>
     written.rules.clear();
     let place = written.section.span;
     written.intent = Some(Spanned::new(Action::Deny, place));
+}
+
+/// A rule about every command is the answer to all that comes after it.
+fn settle(written: &mut SectionRules) {
+    let is_all = |pattern: &str| matches!(pattern, "*" | "**");
+    let all = written.rules.iter().position(|rule| is_all(&rule.value.pattern));
+    let all = all.filter(|_| written.section.value == Section::Bash);
+    if let Some(rule) = all.and_then(|at| written.rules.drain(at..).next()) {
+        written.intent = Some(Spanned::new(rule.value.action, rule.span));
+    }
 }
 
 fn loss(section: Section, detail: String) -> Loss {

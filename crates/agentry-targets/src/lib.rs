@@ -11,18 +11,37 @@
 //! not look at at all is a gap ([`gap`]); it is reported, or closed.
 #![warn(clippy::disallowed_methods, clippy::indexing_slicing)]
 
+pub mod agent_skills;
+pub mod agents_md;
+pub mod claude_code;
+pub mod codex;
+pub mod copilot;
+pub mod cursor;
 pub mod encoding;
 pub mod front;
 pub mod gap;
+pub mod gemini;
 pub mod guard;
+mod harmless;
 pub mod import;
+mod imported;
+pub mod jsonc;
+mod lenient;
+pub mod limits;
 pub mod loss;
+pub mod marked;
 pub mod model;
 pub mod opencode;
+pub mod personal;
+pub mod pi;
 pub mod proof;
+pub mod protection;
 mod render;
 pub mod rendering;
+mod servers;
+mod skills;
 pub mod subject;
+mod unseen;
 pub mod wildcard;
 
 pub use encoding::{Encoding, Entry, Order};
@@ -30,7 +49,8 @@ pub use gap::{Blind, Gap};
 pub use guard::{Answer, Asked, Guard};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
-pub use render::render;
+pub use personal::Personal;
+pub use render::{read_back, render};
 pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
 pub use subject::{Part, PartKind, Skill, Subject};
 
@@ -43,6 +63,8 @@ pub struct Target {
     pub title: &'static str,
     /// Names of agents that it has built in: a rendered agent must have another one.
     pub built_in: &'static [&'static str],
+    /// Where its files are, below a project or a home: a file by its name, or a directory with `/`.
+    pub places: &'static [&'static str],
     /// What it makes of each field of the model, for the support matrix.
     pub supports: &'static [(&'static str, Support)],
     /// Writes the agents of one project, all at once: some settings are shared between them.
@@ -50,6 +72,8 @@ pub struct Target {
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it
     /// would not find the agent at all.
     pub model: fn(&Files<'_>, &str) -> Option<Model>,
+    /// What the user's own files add to that, if `model` leaves them out.
+    pub personal: Option<Personal>,
     /// What it does not look at in a command line.
     pub blind: &'static [Blind],
     /// How it puts a call to the guard, if it does.
@@ -58,7 +82,9 @@ pub struct Target {
     pub import: Option<Import>,
 }
 
-/// Gives the text of a file by its path below the root of the project, or of the home directory.
+/// Gives the text of a file by its path below the root of the project, or of the home directory. In a
+/// project, `~/` at the start of a path is the home directory. For a path that ends with `/` it gives
+/// the names of the files there, a line each.
 pub type Files<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What a harness makes of a field.
@@ -75,9 +101,27 @@ pub enum Support {
 }
 
 /// Every target, in the order of the documents.
-pub const TARGETS: &[&Target] = &[&opencode::TARGET];
+pub const TARGETS: &[&Target] = &[
+    &opencode::TARGET,
+    &claude_code::TARGET,
+    &pi::TARGET,
+    &codex::TARGET,
+    &gemini::TARGET,
+    &copilot::TARGET,
+    &agents_md::TARGET,
+    &agent_skills::TARGET,
+];
+
+/// Harnesses whose agents can be read, though nothing is written for them.
+pub const IMPORT_ONLY: &[&Target] = &[&cursor::TARGET];
+
+/// Whether a path is one that a target of that name writes to.
+pub fn is_written_by(name: &str, path: &str) -> bool {
+    let below = |place: &&str| path == *place || (place.ends_with('/') && path.starts_with(place));
+    target(name).is_some_and(|target| target.places.iter().any(below))
+}
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().copied().find(|target| target.name == name)
+    TARGETS.iter().chain(IMPORT_ONLY).copied().find(|target| target.name == name)
 }

@@ -2,6 +2,8 @@
 
 use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
 
+use crate::encoding::Encoding;
+
 /// What an agent may do in a harness.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
@@ -24,6 +26,14 @@ impl Model {
     /// Adds a way.
     pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<Rules>) {
         self.ways.push(Way { section, tool: tool.into(), layers });
+    }
+
+    /// Adds a way for each reading of the rules of a tool, with `others` beside them.
+    pub fn add_readings(&mut self, tool: &str, encoding: &Encoding, others: &[Rules]) {
+        for rules in encoding.readings() {
+            let layers = std::iter::once(rules).chain(others.iter().cloned()).collect();
+            self.add(encoding.section, tool, layers);
+        }
     }
 }
 
@@ -68,7 +78,8 @@ pub fn regex_of_path(path: &str) -> String {
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_ascii_punctuation() && c != '_' {
+        // `\<` and `\>` would be the edges of a word.
+        if c.is_ascii_punctuation() && !matches!(c, '_' | '<' | '>') {
             out.push('\\');
         }
         out.push(c);

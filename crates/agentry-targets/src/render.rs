@@ -2,48 +2,111 @@
 
 use std::collections::HashMap;
 
+use agentry_policy::{Action, Rules, Section};
+
 use crate::gap::gaps;
 use crate::proof::{Proof, within};
-use crate::rendering::{LossKind, Rendered, Rendering, Settings};
+use crate::protection::unprotected;
+use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Model, Target};
+use crate::{Files, Model, Target, is_written_by, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
-/// source, or that the harness would not find under its name, has a refusal and no files.
+/// source, or that the harness would not find under its name, has a refusal and no files; nothing of
+/// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let mut rendering = (target.render)(subjects, settings);
-    for (subject, rendered) in subjects.iter().zip(&mut rendering.agents) {
-        name(target, subject, rendered);
+    let mut refused: Vec<Option<Rendered>> =
+        subjects.iter().map(|subject| name(target, subject)).collect();
+    // Each round but the last refuses at least one agent more.
+    loop {
+        let is_kept =
+            |(subject, out): (&Subject, &Option<Rendered>)| out.is_none().then(|| subject.clone());
+        let kept: Vec<Subject> = subjects.iter().zip(&refused).filter_map(is_kept).collect();
+        if kept.is_empty() && !subjects.is_empty() {
+            return Rendering {
+                agents: refused.into_iter().flatten().collect(),
+                ..Rendering::default()
+            };
+        }
+        let Rendering { agents, shared } = proved(target, &kept, settings);
+        let is_final = agents.iter().all(|agent| agent.refused.is_none());
+        let mut rendered = agents.into_iter();
+        for out in refused.iter_mut().filter(|out| out.is_none()) {
+            *out = rendered.next().filter(|agent| is_final || agent.refused.is_some());
+        }
+        if is_final {
+            return Rendering { agents: refused.into_iter().flatten().collect(), shared };
+        }
     }
+}
+
+/// Renders agents together, and refuses those that do not hold.
+fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let mut rendering = (target.render)(subjects, settings);
     one_file_one_agent(subjects, &mut rendering);
     let models: Vec<Option<Model>> =
         subjects.iter().map(|subject| read_back(target, subject, &rendering, settings)).collect();
     for ((subject, rendered), model) in subjects.iter().zip(&mut rendering.agents).zip(&models) {
         verify(target, subject, model.as_ref(), settings, rendered);
     }
+    let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
+    let elsewhere = files.into_iter().find(|file| !is_written_by(target.name, &file.path));
+    debug_assert_eq!(elsewhere, None, "a row of `places` is missing");
     for rendered in &mut rendering.agents {
         if rendered.refused.is_some() {
             rendered.files.clear();
         }
     }
+    beyond_the_project(target, subjects, &mut rendering, settings);
     rendering
 }
 
 /// What the harness makes of the files as they would be.
-fn read_back(
+pub fn read_back(
     target: &Target,
     subject: &Subject,
     rendering: &Rendering,
     settings: &Settings<'_>,
 ) -> Option<Model> {
+    read_by(target.model, subject, rendering, settings)
+}
+
+fn read_by(
+    model: fn(&Files<'_>, &str) -> Option<Model>,
+    subject: &Subject,
+    rendering: &Rendering,
+    settings: &Settings<'_>,
+) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
-    let written: HashMap<&str, &str> =
-        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    let written: HashMap<&str, &File> =
+        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
     let files = |path: &str| match written.get(path) {
-        Some(text) => Some((*text).to_owned()),
+        Some(file) => Some(file.text().to_owned()),
         None => (settings.existing)(path),
     };
-    (target.model)(&files, &subject.name)
+    model(&files, &subject.name)
+}
+
+/// Reports what the user's own settings permit beyond the source.
+fn beyond_the_project(
+    target: &Target,
+    subjects: &[Subject],
+    rendering: &mut Rendering,
+    settings: &Settings<'_>,
+) {
+    let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
+    let Some(personal) = personal else { return };
+    let models: Vec<Option<Model>> = subjects
+        .iter()
+        .map(|subject| read_by(personal.model, subject, rendering, settings))
+        .collect();
+    for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
+        let model = model.filter(|_| out.refused.is_none());
+        for way in model.iter().flat_map(|model| &model.ways) {
+            let guarded = settings.guard && out.guarded.contains(&way.section);
+            personal.report(way, &bounds(subject, way.section, guarded), out);
+        }
+    }
 }
 
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
@@ -61,35 +124,60 @@ fn verify(
     };
     for way in &model.ways {
         let field = format!("permissions.{}", way.section);
-        match within(&way.layers, &subject.bounds(way.section)) {
+        let guarded = settings.guard && out.guarded.contains(&way.section);
+        match within(&way.layers, &bounds(subject, way.section, guarded)) {
             Proof::Holds => {}
             Proof::Fails { example, source, target: milder } => {
                 let title = target.title;
                 let message = format!(
                     "`{example}` is {source} in the source and would be {milder} in {title}"
                 );
-                out.refuse(
-                    &field,
-                    message,
-                    Some("write a stricter rule, or render with `--guard`"),
-                );
+                let guards = target.guard.is_some() && !settings.guard;
+                let hint = if guards {
+                    "write a stricter rule, or render with `--guard`"
+                } else {
+                    "write a stricter rule, or take out the setting that allows it there"
+                };
+                out.refuse(&field, message, Some(hint));
             }
             Proof::Unknown(why) => {
                 out.refuse(&field, why, Some("write fewer or simpler rules"));
             }
         }
     }
+    if settings.guard && target.guard.is_some() {
+        unseen::programs(subject, out);
+    }
     if !settings.guard {
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
         }
+        for found in unprotected(subject, model) {
+            let field = format!("permissions.{}", found.section);
+            out.lose(field, LossKind::Gap, found.detail(target.title));
+        }
     }
 }
 
+/// What a section must stay within; where the guard denies, a person may be asked instead.
+fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
+    let mut bounds = subject.bounds(section);
+    for rules in bounds.iter_mut().filter(|_| guarded) {
+        for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
+            rule.action = rule.action.min(Action::Ask);
+        }
+    }
+    bounds
+}
+
 /// Refuses names that the harness has built in, or that are no names of files.
-fn name(target: &Target, subject: &Subject, out: &mut Rendered) {
+fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
+    let mut out = Rendered::default();
     let name = subject.name.as_str();
-    let hint = format!("set another name in `agentry.toml`: `[render.aliases]` `{name} = \"…\"`");
+    let hint = format!(
+        "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
+        target.name
+    );
     if target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
@@ -97,6 +185,7 @@ fn name(target: &Target, subject: &Subject, out: &mut Rendered) {
     if let Some(why) = wrong_name(name) {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
     }
+    out.refused.is_some().then_some(out)
 }
 
 /// Names of devices on some systems, whatever their case.

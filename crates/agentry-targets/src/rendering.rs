@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_policy::words;
+use agentry_policy::{Section, words};
 
 /// How agents are rendered.
 pub struct Settings<'a> {
@@ -14,7 +14,8 @@ pub struct Settings<'a> {
     pub close_gaps: bool,
     /// Options of the target from `agentry.toml`, by name: `primary` names Pi's main agent.
     pub options: &'a [(String, String)],
-    /// The text of a file that exists already, by its path below the root of the project.
+    /// The text of a file that exists already, by its path below the root of the project; with `~/` at
+    /// its start, below the home directory.
     pub existing: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -46,6 +47,8 @@ pub struct Rendered {
     pub losses: BTreeSet<Loss>,
     /// Why nothing may be written for it.
     pub refused: Option<Refusal>,
+    /// The sections in which the harness may ask where the source denies, because the guard denies.
+    pub guarded: BTreeSet<Section>,
 }
 
 /// A file to write.
@@ -53,8 +56,20 @@ pub struct Rendered {
 pub struct File {
     /// Below the root, with `/` between its parts.
     pub path: String,
-    /// Its whole text.
-    pub text: String,
+    /// All that is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl File {
+    /// A file with this text, or these bytes.
+    pub fn new(path: impl Into<String>, contents: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: contents.into() }
+    }
+
+    /// Its text; empty for bytes that are none.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
+    }
 }
 
 /// Why an agent was not rendered.
@@ -88,6 +103,8 @@ words! {
         Narrowed = "narrowed",
         /// The harness does not look at it.
         Gap = "gap",
+        /// It is there, and was read otherwise than it is written.
+        Changed = "changed",
     }
 }
 
@@ -95,6 +112,12 @@ impl Rendered {
     /// Notes a loss.
     pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(Loss { field: field.into(), kind, detail: detail.into() });
+    }
+
+    /// Leaves the denials of a section to the guard, and says what that costs.
+    pub fn relies_on_guard(&mut self, section: Section, detail: impl Into<String>) {
+        self.guarded.insert(section);
+        self.lose(format!("permissions.{section}"), LossKind::Gap, detail);
     }
 
     /// Says why nothing may be written; the first reason counts.

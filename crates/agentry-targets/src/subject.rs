@@ -3,8 +3,10 @@
 use agentry_model::Agent;
 use agentry_policy::{Judge, Permissions, Rules, Section};
 
+use crate::proof::{Proof, within};
+
 /// An agent on its way to a harness.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Subject {
     /// What it is called there: its name, or an alias.
     pub name: String,
@@ -59,10 +61,12 @@ pub struct Skill {
 }
 
 impl Subject {
-    /// The whole prompt with what the harness has no place for: each part after an empty line.
+    /// The whole prompt with what the harness has no place for: each part after an empty line, every
+    /// line ended by LF.
     pub fn prompt(&self, kinds: &[PartKind]) -> String {
         let texts = self.parts.iter().filter(|part| kinds.contains(&part.kind));
-        texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n")
+        let whole = texts.map(|part| part.text.trim()).collect::<Vec<_>>().join("\n\n");
+        whole.replace("\r\n", "\n")
     }
 
     /// What a rendered section must stay within: the rules as they are written, layer by layer. For
@@ -75,5 +79,17 @@ impl Subject {
             bounds.extend(outside.map(|(_, rules)| crate::model::outside(section, rules)));
         }
         bounds
+    }
+
+    /// What it is for; its name, if nobody says.
+    pub fn description(&self) -> &str {
+        let identity = &self.agent.identity;
+        let said = identity.description.as_ref().or(identity.display_name.as_ref());
+        said.map(|text| text.value.trim()).filter(|text| !text.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// Whether rules about a section stay within what the agent may do.
+    pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
+        within(layers, &self.bounds(section)) == Proof::Holds
     }
 }

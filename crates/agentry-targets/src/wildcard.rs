@@ -5,6 +5,8 @@
 //! word. Where quotes or escapes come in, the two cannot be told apart for sure: an allow then counts
 //! as matching more, a deny as matching less.
 
+use agentry_policy::{Action, Section};
+
 use crate::encoding::Matches;
 use crate::model::escape;
 
@@ -47,20 +49,26 @@ impl Wildcards {
     fn text(self, pattern: &str, bound: Bound) -> String {
         // A space stands between two words, unless a wildcard before it took an opening quote.
         let mut open = false;
+        let most = bound == Bound::Most;
+        // What a special character makes of the text after it is not known.
+        let known = pattern.find(is_special).unwrap_or(pattern.len());
+        let rest = match (known < pattern.len(), most) {
+            (false, _) => "",
+            (true, true) => ANYTHING,
+            (true, false) => NOTHING,
+        };
         let each = |c: char| {
-            let most = bound == Bound::Most;
-            let is_wild = c == '*' || (c == '?' && self.question) || is_special(c);
-            open |= is_wild;
+            open |= c == '*' || (c == '?' && self.question);
             match c {
                 '*' => ANYTHING.to_owned(),
                 '?' if self.question => "(?s:.)".to_owned(),
                 ' ' if most && open => r"(?:\x00| )".to_owned(),
                 ' ' => r"\x00".to_owned(),
-                c if is_special(c) => if most { ANYTHING } else { NOTHING }.to_owned(),
                 c => escape(c.encode_utf8(&mut [0; 4])),
             }
         };
-        pattern.chars().map(each).collect()
+        let known = pattern.get(..known).unwrap_or_default();
+        known.chars().map(each).chain([rest.to_owned()]).collect()
     }
 }
 
@@ -101,6 +109,46 @@ pub fn at_least(pattern: &str) -> Vec<String> {
     }
 }
 
+/// Patterns of the model that together take every command that a pattern in this language may take.
+pub fn around(pattern: &str) -> Vec<String> {
+    let text = match pattern.find(is_special) {
+        Some(at) => format!("{}*", pattern.get(..at).unwrap_or_default()),
+        None => pattern.to_owned(),
+    };
+    let words: Vec<&str> = text.split(' ').collect();
+    if words.iter().all(|word| word.is_empty()) {
+        return Vec::new();
+    }
+    let Some(wild) = words.iter().position(|word| word.contains('*')) else { return vec![text] };
+    let (head, rest) = words.split_at(wild);
+    let first = rest.first().copied().unwrap_or_default();
+    // A tilde that a wildcard touches may be the home directory, written out.
+    let known = first.split('*').next().filter(|it| *it != "~").unwrap_or_default();
+    // The last piece of the pattern, at the end of some word.
+    let last = rest.last().copied().unwrap_or_default();
+    let open = if last.ends_with('*') { "*" } else { "" };
+    let tail = last.trim_end_matches('*').rsplit(['*', '~']).next().unwrap_or_default();
+    let tail = match (known, tail) {
+        ("", "") => vec!["*".to_owned()],
+        ("", tail) => vec!["**".to_owned(), format!("*{tail}{open}")],
+        (known, _) => vec![format!("{known}*")],
+    };
+    let words = head.iter().copied().chain(tail.iter().map(String::as_str));
+    vec![words.collect::<Vec<_>>().join(" ")]
+}
+
+/// What to say of a rule about commands that became another one.
+pub fn reworded(section: Section, text: &str, action: Action, words: &[String]) -> Option<String> {
+    let changed = section == Section::Bash && text.contains(is_special);
+    let detail = || match words {
+        [] => format!("`{text}` to {action} is left out: a shell gives its characters a meaning"),
+        words => {
+            format!("`{text}` to {action} became `{}`", words.join("`, `"))
+        }
+    };
+    changed.then(detail)
+}
+
 /// `**` between words takes any number of them, none too: with it and without it.
 fn spelled(pattern: &str) -> Vec<String> {
     let words: Vec<&str> = pattern.split(' ').filter(|word| !word.is_empty()).collect();
@@ -137,6 +185,27 @@ fn collapse(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn around_a_pattern() {
+        let cases = [
+            ("git log", "git log"),
+            ("git log*", "git log*"),
+            ("git *", "git *"),
+            ("git * --force", "git ** *--force"),
+            ("git * push --force*", "git ** *--force*"),
+            ("git *a*b", "git ** *b"),
+            ("a*b c", "a*"),
+            ("rm -rf $HOME*", "rm -rf *"),
+            ("git commit -m \"wip*", "git commit -m *"),
+            ("$x", "*"),
+            ("rm ~*", "rm *"),
+            ("rm *~/a", "rm ** */a"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(around(pattern), [expected], "{pattern}");
+        }
+    }
 
     #[test]
     fn a_pattern_in_other_words() {

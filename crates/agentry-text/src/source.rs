@@ -108,14 +108,33 @@ pub struct Source {
     pub text: Arc<str>,
     /// Whether a byte order mark was taken off: no reader cares, but a hash may.
     pub had_mark: bool,
+    /// Whether this is all that the file holds; else it only stands for one that was not read.
+    pub is_whole: bool,
     /// Made when a position is first asked for; most files never are.
     index: Arc<OnceLock<Index>>,
+    digest: Arc<OnceLock<String>>,
 }
 
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
-        Self { id, path: path.into(), text: text.into(), had_mark: false, index: Arc::default() }
+        let (path, text) = (path.into(), text.into());
+        let (index, digest) = (Arc::default(), Arc::default());
+        Self { id, path, text, had_mark: false, is_whole: false, index, digest }
+    }
+
+    /// The bytes of the file, where they are known: a byte order mark and the text.
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        let text = self.text.as_bytes();
+        let marked = || ["\u{feff}".as_bytes(), text].concat();
+        self.is_whole.then(|| if self.had_mark { marked().into() } else { text.into() })
+    }
+
+    /// What `digest` makes of its bytes, once for all who share the file; nothing where they are not
+    /// known.
+    pub fn digest(&self, digest: impl FnOnce(&[u8]) -> String) -> Option<&str> {
+        let bytes = self.bytes()?;
+        Some(self.digest.get_or_init(|| digest(&bytes)))
     }
 
     /// The text at `span`; empty when the span does not fit the text.
@@ -146,22 +165,49 @@ pub struct Position {
 /// The files of one compilation, by their [`FileId`].
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// The number of the first file.
+    first: u32,
     files: Vec<Source>,
+    /// The files of other compilations that this one builds on, with numbers of their own.
+    others: Vec<Arc<Self>>,
     hidden: Vec<Span>,
 }
 
 impl Sources {
+    /// No files yet, and the number that the first will have: so that others can share them, who have
+    /// files of their own with smaller numbers.
+    pub fn starting_at(first: u32) -> Self {
+        Self { first, ..Self::default() }
+    }
+
+    /// Takes in the files of another compilation, whose numbers must be others. They come last.
+    pub fn share(&mut self, other: Arc<Self>) {
+        self.others.push(other);
+    }
+
     /// Takes a file in and gives it its number.
     pub fn add(&mut self, path: &str, text: &str) -> Source {
-        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        let id = FileId(self.first.saturating_add(count));
         let source = Source::new(id, path, text);
         self.files.push(source.clone());
         source
     }
 
+    /// Takes in a file that was read from its first byte to its last.
+    pub fn add_whole(&mut self, path: &str, text: &str, had_mark: bool) -> Source {
+        let mut source = self.add(path, text);
+        (source.had_mark, source.is_whole) = (had_mark, true);
+        if let Some(last) = self.files.last_mut() {
+            last.clone_from(&source);
+        }
+        source
+    }
+
     /// The file with that number.
     pub fn get(&self, id: FileId) -> Option<&Source> {
-        self.files.get(id.0 as usize)
+        let own = id.0.checked_sub(self.first).and_then(|at| self.files.get(at as usize));
+        own.or_else(|| self.others.iter().find_map(|other| other.get(id)))
     }
 
     /// Keeps the text at `span` out of everything that is shown: it is a secret.
@@ -170,14 +216,15 @@ impl Sources {
     }
 
     /// The places of secrets.
-    pub fn hidden(&self) -> impl Iterator<Item = Span> {
-        self.hidden.iter().copied()
+    pub fn hidden(&self) -> Box<dyn Iterator<Item = Span> + '_> {
+        let others = self.others.iter().flat_map(|other| other.hidden());
+        Box::new(self.hidden.iter().copied().chain(others))
     }
 
     /// The text of a file with its secrets starred out, byte for byte.
     pub fn shown<'s>(&self, source: &'s Source) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(&*source.text);
-        for span in self.hidden.iter().filter(|span| span.file == source.id) {
+        for span in self.hidden().filter(|span| span.file == source.id) {
             if source.text.get(span.range()).is_some() {
                 let stars = "*".repeat(span.range().len());
                 text.to_mut().replace_range(span.range(), &stars);
@@ -186,9 +233,13 @@ impl Sources {
         text
     }
 
-    /// Every file, in the order of being added.
+    /// Every file, in the order of being added; those of others after its own.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
-        self.files.iter()
+        self.all()
+    }
+
+    fn all(&self) -> Box<dyn Iterator<Item = &Source> + '_> {
+        Box::new(self.files.iter().chain(self.others.iter().flat_map(|other| other.all())))
     }
 
     /// The text at `span`.

@@ -4,10 +4,12 @@ mod store;
 
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
+use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
 
 /// Agent definitions are source code. Agentry is their compiler.
 #[derive(Debug, Parser)]
@@ -33,7 +35,15 @@ pub(crate) enum Command {
     Hash(Hash),
     /// Write an agent in another format and list what is lost
     Convert(Convert),
-    /// Ask what an agent may do: which rule decides, what a change allows
+    /// Write agents for the harnesses that run them
+    ///
+    /// What is written permits an agent never more than its source, apart from the gaps it lists.
+    Render(Render),
+    /// Read the agents of a harness into a definition format
+    Import(Import),
+    /// Answer the hook of a harness: may the agent make this call?
+    Guard(Guard),
+    /// Ask what an agent may do: all its rules, which one decides, what a change allows
     Policy(Policy),
     /// Put an agent into the store and print its digest
     Push(Push),
@@ -51,6 +61,8 @@ pub(crate) enum Command {
     Sign(Sign),
     /// Verify an agent of the store and its signatures
     Verify(Verify),
+    /// Pin what the agents of a workspace are, or say what changed since
+    Lock(Lock),
     /// Find out which model, tools and skills an agent comes down to, and why
     Resolve(Resolve),
     /// Start a new agent
@@ -100,7 +112,7 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) fix_unsafe: bool,
     /// Read every path as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -127,7 +139,7 @@ pub(crate) struct Show {
     #[arg(long)]
     pub(crate) declared: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to show it; `json` is the canonical form
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -143,7 +155,7 @@ pub(crate) struct Hash {
     #[arg(long)]
     pub(crate) full: bool,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to print it
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -156,7 +168,7 @@ pub(crate) struct Convert {
     /// The agent: its file or its directory
     pub(crate) agent: String,
     /// The format to write
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
     pub(crate) to: Format,
     /// The file or directory to write; a manifest is one file if its name ends with `.agent`
     #[arg(short, long, value_name = "PATH")]
@@ -174,11 +186,104 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Render {
+    /// The agents, or directories with agents; all of the workspace unless said
+    pub(crate) agents: Vec<String>,
+    /// The harnesses, with commas between them; those of `agentry.toml` unless said
+    #[arg(long = "target", value_name = "TARGETS", value_delimiter = ',', value_parser = target())]
+    pub(crate) targets: Vec<&'static Target>,
+    /// The root of the project to write to; that of the workspace unless said
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<String>,
+    /// Where the files go: `project`, or `user` for below the home directory
+    #[arg(long, value_name = "SCOPE", value_parser = scope())]
+    pub(crate) scope: Option<Scope>,
+    /// Say what differs from what would be rendered, and write nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "watch", "force"])]
+    pub(crate) check: bool,
+    /// Show what would happen, and write nothing
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) dry_run: bool,
+    /// Render again whenever a definition changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Show the rules of both sides, section by section
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Have each call decided by `agentry guard`, where the harness has hooks
+    #[arg(long)]
+    pub(crate) guard: bool,
+    /// Take the guard away; without this, a target that has it keeps it
+    #[arg(long, conflicts_with = "guard")]
+    pub(crate) no_guard: bool,
+    /// Make rules stricter where the harness does not look closely enough
+    #[arg(long)]
+    pub(crate) close_gaps: bool,
+    /// Replace files that somebody else wrote or edited
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Read the agents as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Import {
+    /// Agents of a harness: their files, or projects that hold them
+    #[arg(required = true)]
+    pub(crate) paths: Vec<String>,
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    pub(crate) to: Format,
+    /// What to write: as in `convert` for one file, else a directory that holds all of them
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: String,
+    /// The harness that they are from
+    #[arg(long = "as", value_name = "HARNESS", value_parser = harness())]
+    pub(crate) harness: Option<&'static Target>,
+    /// Write nothing if anything would be lost
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace files that are there already
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Guard {
+    /// The harness that asks
+    pub(crate) harness: String,
+    /// The agent that the call is for: its file or its directory
+    #[arg(required_unless_present = "agents")]
+    pub(crate) agent: Option<String>,
+    /// The digest that the definition had when it was rendered
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
+    /// A rendered file that says which definition decides about which agent: the question names the
+    /// agent, and one that is not in the file is none of the guard's business
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
+    pub(crate) agents: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -189,12 +294,26 @@ pub(crate) struct Policy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
+    /// Show all that an agent may do: every rule in order, and where it stands
+    Show(PolicyShow),
     /// Say what becomes of a call, and which rule decides about each of its parts
     Why(PolicyWhy),
     /// List what a new version of an agent may do more and less than the old one
     Diff(PolicyDiff),
     /// Run the examples that authors write beside their rules
     Test(PolicyTest),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyShow {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -215,7 +334,7 @@ pub(crate) struct PolicyWhy {
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) directory: Option<String>,
     /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -229,7 +348,7 @@ pub(crate) struct PolicyDiff {
     /// The agent as it is
     pub(crate) new: String,
     /// Read both as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -242,7 +361,7 @@ pub(crate) struct PolicyTest {
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
     /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -257,8 +376,23 @@ pub(crate) struct Resolve {
     #[arg(long)]
     pub(crate) live: bool,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Lock {
+    /// Files and directories whose agents are locked; all of the workspace if none is named
+    pub(crate) agents: Vec<String>,
+    /// Write nothing; say what is not as it was locked, and end with 1 if anything is
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) check: bool,
+    /// Lock again only what is named, which must be locked already
+    #[arg(long, requires = "agents")]
+    pub(crate) update: bool,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ResultFormat,
@@ -267,7 +401,7 @@ pub(crate) struct Resolve {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct New {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// The name: lower-case letters, digits and hyphens
     pub(crate) name: String,
@@ -279,7 +413,7 @@ pub(crate) struct New {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Schema {
     /// The format
-    #[arg(value_parser = format)]
+    #[arg(value_parser = format())]
     pub(crate) format: Format,
     /// Which of its documents; the main one unless said
     pub(crate) document: Option<String>,
@@ -316,10 +450,30 @@ fn section(text: &str) -> Result<Section, String> {
     Err(near.unwrap_or_else(|| format!("known are {}", Section::WORDS.join(", "))))
 }
 
+/// A harness that agents are rendered for, by its name.
+fn target() -> impl TypedValueParser<Value = &'static Target> {
+    named(TARGETS.iter().map(|target| PossibleValue::new(target.name)).collect())
+}
+
+/// A harness whose agents can be imported, by its name.
+fn harness() -> impl TypedValueParser<Value = &'static Target> {
+    let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
+    named(all.map(|target| PossibleValue::new(target.name)).collect())
+}
+
+fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Target> {
+    PossibleValuesParser::new(names)
+        .try_map(|name| agentry_compile::targets::target(&name).ok_or("there is no such harness"))
+}
+
+/// Where rendered files go.
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(Scope::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such scope"))
+}
+
 /// A format by its name.
-fn format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|()| {
-        let near = agentry_compile::text::near::did_you_mean(text, Format::WORDS.iter().copied());
-        near.unwrap_or_else(|| format!("known are {}", Format::WORDS.join(", ")))
-    })
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::WORDS)
+        .try_map(|word| word.parse().map_err(|()| "there is no such format"))
 }

@@ -4,13 +4,18 @@ pub(crate) mod check;
 mod check_report;
 pub(crate) mod convert;
 pub(crate) mod gc;
+pub(crate) mod guard;
 pub(crate) mod hash;
+pub(crate) mod import;
 pub(crate) mod keygen;
 pub(crate) mod list;
+pub(crate) mod lock;
+mod lock_report;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;
 pub(crate) mod push;
+pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
 pub(crate) mod rules;
@@ -25,12 +30,13 @@ pub(crate) mod verify;
 use std::io::{self, Write as _};
 
 use agentry_compile::model::Format;
-use agentry_compile::text::report::human;
+use agentry_compile::text::report::{human, json};
 use agentry_compile::text::{Diagnostic, Severity, Sources};
 use agentry_compile::{Compiled, Discovery, Found, discover, read as read_agent};
 
+use crate::args::ResultFormat;
 use crate::disk::Disk;
-use crate::output::{Failure, style};
+use crate::output::{Failure, print_json, style};
 
 /// What a search takes for an agent, for those who wonder why it found none.
 const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories with `agent.toml`, \
@@ -39,18 +45,13 @@ const LOOKED_FOR: &str = "looked for `*.agent`, `*.agent.md`, and directories wi
 /// Finds the agents at `paths`, and says what is wrong with the paths that are none.
 fn find(disk: &Disk, paths: &[String], format: Option<Format>) -> (Vec<Found>, Vec<Failure>) {
     let found = discover(disk, paths, format, &|_| false);
-    let mut wrong = failures(&found);
+    let mut wrong = failures(disk, &found);
     wrong.extend(found.diagnostics.iter().map(|diagnostic| {
         let path = found.sources.path(diagnostic.span);
         let failure = Failure::new(format!("`{path}`: {}", diagnostic.message));
         failure.hint_opt(diagnostic.hint.clone()).finding()
     }));
-    wrong.extend(
-        found
-            .empty
-            .iter()
-            .map(|path| Failure::new(format!("no agent found in `{path}`")).hint(LOOKED_FOR)),
-    );
+    wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
     (found.agents, wrong)
 }
 
@@ -71,13 +72,27 @@ fn find_one(disk: &Disk, path: &str, format: Option<Format>) -> Result<Found, Fa
     }
 }
 
+/// Says that a directory holds no agent, and what was looked for.
+fn none_in(disk: &Disk, path: &str) -> Failure {
+    let hint = import::hint(disk, path).unwrap_or_else(|| LOOKED_FOR.to_owned());
+    Failure::new(format!("no agent found in `{path}`")).hint(hint)
+}
+
 /// What was wrong with the paths themselves.
-fn failures(found: &Discovery) -> Vec<Failure> {
-    let missing = found.missing.iter().map(|path| Failure::new(format!("`{path}` does not exist")));
+fn failures(disk: &Disk, found: &Discovery) -> Vec<Failure> {
+    let missing = found
+        .missing
+        .iter()
+        .map(|path| Failure::new(format!("`{path}` does not exist")).about(path));
     let others = found.no_agents.iter().map(|path| {
-        Failure::new(format!("`{path}` is no agent definition that agentry knows")).hint(
-            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`",
-        )
+        let format =
+            "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`";
+        let hint = match import::hint(disk, path) {
+            Some(import) => format!("{import}; else {format}"),
+            None => format.to_owned(),
+        };
+        let message = format!("`{path}` is no agent definition that agentry knows");
+        Failure::new(message).hint(hint).about(path)
     });
     missing.chain(others).collect()
 }
@@ -93,6 +108,27 @@ fn usable(disk: &Disk, found: &Found) -> Result<Compiled, Failure> {
     Err(Failure::new(format!("`{}` has errors", found.path))
         .hint("`agentry check` shows all findings")
         .finding())
+}
+
+/// An agent with errors, by its path.
+type Broken<'a> = (&'a str, &'a [Diagnostic], &'a Sources);
+
+/// Says which agents have errors, where 1 means that something was found by comparing. A program gets
+/// `{"errors": […]}`.
+fn incomparable(broken: &[Broken<'_>], so: &str, format: ResultFormat) -> Failure {
+    let mut errors = Vec::new();
+    for (_, findings, sources) in broken {
+        show(findings, sources);
+        let own = findings.iter().filter(|found| found.severity == Severity::Error);
+        errors.extend(own.map(|found| json::diagnostic(found, sources)));
+    }
+    if format == ResultFormat::Json {
+        print_json(&serde_json::json!({ "errors": errors }));
+    }
+    let names: Vec<_> = broken.iter().take(5).map(|(path, ..)| format!("`{path}`")).collect();
+    let verb = if broken.len() == 1 { "has" } else { "have" };
+    Failure::new(format!("{} {verb} errors{so}", names.join(", ")))
+        .hint("`agentry check` shows all findings")
 }
 
 /// Prints the errors of an agent to standard error.

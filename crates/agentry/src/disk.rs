@@ -9,7 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentry_compile::text::path::is_plain;
 use agentry_compile::{
-    Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World, signing,
+    Bases, Endpoint, Entry, EntryKind, FetchError, ReadError, StoreRef, Stored, Walked, World,
+    signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
 use ignore::WalkState;
@@ -27,6 +28,7 @@ pub(crate) struct Disk {
     /// The current directory, once somebody asked for it.
     current: OnceLock<PathBuf>,
     peeked: Mutex<Peeked>,
+    bases: Bases,
 }
 
 /// Files that the search looked into, until their readers ask for them.
@@ -157,6 +159,14 @@ impl World for Disk {
         home.into_os_string().into_string().ok()
     }
 
+    fn agentry_home(&self) -> Option<String> {
+        agentry_home()?.into_os_string().into_string().ok()
+    }
+
+    fn ollama_host(&self) -> Option<String> {
+        std::env::var("OLLAMA_HOST").ok().filter(|host| !host.trim().is_empty())
+    }
+
     fn user_config(&self) -> Option<String> {
         let given = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
         let base = given.filter(|path| path.is_absolute());
@@ -174,6 +184,10 @@ impl World for Disk {
             Err(StoreError::NoStore(_)) => Err(FetchError::NoStore),
             Err(error) => Err(FetchError::Damaged(error.to_string())),
         }
+    }
+
+    fn bases(&self) -> Option<&Bases> {
+        Some(&self.bases)
     }
 
     fn local_models(&self, url: &str) -> Option<Vec<String>> {

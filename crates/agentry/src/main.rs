@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod command;
+mod configs;
 mod disk;
 mod home;
 mod output;
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
         Command::Show(args) => command::show::run(&args),
         Command::Hash(args) => Ok(command::hash::run(&args)),
         Command::Convert(args) => command::convert::run(&args),
+        Command::Render(args) => command::render::run(&args),
+        Command::Import(args) => command::import::run(&args),
+        Command::Guard(args) => return command::guard::run(&args),
         Command::Policy(args) => command::policy::run(&args),
         Command::Push(args) => command::push::run(&args),
         Command::Pull(args) => command::pull::run(&args),
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
         Command::Keygen(args) => command::keygen::run(&args),
         Command::Sign(args) => command::sign::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Lock(args) => command::lock::run(&args),
         Command::Resolve(args) => command::resolve::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Usage,
     /// What was asked for is not trusted.
     Refused,
+    /// The user ended it.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,6 +28,7 @@ impl From<Exit> for ExitCode {
             Exit::Findings => 1,
             Exit::Usage => 2,
             Exit::Refused => 3,
+            Exit::Interrupted => 130,
         })
     }
 }
@@ -37,6 +40,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do.
     pub(crate) hint: Option<String>,
+    /// The path that it is about, if it is about one.
+    pub(crate) path: Option<String>,
     /// How the program ends.
     pub(crate) exit: Exit,
 }
@@ -46,12 +51,17 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, exit: Exit::Usage }
+        Self { message: message.into(), hint: None, path: None, exit: Exit::Usage }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The failure is about this path.
+    pub(crate) fn about(self, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..self }
     }
 
     /// The failure is what was found in an agent, not how the program was called.

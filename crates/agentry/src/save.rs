@@ -9,7 +9,7 @@ use tempfile::{NamedTempFile, TempPath};
 use crate::output::{Failure, said};
 
 /// How the names of files start that are not yet, or no longer, in their place.
-const PREFIX: &str = ".agentry-";
+pub(crate) const PREFIX: &str = ".agentry-";
 
 /// Replaces `path` by `bytes` in one step: a reader sees the old file or the new one.
 pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -19,7 +19,7 @@ pub(crate) fn replace(path: &str, bytes: &[u8]) -> io::Result<()> {
         let why = if target.is_dir() { "is a directory" } else { "it is no ordinary file" };
         return Err(io::Error::other(why));
     }
-    staged(&target, bytes)?.persist(&target).map_err(|error| error.error)?;
+    staged(&target, bytes, true)?.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -41,10 +41,14 @@ pub(crate) struct Saving<'a, T> {
     pub(crate) dir: &'a str,
     /// Their paths below it, and their texts or bytes.
     pub(crate) files: &'a [(String, T)],
+    /// Files elsewhere that belong to them: their whole paths, and their texts.
+    pub(crate) beside: &'a [(String, T)],
     /// Files below it that are taken away.
     pub(crate) stale: &'a [String],
     /// What becomes of files that are there already.
     pub(crate) mode: Replace,
+    /// Whether to wait until the disk has them; not worth it for what can be made again.
+    pub(crate) durable: bool,
 }
 
 impl<T: AsRef<[u8]>> Saving<'_, T> {
@@ -53,6 +57,9 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
         let paths = self.files.iter().map(|(path, _)| path);
         for path in paths.chain(self.stale) {
             stays_below(self.dir, path)?;
+        }
+        for (path, _) in self.beside {
+            stays_below("", path)?;
         }
         self.free()?;
         let mut change = Change::default();
@@ -73,10 +80,16 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
         if self.dir.is_empty() { PathBuf::from(path) } else { Path::new(self.dir).join(path) }
     }
 
+    /// Every file with its text.
+    fn all(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        let below = self.files.iter().map(|(path, text)| (self.full(path), text.as_ref()));
+        let beside = self.beside.iter().map(|(path, text)| (PathBuf::from(path), text.as_ref()));
+        below.chain(beside)
+    }
+
     /// Refuses to replace what must stay, before anything is written.
     fn free(&self) -> Result<(), Failure> {
-        for (path, _) in self.files {
-            let full = self.full(path);
+        for (full, _) in self.all() {
             let Ok(metadata) = fs::symlink_metadata(&full) else { continue };
             let shown = full.display();
             let hint = match self.mode {
@@ -96,9 +109,8 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
     /// First every text is on disk under another name; only then do the names change.
     fn carry_out(&self, change: &mut Change) -> Result<(), (PathBuf, io::Error)> {
         let mut ready = Vec::new();
-        for (path, text) in self.files {
-            let full = self.full(path);
-            let staged = change.parents(&full).and_then(|()| staged(&full, text.as_ref()));
+        for (full, text) in self.all() {
+            let staged = change.parents(&full).and_then(|()| staged(&full, text, self.durable));
             ready.push((staged.map_err(|error| (full.clone(), error))?, full));
         }
         for (file, full) in ready {
@@ -124,7 +136,7 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
 }
 
 /// A file with the text of `target`, beside it: on disk, but not yet in its place.
-fn staged(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+fn staged(target: &Path, bytes: &[u8], durable: bool) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     #[cfg(unix)]
@@ -134,7 +146,9 @@ fn staged(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     if let Ok(metadata) = fs::metadata(target) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
-    file.as_file().sync_all()?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
     Ok(file)
 }
 
@@ -288,7 +302,7 @@ mod tests {
         let files: Vec<_> = files.iter().map(|path| ((*path).to_owned(), "new")).collect();
         let stale: Vec<_> = stale.iter().map(|path| (*path).to_owned()).collect();
         let dir = folder.to_str().unwrap();
-        Saving { dir, files: &files, stale: &stale, mode }.save()
+        Saving { dir, files: &files, beside: &[], stale: &stale, mode, durable: true }.save()
     }
 
     #[test]
@@ -355,12 +369,26 @@ mod tests {
             let whole = folder.path().join(path).to_str().unwrap().to_owned();
             let files = [(whole, "new".to_owned())];
             if path != "up/x" {
-                let saving = Saving { dir: "", files: &files, stale: &[], mode: Replace::Force };
+                let saving = Saving {
+                    dir: "",
+                    files: &files,
+                    beside: &[],
+                    stale: &[],
+                    mode: Replace::Force,
+                    durable: true,
+                };
                 assert!(saving.save().is_err(), "{path}");
             }
         }
         let device = [("/dev/full".to_owned(), "new".to_owned())];
-        let saving = Saving { dir: "", files: &device, stale: &[], mode: Replace::Force };
+        let saving = Saving {
+            dir: "",
+            files: &device,
+            beside: &[],
+            stale: &[],
+            mode: Replace::Force,
+            durable: true,
+        };
         assert!(saving.save().is_err());
         assert!(replace("/dev/full", b"new").is_err());
         assert!(!Path::new("/dev/full").is_file());

@@ -24,6 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("agentry-server", &["agentry-home", "agentry-registry"]),
     ("agentry-lsp", &["agentry-compile"]),
     ("agentry", &["agentry-server", "agentry-lsp"]),
+    ("agentry-conformance", &[]),
     ("xtask", &[]),
 ];
 

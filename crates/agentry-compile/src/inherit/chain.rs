@@ -1,27 +1,42 @@
 //! The bases of an agent, read one after the other up to the first that has none. Whatever stops on
 //! the way is told with the whole chain.
 
+use std::sync::{Arc, OnceLock};
+
 use agentry_formats::manifest::reference::problem;
+use agentry_model::Agent;
 use agentry_text::{Findings, Rule, Severity, Sources, Span, limits};
 
+use super::known::{BLOCK, Bases, FIRST, remember};
 use super::reference::Reference;
 use super::rules::{BROKEN_BASE, ENDLESS_BASES, NO_BASE, OTHER_DIGEST};
+use super::seen::{offered, texts};
 use super::stored_world::StoredWorld;
 use super::{Base, Declared, declared, join};
 use crate::digest::{digest, short};
 use crate::discover::{Found, at};
-use crate::pipeline::{Compiled, read_raw};
+use crate::pipeline::{Carried, Compiled, read_raw};
 use crate::prompt::climbed;
 use crate::stored::{FetchError, StoreRef, Stored};
 use crate::world::World;
 use agentry_text::path::{join as path, split};
 
 /// A base that was read and merged with its own bases.
+#[derive(Debug)]
 pub(super) struct Link {
     /// The base; the texts are with the agent that is built on it.
     pub(super) compiled: Compiled,
+    /// What it is to those that are built on it.
+    pub(super) agent: Agent,
     /// Whether it comes from the store, where it has no place of its own.
     pub(super) stored: bool,
+    /// The files that it names in the store, since nobody can reach them later.
+    pub(super) carried: Vec<Carried>,
+    /// Its texts, and those of its own bases.
+    sources: Arc<Sources>,
+    /// How it is told, and what it is built on itself.
+    bases: Vec<Base>,
+    digest: OnceLock<String>,
 }
 
 /// Why an agent has no base that can be used.
@@ -49,10 +64,11 @@ pub(super) fn load(
     world: &dyn World,
     compiled: &mut Compiled,
     declared: &Declared,
-) -> (Result<Link, Failure>, Vec<Base>) {
+) -> (Result<Arc<Link>, Failure>, Vec<Base>) {
     let first = Step { id: identity(world, &compiled.found), path: compiled.found.path.clone() };
     let sources = std::mem::take(&mut compiled.sources);
-    let mut chain = Chain { sources, steps: vec![first], places: Vec::new(), bases: Vec::new() };
+    let places = Vec::new();
+    let mut chain = Chain { sources, steps: vec![first], places, bases: Vec::new(), next: FIRST };
     let outcome = chain.above(world, declared);
     compiled.sources = chain.sources;
     (outcome, chain.bases)
@@ -77,11 +93,13 @@ struct Chain {
     /// Where each of them names its base.
     places: Vec<Span>,
     bases: Vec<Base>,
+    /// The number of the next file of a base, where nobody else gives numbers.
+    next: u32,
 }
 
 impl Chain {
     /// The base that `from` names, merged with its own bases.
-    fn above(&mut self, world: &dyn World, from: &Declared) -> Result<Link, Failure> {
+    fn above(&mut self, world: &dyn World, from: &Declared) -> Result<Arc<Link>, Failure> {
         let text = from.base.value.as_str();
         self.places.push(from.base.span);
         if let Some((what, hint)) = problem(text) {
@@ -90,22 +108,31 @@ impl Chain {
         match Reference::parse(text) {
             Reference::Path(place, pin) => {
                 let full = if place.starts_with('/') { place } else { climbed(&from.dir, &place) };
+                let key = world.absolute(&full);
+                if let Some(link) = self.known(world, from, &key) {
+                    self.pinned(world, (&link, text), pin.as_deref())?;
+                    return Ok(link);
+                }
                 let found = at(world, &full).map_err(|why| {
                     let hint = "a path starts at the file that names the base";
                     self.fail(&NO_BASE, &full, &format!("the base `{text}` {why}"), hint)
                 })?;
-                let link = self.link(world, (from, found), false)?;
+                let link = self.link(world, (from, found), None)?;
                 self.pinned(world, (&link, text), pin.as_deref())?;
+                remember(world, &key, &link);
                 Ok(link)
             }
-            Reference::Stored(reference) => {
-                let stored = world.fetch(&reference).map_err(|why| self.unfetched(text, &why))?;
-                self.stored(world, from, (&reference, &stored))
+            Reference::Stored(reference) => self.fetched(world, from, &reference),
+            Reference::Oci(Some(digest)) => {
+                let reference = StoreRef::Full(digest);
+                match world.fetch(&reference) {
+                    Err(FetchError::Missing | FetchError::NoStore) => Err(self.no_transport(text)),
+                    _ => self.fetched(world, from, &reference),
+                }
             }
-            Reference::Oci => {
-                let what =
-                    format!("the base `{text}` is an OCI reference, which is not fetched yet");
-                let hint = "put it into the store, and name it by digest or `name@version`";
+            Reference::Oci(None) => {
+                let what = format!("the base `{text}` is an OCI reference without a digest");
+                let hint = "pin what is expected there: `…@sha256:` and 64 digits";
                 Err(self.fail(&NO_BASE, text, &what, hint))
             }
             Reference::Url => {
@@ -117,9 +144,45 @@ impl Chain {
         }
     }
 
+    /// A base of the store, by its reference.
+    fn fetched(
+        &mut self,
+        world: &dyn World,
+        from: &Declared,
+        reference: &StoreRef,
+    ) -> Result<Arc<Link>, Failure> {
+        let text = from.base.value.as_str();
+        let key = format!("{reference} of the store");
+        if let Some(link) = self.known(world, from, &key) {
+            return Ok(link);
+        }
+        let stored = world.fetch(reference).map_err(|why| self.unfetched(text, &why))?;
+        let link = self.stored(world, from, (reference, &stored))?;
+        remember(world, &key, &link);
+        Ok(link)
+    }
+
+    fn no_transport(&self, text: &str) -> Failure {
+        let what = format!(
+            "the base `{text}` is not in the store, and there is no transport for OCI references yet"
+        );
+        let hint = "pull it with a tool that has one, then `agentry push` it: its digest finds it";
+        self.fail(&NO_BASE, text, &what, hint)
+    }
+
     fn unfetched(&self, text: &str, why: &FetchError) -> Failure {
-        let what = format!("the base `{text}` cannot be fetched: {why}");
-        self.fail(&NO_BASE, text, &what, "`agentry list` shows what the store has")
+        let (what, hint) = match why {
+            FetchError::Untrusted(why) => {
+                let hint = "your `config.toml` asks for signatures: let somebody sign it whose key is in \
+                     `trusted` in `[signing]`";
+                (format!("the base {why}"), hint)
+            }
+            why => {
+                let what = format!("the base `{text}` cannot be fetched: {why}");
+                (what, "`agentry list` shows what the store has")
+            }
+        };
+        self.fail(&NO_BASE, text, &what, hint)
     }
 
     /// A base of the store: what it holds must have the digest that it is known by.
@@ -128,14 +191,14 @@ impl Chain {
         world: &dyn World,
         from: &Declared,
         (reference, stored): (&StoreRef, &Stored),
-    ) -> Result<Link, Failure> {
+    ) -> Result<Arc<Link>, Failure> {
         let root = reference.to_string().replace('/', "_");
         let inner = StoredWorld::new(world, &root, stored);
         // Files around the agent's directory may take part.
         let (dir, main) = split(&stored.main);
         let (dir, main, format) = (path(&root, dir), main.to_owned(), stored.format);
         let found = Found { path: root.clone(), dir, main, format };
-        let link = self.link(&inner, (from, found), true)?;
+        let link = self.link(&inner, (from, found), Some(&stored.digest))?;
         self.pinned(&inner, (&link, &root), Some(&stored.digest))?;
         let named = match reference {
             StoreRef::Full(digest) => *digest == stored.digest,
@@ -157,7 +220,7 @@ impl Chain {
         pin: Option<&str>,
     ) -> Result<(), Failure> {
         let Some(pin) = pin else { return Ok(()) };
-        let digest = digest(world, &link.compiled);
+        let digest = link.digest.get_or_init(|| digest(world, &link.compiled));
         if digest == pin {
             return Ok(());
         }
@@ -171,10 +234,10 @@ impl Chain {
         &mut self,
         world: &dyn World,
         (from, found): (&Declared, Found),
-        stored: bool,
-    ) -> Result<Link, Failure> {
+        stored: Option<&str>,
+    ) -> Result<Arc<Link>, Failure> {
         let id = identity(world, &found);
-        let id = if stored { format!("{id} of the store") } else { id };
+        let id = if stored.is_some() { format!("{id} of the store") } else { id };
         if self.steps.iter().any(|step| step.id == id) {
             let what = format!("the bases lead back to `{}`", found.path);
             return Err(self.fail(&ENDLESS_BASES, &found.path, &what, "remove one of these bases"));
@@ -186,19 +249,67 @@ impl Chain {
         }
         self.steps.push(Step { id, path: found.path.clone() });
         let (reference, path) = (from.base.clone(), found.path.clone());
-        self.bases.push(Base { reference, path, format: found.format });
+        let is_stored = stored.is_some();
+        let stored = stored.map(str::to_owned);
+        let at = self.bases.len();
+        self.bases.push(Base { reference, path, format: found.format, stored });
+        // The texts of a base are its own, so that all that are built on it can share them.
+        let own = Sources::starting_at(self.number(world));
+        let below = std::mem::replace(&mut self.sources, own);
+        let outcome = self.compiled(world, &found);
+        let carried = match &outcome {
+            Ok(compiled) if is_stored => texts(world, compiled, &mut self.sources),
+            _ => Vec::new(),
+        };
+        let sources = Arc::new(std::mem::replace(&mut self.sources, below));
+        self.sources.share(Arc::clone(&sources));
+        let compiled = outcome?;
+        let agent = offered(&compiled);
+        let bases = self.bases.get(at..).unwrap_or_default().to_vec();
+        let digest = OnceLock::new();
+        Ok(Arc::new(Link { compiled, agent, stored: is_stored, carried, sources, bases, digest }))
+    }
+
+    /// The base at `found`, merged with its own bases.
+    fn compiled(&mut self, world: &dyn World, found: &Found) -> Result<Compiled, Failure> {
         let (mut compiled, mut findings) =
-            read_raw(world, &found, std::mem::take(&mut self.sources));
+            read_raw(world, found, std::mem::take(&mut self.sources));
         let above = declared(world, &mut compiled, &mut findings);
         self.sources = std::mem::take(&mut compiled.sources);
         findings.secrets().for_each(|span| self.sources.hide(span));
         self.sound(&findings)?;
         if let Some(above) = above {
             let link = self.above(world, &above)?;
-            join(world, &mut compiled, (link, above.base.span), &mut findings);
+            join(world, &mut compiled, (&link, above.base.span), &mut findings);
             self.sound(&findings)?;
         }
-        Ok(Link { compiled, stored })
+        Ok(compiled)
+    }
+
+    /// A number for the first file of a base.
+    fn number(&mut self, world: &dyn World) -> u32 {
+        if let Some(first) = world.bases().and_then(Bases::number) {
+            return first;
+        }
+        let first = self.next;
+        self.next = self.next.saturating_add(BLOCK);
+        first
+    }
+
+    /// A base that another agent was built on already.
+    fn known(&mut self, world: &dyn World, from: &Declared, key: &str) -> Option<Arc<Link>> {
+        let link = world.bases()?.get(key)?;
+        // Too many of them are told with the whole chain, which takes reading them.
+        if self.bases.len() + link.bases.len() > limits::BASES {
+            return None;
+        }
+        let mut bases = link.bases.clone();
+        if let Some(nearest) = bases.first_mut() {
+            nearest.reference = from.base.clone();
+        }
+        self.bases.extend(bases);
+        self.sources.share(Arc::clone(&link.sources));
+        Some(link)
     }
 
     /// Fails on the first error among what was found in the last base.

@@ -57,7 +57,7 @@ pub(super) fn merge(
         instructions: self::instructions(&base.instructions, instructions, strategy),
         model: self::model(&base.model, model),
         auth: block(auth, &base.auth),
-        behaviour: self::behaviour(&base.behaviour, behaviour, strategy),
+        behaviour: self::behaviour((&base.behaviour, behaviour), strategy, formats, findings),
         budget: self::budget(&base.budget, budget, findings),
         requirements: self::requirements(&base.requirements, requirements, findings),
         policy: policy.clone(),
@@ -229,11 +229,22 @@ fn model(base: &ModelChoice, child: &ModelChoice) -> ModelChoice {
     }
 }
 
-fn behaviour(base: &Behaviour, child: &Behaviour, strategy: Strategy) -> Behaviour {
+fn behaviour(
+    (base, child): (&Behaviour, &Behaviour),
+    strategy: Strategy,
+    formats: Formats,
+    findings: &mut Findings,
+) -> Behaviour {
     let Behaviour { temperature, max_turns, on_error } = child;
+    // A manifest has a limit of its own beside `max_steps`; elsewhere this is the only one.
+    let is_limit = [formats.base, formats.child] != [Format::Manifest; 2];
     Behaviour {
         temperature: behaves(temperature, &base.temperature, strategy),
-        max_turns: behaves(max_turns, &base.max_turns, strategy),
+        max_turns: if is_limit {
+            smaller("max_turns", base.max_turns, *max_turns, i64::cmp, findings)
+        } else {
+            behaves(max_turns, &base.max_turns, strategy)
+        },
         on_error: behaves(on_error, &base.on_error, strategy),
     }
 }

@@ -8,6 +8,7 @@
 
 mod chain;
 mod configured;
+mod known;
 mod lists;
 mod merge;
 mod origins;
@@ -25,6 +26,7 @@ use crate::pipeline::Compiled;
 use crate::world::World;
 
 pub(crate) use configured::entries;
+pub use known::Bases;
 
 /// One agent that another is built on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Base {
     pub path: String,
     /// Its format.
     pub format: Format,
+    /// Its full digest, where it comes from the store.
+    pub stored: Option<String>,
 }
 
 /// A base as a definition names it, and the directory that a relative path starts from.
@@ -59,7 +63,7 @@ pub(crate) fn inherit(
     let (outcome, bases) = chain::load(world, compiled, &declared);
     compiled.bases = bases;
     match outcome {
-        Ok(link) => Some(join(world, compiled, (link, place), findings)),
+        Ok(link) => Some(join(world, compiled, (&link, place), findings)),
         Err(failure) => {
             failure.report(place, findings);
             None
@@ -110,10 +114,10 @@ fn narrowed(base: &Spanned<String>, compiled: &Compiled) -> Span {
 fn join(
     world: &dyn World,
     compiled: &mut Compiled,
-    (link, place): (chain::Link, Span),
+    (link, place): (&chain::Link, Span),
     findings: &mut Findings,
 ) -> Agent {
-    let base = seen::seen(world, compiled, (&link, place), findings);
+    let base = seen::seen(world, compiled, link);
     let limits = trust::Limits { world, dir: &compiled.found.dir, base: &base };
     let trust = limits.merge(compiled.agent.policy.trust.as_ref(), findings);
     let formats = merge::Formats { base: link.compiled.found.format, child: compiled.found.format };

@@ -9,8 +9,8 @@ pub(super) enum Reference {
     Path(String, Option<String>),
     /// An agent of the store.
     Stored(StoreRef),
-    /// An agent in a registry of container images.
-    Oci,
+    /// An agent in a registry of container images, and its digest if that is pinned.
+    Oci(Option<String>),
     /// A file of the web.
     Url,
 }
@@ -29,21 +29,29 @@ impl Reference {
             None => (text, None),
         };
         match place.split_once("://") {
-            Some(("oci", _)) => return Self::Oci,
+            Some(("oci", rest)) => return Self::Oci(pinned(rest).or(pin)),
             Some(_) => return Self::Url,
             None if is_path(place) => return Self::Path(place.to_owned(), pin),
             None => {}
         }
         match place.rsplit_once('@') {
-            Some((_, digest)) if digest.starts_with("sha256:") => Self::Oci,
+            Some((_, digest)) if digest.starts_with("sha256:") => {
+                Self::Oci(Some(digest.to_owned()))
+            }
             Some((name, version)) if !name.contains('/') => {
                 let (name, version) = (name.to_owned(), version.to_owned());
                 Self::Stored(StoreRef::Named { name, version })
             }
-            _ if place.contains(':') => Self::Oci,
+            _ if place.contains(':') => Self::Oci(pin),
             _ => Self::Path(place.to_owned(), pin),
         }
     }
+}
+
+/// The digest at the end of an OCI reference.
+fn pinned(place: &str) -> Option<String> {
+    let (_, digest) = place.rsplit_once('@')?;
+    digest.starts_with("sha256:").then(|| digest.to_owned())
 }
 
 fn is_path(place: &str) -> bool {
@@ -72,9 +80,14 @@ mod tests {
             ("ag1:0123", Reference::Stored(StoreRef::Short("ag1:0123".to_owned()))),
             ("sha256:0123", Reference::Stored(StoreRef::Full("sha256:0123".to_owned()))),
             ("helper@1.2.0", named("helper", "1.2.0")),
-            ("ghcr.io/example/helper:1.2", Reference::Oci),
-            ("ghcr.io/example/helper@sha256:12", Reference::Oci),
-            ("oci://ghcr.io/example/helper:1.2", Reference::Oci),
+            ("ghcr.io/example/helper:1.2", Reference::Oci(None)),
+            ("ghcr.io/example/helper@sha256:12", Reference::Oci(Some("sha256:12".to_owned()))),
+            ("ghcr.io/example/helper:1@sha256:12", Reference::Oci(Some("sha256:12".to_owned()))),
+            ("oci://ghcr.io/example/helper:1.2", Reference::Oci(None)),
+            (
+                "oci://ghcr.io/example/helper@sha256:12",
+                Reference::Oci(Some("sha256:12".to_owned())),
+            ),
             ("https://example.org/x.agent#sha256:12", Reference::Url),
         ];
         for (text, expected) in cases {

@@ -1,44 +1,72 @@
 //! A base as it is seen from the agent that is built on it: with what its format means by saying
-//! nothing about limits, and with its paths named from the agent's directory.
+//! nothing about limits, with its paths named from the agent's directory, and with the texts of files
+//! that have no path from there.
 
 use agentry_formats::info;
 use agentry_model::{Agent, AgentRef, ListField};
 use agentry_policy::{Network, Trust};
-use agentry_text::{Findings, Span, Spanned};
+use agentry_text::{Sources, Spanned, limits};
 
 use super::chain::Link;
-use super::rules::NO_BASE;
 use crate::judge::place;
-use crate::pipeline::Compiled;
+use crate::pipeline::{Carried, Compiled};
+use crate::prompt::{CONTEXT, named_files};
 use crate::relocate::{is_relative_reference, relative};
 use crate::world::World;
 use agentry_text::path::absolute as normal;
 use agentry_text::path::join;
 
-/// The base of `child`, whole; `at` is where the child names it.
-pub(super) fn seen(
-    world: &dyn World,
-    child: &Compiled,
-    (link, at): (&Link, Span),
-    findings: &mut Findings,
-) -> Agent {
-    let mut agent = link.compiled.whole().clone();
+/// What a base is to those that are built on it, wherever they are.
+pub(super) fn offered(base: &Compiled) -> Agent {
+    let mut agent = base.whole().clone();
     let mut filled = agent.clone();
-    (info(link.compiled.found.format).defaults)(&mut filled);
+    (info(base.found.format).defaults)(&mut filled);
     agent.policy = filled.policy;
     agent.budget = filled.budget;
     name_hosts(&mut agent);
+    agent
+}
+
+/// The base of `child`. What it names in a workspace of its own comes along as text.
+pub(super) fn seen(world: &dyn World, child: &mut Compiled, link: &Link) -> Agent {
+    let mut agent = link.agent.clone();
     let full = |path: &str| normal(&world.absolute(path));
-    let same_workspace = !link.stored && full(&link.compiled.workspace) == full(&child.workspace);
-    if !same_workspace {
-        unreachable(&mut agent, at, findings);
+    let base = &link.compiled;
+    child.carried = base.carried.iter().chain(&link.carried).cloned().collect();
+    let elsewhere = !link.stored && full(&base.workspace) != full(&child.workspace);
+    if elsewhere {
+        child.carried.extend(texts(world, base, &mut child.sources));
+    }
+    if link.stored || elsewhere {
+        (agent.instructions.context, agent.instructions.rule_files) = (None, None);
+    }
+    if child.agent.instructions.context.is_some() {
+        child.carried.retain(|file| file.name != CONTEXT);
     }
     // An agent of the store has no place of its own: its paths start where the child is.
     if !link.stored {
-        let move_ = Move { from: full(&link.compiled.found.dir), to: full(&child.found.dir) };
+        let move_ = Move { from: full(&base.found.dir), to: full(&child.found.dir) };
         move_.agent(&mut agent);
     }
     agent
+}
+
+/// The context and rule files that an agent names, with their texts.
+pub(super) fn texts(world: &dyn World, compiled: &Compiled, sources: &mut Sources) -> Vec<Carried> {
+    let mut found = Vec::new();
+    for (name, _, path) in named_files(world, compiled) {
+        let limit = limits::INSTRUCTION_BYTES as u64;
+        if !world.inside(&compiled.workspace, &path) {
+            continue;
+        }
+        // What is not there, or too large, is an error of the base itself.
+        let Ok(bytes) = world.read(&compiled.workspace, &path, limit) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let unmarked = text.trim_start_matches('\u{feff}');
+        sources.add_whole(&path, unmarked, unmarked.len() < text.len());
+        found.push(Carried { name, path, text: unmarked.trim().to_owned() });
+    }
+    found
 }
 
 /// Writes out the hosts of `network: scoped` that only follow from the servers: a server that a child
@@ -49,20 +77,6 @@ fn name_hosts(agent: &mut Agent) {
     if network.value == Network::Scoped && hosts.is_none() {
         let named = servers.into_iter().filter_map(|server| server.host);
         *hosts = Some(named.map(|host| Spanned::new(host, network.span)).collect());
-    }
-}
-
-/// Gives up the files that a base from elsewhere names in its own workspace.
-fn unreachable(agent: &mut Agent, at: Span, findings: &mut Findings) {
-    let instructions = &mut agent.instructions;
-    let context = instructions.context.take().unwrap_or_default();
-    let rules = instructions.rule_files.take().unwrap_or_default();
-    for file in context.into_iter().chain(rules) {
-        let message = format!("the base names `{}`, which cannot be reached from here", file.value);
-        findings
-            .add(&NO_BASE, at, message)
-            .related(file.span, "named here")
-            .hint("copy the text into the base");
     }
 }
 

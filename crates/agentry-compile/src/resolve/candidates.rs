@@ -2,9 +2,10 @@
 //! those of the tier it falls back to, those of the tier it asks for. Nobody is asked here: what a
 //! lock pins depends on the agent and the catalogue alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use agentry_model::{Agent, Capability, Format};
+use agentry_model::{Agent, Auth, Capability, Format};
 use agentry_text::near::nearest;
 use agentry_text::{Data, Spanned};
 
@@ -103,6 +104,53 @@ pub(crate) fn candidates(agent: &Agent, format: Format, settings: &Settings) -> 
     walk.found
 }
 
+/// The ids of the models that `agent` may run on, in order, as far as the built-in catalogue decides: the
+/// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
+pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
+    let settings = Settings::built_in();
+    if agent.auth != Auth::default() {
+        let all = candidates(agent, format, settings).into_iter();
+        let usable = all.filter(|candidate| candidate.outcome == Outcome::Usable);
+        return usable.map(|candidate| candidate.id).collect();
+    }
+    let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+    for name in agent.model.preferred.iter().flatten() {
+        walk.named(name, Wish::Preferred);
+    }
+    for name in listed(agent, format) {
+        walk.named(&name, Wish::Listed);
+    }
+    let usable = walk.found.iter().filter(|candidate| candidate.outcome == Outcome::Usable);
+    let mut ids: Vec<String> = usable.map(|candidate| candidate.id.clone()).collect();
+    let fallback = agent.model.fallback.as_ref().and_then(|tier| tier.value.trim().parse().ok());
+    for tier in fallback.into_iter().chain([asked_for(agent)]) {
+        for id in tier_ids(agent, tier).iter() {
+            if !walk.seen.contains(id) && !ids.contains(id) {
+                ids.push(id.clone());
+            }
+        }
+    }
+    ids
+}
+
+/// The ids of the models of a tier that fit an agent which says nothing of keys.
+fn tier_ids(agent: &Agent, tier: Capability) -> Arc<Vec<String>> {
+    type Known = Mutex<HashMap<(Capability, Option<u64>, bool), Arc<Vec<String>>>>;
+    static KNOWN: OnceLock<Known> = OnceLock::new();
+    let Needs { context, tools } = needs(agent);
+    let key = (tier, context.map(|(least, _)| least), tools);
+    let known = KNOWN.get_or_init(Mutex::default);
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let list = known.entry(key).or_insert_with(|| {
+        let settings = Settings::built_in();
+        let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+        walk.tier(tier, Wish::Capability);
+        let usable = walk.found.into_iter().filter(|it| it.outcome == Outcome::Usable);
+        Arc::new(usable.map(|candidate| candidate.id).collect())
+    });
+    Arc::clone(list)
+}
+
 /// The tier that an agent asks for: its own word, or that of `llm.smart`.
 fn asked_for(agent: &Agent) -> Capability {
     let smart = || {
@@ -177,8 +225,8 @@ impl Walk<'_> {
         let Model { provider, id, tier, context, price, tools } = model;
         let (keys, refused) = match self.settings.provider(provider) {
             Some(known) => match key(known, &self.agent.auth) {
-                Key::Needless => (Vec::new(), known.unusable()),
-                Key::In(keys) => (keys, known.unusable()),
+                Key::Needless => (Vec::new(), self.settings.unusable(known)),
+                Key::In(keys) => (keys, self.settings.unusable(known)),
                 Key::Refused(why) => (Vec::new(), Some(why)),
             },
             None => (Vec::new(), Some(unknown_provider(provider, self.settings))),

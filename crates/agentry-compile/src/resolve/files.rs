@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use agentry_model::digest;
-use agentry_text::{Findings, Spanned, limits};
+use agentry_text::path::{absolute, join};
+use agentry_text::{Findings, Source, Spanned, limits};
 
 use super::packs::PackFile;
 use super::rules::CONTEXT_TOO_LARGE;
-use crate::pipeline::{Compiled, relative};
+use crate::pipeline::Compiled;
 use crate::prompt::named_files;
+use crate::relocate::relative;
 use crate::world::{EntryKind, ReadError, World};
-use agentry_text::path::join;
 
 /// A file that takes part in an agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,40 +22,77 @@ pub struct PlannedFile {
     pub digest: String,
 }
 
-/// Every file that takes part in `compiled`, sorted by path.
+/// Every file that takes part in `compiled`, sorted by path: its own, and those of its bases.
 pub(super) fn files(
     world: &dyn World,
     compiled: &Compiled,
     packs: &[PackFile],
-) -> Vec<PlannedFile> {
-    let mut found = BTreeMap::new();
-    let workspace = &compiled.workspace;
-    let mut add = |root: &str, path: &str, shown: Option<&str>| {
-        let name = match shown.filter(|shown| shown.starts_with("~/")) {
-            Some(shown) => shown.to_owned(),
-            None => match relative(world, workspace, path) {
-                below if below.is_empty() => path.to_owned(),
-                below => below,
-            },
-        };
-        let read = |root: &str| world.read(root, path, limits::FILE_BYTES);
-        if let Ok(bytes) = read(root).or_else(|_| read(workspace)) {
-            found.insert(name, digest::bytes(&bytes));
-        }
-    };
-    for source in compiled.sources.iter() {
-        add(&compiled.found.dir, &source.path, None);
-    }
-    for (_, _, path) in named_files(compiled) {
-        add(workspace, &path, None);
+) -> (Vec<PlannedFile>, Vec<PlannedFile>) {
+    let full = |path: &str| absolute(&world.absolute(path));
+    let gathering = Gathering { world, compiled, root: full(&compiled.workspace) };
+    let (own, bases): (Vec<_>, Vec<_>) = compiled
+        .sources
+        .iter()
+        .enumerate()
+        .filter_map(|(at, source)| Some((at, gathering.source(source)?)))
+        .partition(|(at, _)| *at < compiled.own_files);
+    let mut found: BTreeMap<_, _> = own.into_iter().map(|(_, file)| file).collect();
+    let bases: BTreeMap<_, _> = bases.into_iter().map(|(_, file)| file).collect();
+    for (_, _, path) in named_files(world, compiled) {
+        gathering.read(&mut found, &compiled.workspace, &path);
     }
     for path in scripts(world, compiled) {
-        add(workspace, &path, None);
+        gathering.read(&mut found, &compiled.workspace, &path);
     }
     for PackFile { root, path, shown } in packs {
-        add(root, path, Some(shown));
+        if let Some(rest) = shown.strip_prefix("~/") {
+            let bytes = world.read(root, path, limits::FILE_BYTES);
+            found.extend(bytes.map(|bytes| (format!("~/{rest}"), digest::bytes(&bytes))));
+        } else {
+            gathering.read(&mut found, root, path);
+        }
     }
-    found.into_iter().map(|(path, digest)| PlannedFile { path, digest }).collect()
+    let list = |files: BTreeMap<String, String>| {
+        files.into_iter().map(|(path, digest)| PlannedFile { path, digest }).collect()
+    };
+    (list(found), list(bases))
+}
+
+struct Gathering<'a> {
+    world: &'a dyn World,
+    compiled: &'a Compiled,
+    /// The root of the workspace, from the root of the file system.
+    root: String,
+}
+
+impl Gathering<'_> {
+    /// The name of a file: its path from the root of the workspace.
+    fn name(&self, path: &str) -> String {
+        relative(&self.root, &absolute(&self.world.absolute(path)))
+    }
+
+    /// A file that was read with the definition: it need not be read again.
+    fn source(&self, source: &Source) -> Option<(String, String)> {
+        let digest = source.digest(digest::bytes)?.to_owned();
+        let is_stored = self.compiled.bases.iter().any(|base| {
+            let rest = source.path.strip_prefix(base.path.as_str());
+            base.stored.is_some() && rest.is_some_and(|rest| rest.starts_with('/'))
+        });
+        let name = if is_stored { source.path.to_string() } else { self.name(&source.path) };
+        Some((name, digest))
+    }
+
+    /// A file that only now is looked into, unless it was already.
+    fn read(&self, found: &mut BTreeMap<String, String>, root: &str, path: &str) {
+        let name = self.name(path);
+        if found.contains_key(&name) {
+            return;
+        }
+        let read = |root: &str| self.world.read(root, path, limits::FILE_BYTES);
+        if let Ok(bytes) = read(root).or_else(|_| read(&self.compiled.workspace)) {
+            found.insert(name, digest::bytes(&bytes));
+        }
+    }
 }
 
 /// The scripts of the agent: below its directory, else below the workspace.
@@ -70,7 +108,7 @@ fn scripts(world: &dyn World, compiled: &Compiled) -> Vec<String> {
 /// Reports context and rule files that are too large to be put into a prompt.
 pub(crate) fn too_large(world: &dyn World, compiled: &Compiled, findings: &mut Findings) {
     let limit = limits::INSTRUCTION_BYTES;
-    for (name, span, path) in named_files(compiled) {
+    for (name, span, path) in named_files(world, compiled) {
         let read = world.read(&compiled.workspace, &path, limit as u64);
         let Err(ReadError::TooLarge(size)) = read else { continue };
         let message = format!("the {name} `{path}` has {size} bytes; at most {limit} are read");

@@ -21,7 +21,7 @@ mod skills;
 mod tests;
 mod tools;
 
-use agentry_model::{Format, McpServer};
+use agentry_model::{Agent, Format, McpServer};
 use agentry_text::{Diagnostic, Findings, Sources};
 
 use crate::pipeline::Compiled;
@@ -90,26 +90,57 @@ pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask:
     reach::choose(world, settings, ask, &mut models);
     let mut search = Search::new(world, compiled, &agent, &settings.servers);
     let skills = search.all();
-    let own: Vec<_> = packs::own(compiled, &agent).map(|(_, pack)| pack).collect();
-    let packs = own.iter().chain(&search.packs);
-    let packs: Vec<_> = packs.flat_map(|pack| packs::files(world, pack)).collect();
+    let (own, bases) = files::files(world, compiled, &pack_files(&search));
+    let mut files = [own, bases].concat();
+    files.sort();
     let Search { mut sources, findings, .. } = search;
     Plan {
         models,
-        tools: tools::tools(&agent, &settings.servers),
+        tools: tools::tools(&agent, &tools::Allowed::new(&agent, &compiled.dir), &settings.servers),
         skills,
-        files: files::files(world, compiled, &packs),
+        files,
         diagnostics: crate::shown::ready(&mut sources, findings),
         sources,
         pinned: candidates(compiled),
     }
 }
 
+/// Every file of the packs that a search found.
+fn pack_files(search: &Search<'_>) -> Vec<packs::PackFile> {
+    let own: Vec<_> = packs::own(search.compiled, search.agent).map(|(_, pack)| pack).collect();
+    let packs = own.iter().chain(&search.packs);
+    packs.flat_map(|pack| packs::files(search.world, pack)).collect()
+}
+
+/// What a lock pins of an agent beside its own text.
+pub(crate) struct Offline {
+    pub(crate) models: Vec<String>,
+    pub(crate) skills: Vec<PlannedSkill>,
+    pub(crate) files: Vec<PlannedFile>,
+    pub(crate) base_files: Vec<PlannedFile>,
+}
+
+/// Resolves an agent as far as its files and the built-in catalogue decide; `agent` has its defaults.
+pub(crate) fn offline(world: &dyn World, compiled: &Compiled, agent: &Agent) -> Offline {
+    let mut search = Search::new(world, compiled, agent, &[]);
+    let skills = search.all();
+    let (files, base_files) = files::files(world, compiled, &pack_files(&search));
+    Offline {
+        models: candidates::usable_ids(agent, compiled.found.format),
+        skills,
+        files,
+        base_files,
+    }
+}
+
 /// The models that an agent may run on, in order, as far as its definition and the built-in catalogue
 /// decide: nobody is asked, and the answer is the same on every machine.
 pub fn candidates(compiled: &Compiled) -> Vec<Candidate> {
-    let agent = resolved(compiled);
-    let all = candidates::candidates(&agent, compiled.found.format, Settings::built_in());
+    usable(&resolved(compiled), compiled.found.format)
+}
+
+fn usable(agent: &Agent, format: Format) -> Vec<Candidate> {
+    let all = candidates::candidates(agent, format, Settings::built_in());
     all.into_iter().filter(|candidate| candidate.outcome == Outcome::Usable).collect()
 }
 
@@ -120,17 +151,27 @@ pub(crate) fn check(world: &dyn World, compiled: &Compiled, findings: &mut Findi
     if !asks || compiled.found.format == Format::AgentToml {
         return;
     }
-    let agent = resolved(compiled);
-    let problems = |servers: &[McpServer]| {
-        let skills = Search::new(world, compiled, &agent, servers).all();
-        skills.iter().filter_map(PlannedSkill::problem).collect::<Vec<_>>()
-    };
-    if problems(&[]).is_empty() {
+    if unprovided(world, compiled, &[]).is_empty() {
         return;
     }
     // Who is at this machine may have a server for it.
     let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
-    for problem in problems(&servers) {
+    for problem in unprovided(world, compiled, &servers) {
         findings.push(problem).severity = UNRESOLVED_SKILL.severity;
     }
+}
+
+/// The skills without which an agent does not work, and which neither its files nor `servers` provide.
+pub(crate) fn unprovided(
+    world: &dyn World,
+    compiled: &Compiled,
+    servers: &[McpServer],
+) -> Vec<Diagnostic> {
+    // A harness that this format is rendered for may have the skill.
+    if compiled.found.format == Format::AgentToml {
+        return Vec::new();
+    }
+    let agent = resolved(compiled);
+    let skills = Search::new(world, compiled, &agent, servers).all();
+    skills.iter().filter_map(PlannedSkill::problem).collect()
 }

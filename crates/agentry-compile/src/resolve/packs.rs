@@ -12,7 +12,9 @@ use agentry_text::path::join;
 /// Where a workspace keeps skills.
 const WORKSPACE: &[&str] = &["skills", ".agents/skills", ".claude/skills"];
 /// Where a user keeps them.
-const HOME: &[&str] = &[".agentry/skills", ".agents/skills", ".claude/skills"];
+const HOME: &[&str] = &[".agents/skills", ".claude/skills"];
+/// What a person calls Agentry's own directory.
+const OWN: &str = "~/.agentry";
 
 /// A folder of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,14 +86,16 @@ pub(crate) fn own<'a>(
 
 /// The folders of the user.
 pub(crate) fn home(world: &dyn World) -> Vec<Place> {
-    let Some(home) = world.home() else { return Vec::new() };
-    let place = |dir: &&str| Place {
-        root: home.clone(),
-        dir: join(&home, dir),
-        shown: Some("~"),
+    let place = |root: &str, dir: &str, shown| Place {
+        root: root.to_owned(),
+        dir: join(root, dir),
+        shown: Some(shown),
         own: false,
     };
-    HOME.iter().map(place).collect()
+    let own = world.agentry_home().map(|root| place(&root, "skills", OWN));
+    let home = world.home();
+    let others = home.iter().flat_map(|home| HOME.iter().map(move |dir| place(home, dir, "~")));
+    own.into_iter().chain(others).collect()
 }
 
 /// The skill `name` at a place: a folder with `SKILL.md`, or one file.

@@ -162,6 +162,24 @@ impl Provider {
     }
 }
 
+/// The address that `OLLAMA_HOST` means: a scheme and a port may be left out, and a server that listens
+/// everywhere is reached here.
+pub(super) fn ollama_address(text: &str) -> String {
+    const PORT: &str = "11434";
+    let text = text.trim().trim_matches(['"', '\'']).trim_end_matches('/');
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    let rest =
+        rest.strip_prefix("0.0.0.0").map_or(rest.to_owned(), |rest| format!("127.0.0.1{rest}"));
+    let (name, port) = match rest.rsplit_once(':') {
+        // The colons of an address in brackets are its own.
+        Some((name, port)) if !port.contains(']') => (name.to_owned(), port),
+        _ => (rest.clone(), if text.contains("://") { "" } else { PORT }),
+    };
+    let name = if name.is_empty() { "127.0.0.1".to_owned() } else { name };
+    let sign = if port.is_empty() { "" } else { ":" };
+    format!("{scheme}://{name}{sign}{port}")
+}
+
 /// The name that a provider has here: `claude` is `anthropic`, `local` is `ollama`.
 pub(super) fn canonical(name: &str) -> String {
     let name = name.trim().to_lowercase();
@@ -236,6 +254,24 @@ mod tests {
         for (url, local, unusable) in cases {
             assert_eq!(provider(url).is_local(), local, "{url}");
             assert_eq!(provider(url).unusable().as_deref(), unusable, "{url}");
+        }
+    }
+
+    #[test]
+    fn ollama_may_listen_elsewhere() {
+        let cases = [
+            ("127.0.0.1", "http://127.0.0.1:11434"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("0.0.0.0:9000", "http://127.0.0.1:9000"),
+            (":9000", "http://127.0.0.1:9000"),
+            ("box.local:80", "http://box.local:80"),
+            ("https://box.example/", "https://box.example"),
+            ("http://box.example:1/", "http://box.example:1"),
+            ("[::1]", "http://[::1]:11434"),
+            ("[::1]:5", "http://[::1]:5"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(ollama_address(text), expected, "{text}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the user's own file says of providers, models and MCP servers.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use agentry_formats::mcp;
@@ -8,7 +9,7 @@ use agentry_text::table::Coerce;
 use agentry_text::{Diagnostic, Field, Findings, Kind, Map, Record, Sources, Spanned, Table};
 
 use super::catalogue::{Catalogue, models};
-use super::provider::{Api, Provider, canonical};
+use super::provider::{Api, Provider, canonical, ollama_address};
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub providers: Vec<Provider>,
     /// MCP servers that the user describes for agents that only name them.
     pub servers: Vec<McpServer>,
+    /// Why providers cannot be spoken to, by name; those that can be have no entry.
+    unusable: BTreeMap<String, String>,
 }
 
 impl Settings {
@@ -45,6 +48,7 @@ impl Settings {
             catalogue: Catalogue::built_in().clone(),
             providers: Provider::all(),
             servers: Vec::new(),
+            unusable: BTreeMap::new(),
         })
     }
 
@@ -53,9 +57,15 @@ impl Settings {
     pub fn read(world: &dyn World) -> Result<Self, (Vec<Diagnostic>, Sources)> {
         let (mut sources, mut findings) = (Sources::default(), Findings::default());
         let mut settings = Self::built_in().clone();
+        let ollama = settings.providers.iter_mut().find(|it| it.api == Api::Ollama);
+        if let (Some(provider), Some(host)) = (ollama, world.ollama_host()) {
+            provider.base_url = ollama_address(&host);
+        }
         if let Some(node) = user_file(world, &mut sources, &mut findings) {
             settings.add(Record::new(&USER, &node, Coerce::Strict), &mut findings);
         }
+        let why = |it: &Provider| Some((it.name.clone(), it.unusable()?));
+        settings.unusable = settings.providers.iter().filter_map(why).collect();
         if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
     }
 
@@ -98,10 +108,15 @@ impl Settings {
         }
     }
 
+    /// Why a provider cannot be spoken to; it is looked up, because every model of it asks.
+    pub(super) fn unusable(&self, provider: &Provider) -> Option<String> {
+        self.unusable.get(&provider.name).cloned()
+    }
+
     /// The provider of this name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
-        let name = canonical(name);
-        self.providers.iter().find(|provider| provider.name == name)
+        let named = |name: &str| self.providers.iter().find(|provider| provider.name == name);
+        named(name).or_else(|| named(&canonical(name)))
     }
 }
 

@@ -9,6 +9,7 @@ use agentry_text::{Diagnostic, Findings, Severity, Sources, Span, Spanned};
 
 use super::packs::{self, Pack};
 use super::rules::UNRESOLVED_SKILL;
+use super::tools::{Allowed, ToolKind};
 use crate::pipeline::Compiled;
 use crate::world::World;
 
@@ -53,6 +54,8 @@ pub struct PlannedSkill {
     pub span: Span,
     /// What it comes down to.
     pub found: SkillFound,
+    /// What denies every call of the tool that it comes down to, where the agent's own policy does.
+    pub denied: Option<String>,
 }
 
 /// What a skill comes down to.
@@ -119,8 +122,22 @@ impl<'a> Search<'a> {
             optional: skill.optional,
             span: skill.span,
             found: self.find(&skill.name),
+            denied: None,
         };
-        agent.skills.iter().flatten().map(skill).collect()
+        let mut skills: Vec<_> = agent.skills.iter().flatten().map(skill).collect();
+        let is_tool =
+            |found: &SkillFound| matches!(found, SkillFound::Native(_) | SkillFound::Mcp(_));
+        if skills.iter().any(|skill| is_tool(&skill.found)) {
+            let allowed = Allowed::new(agent, &self.compiled.dir);
+            for skill in &mut skills {
+                skill.denied = match &skill.found {
+                    SkillFound::Native(tool) => allowed.denied(ToolKind::Native, tool),
+                    SkillFound::Mcp(server) => allowed.denied(ToolKind::Mcp, server),
+                    _ => None,
+                };
+            }
+        }
+        skills
     }
 
     fn find(&mut self, name: &str) -> SkillFound {

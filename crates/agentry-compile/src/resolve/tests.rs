@@ -38,6 +38,14 @@ impl Here {
     }
 }
 
+impl Here {
+    /// What a lock pins of the one agent at `path`.
+    fn locked(&self, path: &str) -> crate::lock::Locked {
+        let found = discover(self, &[path.to_owned()], None, &|_| false);
+        crate::lock::locked(self, &read(self, &found.agents[0]))
+    }
+}
+
 /// What became of each candidate, up to the one that was chosen: `id: reason`.
 fn outcomes(plan: &Plan) -> Vec<String> {
     let chosen = plan.models.iter().position(|it| it.outcome == Outcome::Chosen);

@@ -1,6 +1,9 @@
 //! The tools that an agent names, and where each comes from.
 
 use agentry_model::{Agent, McpServer};
+use agentry_policy::{Action, Layer, Places, Rules, Section, layers};
+
+use crate::judge::place;
 
 /// Tools that are built in, with other names that definitions use for them.
 const NATIVE: &[(&str, &[&str])] = &[
@@ -26,6 +29,8 @@ pub struct PlannedTool {
     pub detail: String,
     /// Why it is not there, where it is not.
     pub missing: Option<String>,
+    /// What denies every call of it, where the agent's own policy does.
+    pub denied: Option<String>,
 }
 
 /// What a tool is.
@@ -60,8 +65,34 @@ pub(super) fn native(name: &str) -> Option<&'static str> {
     row.map(|(own, _)| *own)
 }
 
+/// What an agent's policy says of whole tools.
+pub(super) struct Allowed(Vec<Layer>);
+
+impl Allowed {
+    /// By the policy of `agent`, whose directory in the workspace is `dir`.
+    pub(super) fn new(agent: &Agent, dir: &str) -> Self {
+        Self(layers(&agent.policy, &place(agent, dir), &Places::default()))
+    }
+
+    /// What denies every call of a tool, in the words of the policy.
+    pub(super) fn denied(&self, kind: ToolKind, name: &str) -> Option<String> {
+        let section = match (kind, name) {
+            (ToolKind::Mcp, _) => Section::Mcp,
+            (ToolKind::Native, "bash") => Section::Bash,
+            (ToolKind::Native, "write" | "edit") => Section::Edit,
+            (ToolKind::Native, "read" | "list" | "glob" | "grep") => Section::Read,
+            (ToolKind::Native, "webfetch") => Section::Webfetch,
+            (ToolKind::Native, "question") => Section::Question,
+            _ => Section::Tool,
+        };
+        let denies = |rules: &&Rules| rules.all().all(|rule| rule.action == Action::Deny);
+        let rules = self.0.iter().filter_map(|layer| layer.rules(section)).find(denies)?;
+        Some(rules.intent.text.clone())
+    }
+}
+
 /// The tools that `agent` names, in the order of the model. `servers` are those of the user.
-pub(super) fn tools(agent: &Agent, servers: &[McpServer]) -> Vec<PlannedTool> {
+pub(super) fn tools(agent: &Agent, allowed: &Allowed, servers: &[McpServer]) -> Vec<PlannedTool> {
     let tools = &agent.tools;
     let built_in = tools.native.iter().flatten().map(|name| native_tool(name));
     let mcp = tools.mcp.iter().flatten().map(|server| mcp_tool(server, servers));
@@ -71,11 +102,13 @@ pub(super) fn tools(agent: &Agent, servers: &[McpServer]) -> Vec<PlannedTool> {
     });
     let functions =
         tools.functions.iter().map(|function| tool(&function.name, ToolKind::Function, None));
-    built_in.chain(mcp).chain(scripts).chain(functions).collect()
+    let all = built_in.chain(mcp).chain(scripts).chain(functions);
+    all.map(|tool| PlannedTool { denied: allowed.denied(tool.kind, &tool.name), ..tool }).collect()
 }
 
 fn tool(name: &str, kind: ToolKind, detail: Option<String>) -> PlannedTool {
-    PlannedTool { name: name.to_owned(), kind, detail: detail.unwrap_or_default(), missing: None }
+    let (name, detail) = (name.to_owned(), detail.unwrap_or_default());
+    PlannedTool { name, kind, detail, missing: None, denied: None }
 }
 
 fn native_tool(name: &str) -> PlannedTool {

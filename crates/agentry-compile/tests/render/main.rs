@@ -2,9 +2,35 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 
+mod agent_skills;
+mod agents_md;
+mod back;
+mod chiron;
+mod claude_code;
+mod claude_code_settings;
+mod codex;
+mod copilot;
+mod cursor;
+mod formats;
+mod gemini;
+mod guard;
+mod hostile;
+mod import_bound;
 mod opencode;
+mod opencode_guard;
+mod opencode_import;
+mod opencode_oracle;
+mod personal;
+mod pi;
+mod pi_guard;
+mod policies;
+mod property;
+mod protection;
+mod refused;
+mod skills;
+mod toolless;
 
-use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, render, target};
+use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
 
 /// An agent in agent-toml, with these lines after its name and description.
@@ -16,36 +42,65 @@ pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
     ]
 }
 
+/// An agent with everything that a definition usually has.
+pub(crate) fn chiron() -> Vec<(String, String)> {
+    let text = include_str!("fixtures/chiron.txt");
+    let files = text.split("=== ").filter_map(|file| file.split_once('\n'));
+    files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
+}
+
 /// What a test asks for.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,
+    /// A project, unless said otherwise.
+    pub(crate) scope: Option<Scope>,
+    /// Options of the target.
+    pub(crate) options: &'a [(&'a str, &'a str)],
+    /// What the agent is called there.
+    pub(crate) alias: Option<&'a str>,
     /// Files that exist already, by path and text.
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
-/// The agents among `files`, rendered for a harness.
-pub(crate) fn rendering(harness: &str, files: &[(String, String)], wish: Wish<'_>) -> Rendering {
+/// The agents among `files`.
+pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
+    files: &[(String, T)],
+    alias: Option<&str>,
+) -> Vec<Subject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
-    let subjects: Vec<_> = found
-        .agents
-        .iter()
-        .map(|found| {
-            let compiled = read(&world, found);
-            assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-            subject(&world, &compiled, None)
-        })
-        .collect();
+    let agents = found.agents.iter().map(|found| {
+        let compiled = read(&world, found);
+        assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
+        subject(&world, &compiled, alias)
+    });
+    agents.collect()
+}
+
+/// The agents among `files`, rendered for a harness.
+pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
+    harness: &str,
+    files: &[(String, T)],
+    wish: Wish<'_>,
+) -> Rendering {
+    let subjects = subjects(files, wish.alias);
     let existing = |path: &str| {
+        if path.ends_with('/') {
+            let names = wish.existing.iter().filter_map(|(known, _)| known.strip_prefix(path));
+            let names = names.collect::<Vec<_>>().join("\n");
+            return (!names.is_empty()).then_some(names);
+        }
         wish.existing.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
     };
+    let options: Vec<_> =
+        wish.options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let settings = Settings {
-        scope: Scope::Project,
+        scope: wish.scope.unwrap_or(Scope::Project),
         guard: wish.guard,
         close_gaps: wish.close_gaps,
-        options: &[],
+        options: &options,
         existing: &existing,
     };
     render(target(harness).expect("a target"), &subjects, &settings)
@@ -59,7 +114,7 @@ pub(crate) fn one(harness: &str, lines: &str, wish: Wish<'_>) -> Rendered {
 /// The text of the file that ends so.
 pub(crate) fn file<'a>(rendered: &'a Rendered, end: &str) -> &'a str {
     let found = rendered.files.iter().find(|file| file.path.ends_with(end));
-    &found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text
+    found.unwrap_or_else(|| panic!("no file `{end}`: {:?}", rendered.refused)).text()
 }
 
 /// All that a person is told, one line each.

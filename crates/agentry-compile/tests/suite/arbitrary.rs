@@ -264,7 +264,8 @@ impl<'a> Gen<'a> {
             base_rules: Vec::new(),
             system_override: self.field(Self::text),
             traits: self.list(Self::line),
-            notes: self.field(|g| format!("## {}\n\n{}", g.name(), g.line())),
+            // A line that is a heading would be a section of its own.
+            notes: self.field(|g| format!("## {}\n\n.{}", g.name(), g.line())),
             context: self.list(|g| format!("{}.md", g.name())),
             rule_files: self.list(|g| format!("languages/{}", g.name())),
         }

@@ -13,7 +13,7 @@ use crate::round_trip::targets;
 
 /// Compares pages with the files in the repository; writes the stale ones, then fails.
 #[expect(clippy::disallowed_methods, reason = "tests write the pages they check")]
-fn current(pages: impl IntoIterator<Item = (String, String)>) {
+pub(crate) fn current(pages: impl IntoIterator<Item = (String, String)>) {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut stale = Vec::new();
     for (page, text) in pages {
@@ -154,6 +154,17 @@ fn generated_fields() {
         }
         (format!("docs/reference/fields/{}.md", info.format), page)
     }));
+}
+
+#[test]
+fn generated_configuration() {
+    let page = format!(
+        "# `agentry.toml`\n\nAt the root of a workspace, shared with the team. It can turn findings \
+         up and down, name bases\nand choose targets; it can never let an agent do more. Written from \
+         the table that the reader uses.\n\n{}",
+        table::reference(agentry_compile::configuration())
+    );
+    current([("docs/reference/configuration.md".to_owned(), page)]);
 }
 
 #[test]

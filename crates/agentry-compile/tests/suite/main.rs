@@ -14,6 +14,7 @@ mod forms;
 mod generated;
 mod hostile;
 mod inherit;
+mod matrix;
 mod reported;
 mod round_trip;
 mod slips;

@@ -93,6 +93,22 @@ impl Example {
         Self::Command(words)
     }
 
+    /// The same as one would write it: a web address with a usual host, scheme and port, where that
+    /// makes no difference to `what`.
+    pub(crate) fn usual<T: PartialEq>(self, kind: Kind, what: impl Fn(Subject<'_>) -> T) -> Self {
+        let (Kind::Web, Self::Text(text)) = (kind, &self) else { return self };
+        let Some((_, rest)) = text.split_once("://") else { return self };
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+        let own = what(Subject::Text(text));
+        let same = |text: &String| what(Subject::Text(text)) == own;
+        let tries = ["https://example.com:443/".to_owned(), format!("https://{host}:443{path}")];
+        match tries.into_iter().find(same) {
+            Some(usual) => Self::Text(usual.replacen(":443/", "/", 1)),
+            None => self,
+        }
+    }
+
     /// Passes it on as a [`Subject`].
     pub fn with<T>(&self, then: impl FnOnce(Subject<'_>) -> T) -> T {
         match self {

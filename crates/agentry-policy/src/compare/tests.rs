@@ -178,6 +178,13 @@ fn changes() {
             "**/*.rs:allow, deny",
             "+**/*.rs deny→allow (/workspace/.rs); -src/** allow→deny (/workspace/src/x)",
         ),
+        (Section::Webfetch, "deny", "allow", "+* deny→allow (https://example.com/)"),
+        (
+            Section::Webfetch,
+            "deny",
+            "docs.rs:allow, deny",
+            "+docs.rs deny→allow (https://docs.rs/)",
+        ),
     ];
     for (section, old, new, expected) in cases {
         let (a, b) = (rules(section, old), rules(section, new));

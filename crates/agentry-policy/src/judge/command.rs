@@ -5,32 +5,90 @@ use crate::compare::Example;
 use crate::deciders::{Deciders, deciders};
 use crate::hazard::hazards_in;
 use crate::pattern::{Protections, Subject};
-use crate::shell::{Command, Part, What};
+use crate::shell::{self, Command, Part, What};
 use crate::verdict::Decision;
 use crate::{Action, Rule, Rules, Section, Source};
 
-use super::Judge;
+use super::embedded::{Options, embedded};
+use super::{Judge, plain, spelling};
 
 impl Judge {
-    /// The decision about a command; `parts` are those of its line, for the wrapper it may be behind.
-    pub(super) fn command(&self, command: &Command, parts: &[Part]) -> Decision {
+    /// The decision about a command. `parts` are those of its line, for the wrapper it may be behind;
+    /// `is_inside` tells whether a directory that it names lies in the workspace.
+    pub(super) fn command(
+        &self,
+        command: &Command,
+        parts: &[Part],
+        is_inside: impl Fn(&str) -> bool,
+    ) -> Decision {
         let outer = command.behind.and_then(|at| parts.get(at)).and_then(|part| match &part.what {
             What::Command(outer) => Some(outer),
             _ => None,
         });
+        let others = spelling::spellings(&command.argv);
+        let plain = plain::plain(&command.argv, is_inside);
         self.strictest(Section::Bash, |source, rules| {
             let spelled_out = outer.and_then(|outer| spelling_out(outer, rules));
-            match spelled_out {
+            let decision = match spelled_out {
                 Some(rule) => {
-                    explicit(command, rules, source).unwrap_or_else(|| Decision::by(rule, source))
+                    let against = explicit(&command.argv, rules, source);
+                    against.unwrap_or_else(|| Decision::by(rule, source))
                 }
-                None if command.free => explicit(command, rules, source).unwrap_or_else(|| {
-                    Decision::built_in(Action::Allow, "it has no effect, and nothing is against it")
-                }),
-                None => decide(&command.argv, rules, source),
-            }
+                None if command.free => {
+                    explicit(&command.argv, rules, source).unwrap_or_else(|| {
+                        Decision::built_in(
+                            Action::Allow,
+                            "it has no effect, and nothing is against it",
+                        )
+                    })
+                }
+                None => decide_or_plain(&command.argv, plain.as_deref(), rules, source),
+            };
+            in_other_words(decision, &command.argv, &others, rules, source)
         })
     }
+}
+
+/// The decision about a command, or about its plain form if that is milder and no rule is against
+/// the whole.
+fn decide_or_plain(argv: &[Arg], plain: Option<&[Arg]>, rules: &Rules, source: Source) -> Decision {
+    let whole = decide(argv, rules, source);
+    match plain {
+        Some(plain) if whole.action > Action::Allow && explicit(argv, rules, source).is_none() => {
+            let plain = decide(plain, rules, source);
+            if plain.action < whole.action { plain } else { whole }
+        }
+        _ => whole,
+    }
+}
+
+/// The same decision, unless a rule is against the command in another spelling.
+fn in_other_words(
+    decision: Decision,
+    argv: &[Arg],
+    others: &[Vec<Arg>],
+    rules: &Rules,
+    source: Source,
+) -> Decision {
+    if rules.rules.iter().all(|rule| rule.action <= decision.action) {
+        return decision;
+    }
+    let every = std::iter::once(argv).chain(others.iter().map(Vec::as_slice));
+    let longer = every.flat_map(|argv| spelling::spelled_out(argv, rules));
+    let against = |argv: &Vec<Arg>| {
+        let decision = explicit(argv, rules, source)?;
+        Some(Decision { note: Some(format!("the same as `{}`", shell::shown(argv))), ..decision })
+    };
+    let longer: Vec<Vec<Arg>> = longer.collect();
+    let meant = others.iter().filter(|argv| spelling::may_be_meant(argv, rules));
+    let decision = meant.chain(&longer).filter_map(against).fold(decision, Decision::strictest);
+    let seen = |argv: &Vec<Arg>| {
+        let decision = explicit(argv, rules, source)?;
+        Some(Decision { note: Some(format!("it may run `{}`", shell::shown(argv))), ..decision })
+    };
+    let is_open = |rule: &Rule| rule.action == Action::Allow && rule.pattern.is_everything();
+    let options = if rules.all().any(is_open) { Options::LookedAt } else { Options::LeftAlone };
+    embedded(argv, options).iter().filter_map(seen).fold(decision, Decision::strictest)
 }
 
 /// The strictest decision of one layer over everything that the command may become.
@@ -67,9 +125,14 @@ fn note(rules: &Rules, example: &Example, varies: bool) -> Option<String> {
 }
 
 /// The strictest rule that the author wrote against the command; the intent does not count.
-fn explicit(command: &Command, rules: &Rules, source: Source) -> Option<Decision> {
-    let Deciders::Known(found) = deciders(rules, &command.argv) else {
-        return Some(decide(&command.argv, rules, source));
+fn explicit(argv: &[Arg], rules: &Rules, source: Source) -> Option<Decision> {
+    if let Some(words) = argv::literal(argv) {
+        let rule = rules.first(Subject::Command(&words));
+        let is_written = !std::ptr::eq(rule, &raw const rules.intent);
+        return (is_written && rule.action > Action::Allow).then(|| Decision::by(rule, source));
+    }
+    let Deciders::Known(found) = deciders(rules, argv) else {
+        return Some(decide(argv, rules, source));
     };
     let written = found.iter().filter_map(|decider| rules.rules.get(decider.rule));
     let against = written.filter(|rule| rule.action > Action::Allow);

@@ -7,7 +7,7 @@ use crate::tables::environment::{Setting, setting_to};
 use crate::verdict::{Decision, Verdict};
 use crate::{Action, Section};
 
-use super::{Call, Judge};
+use super::{Call, Judge, plain};
 
 impl Judge {
     /// The verdict about a command line.
@@ -35,7 +35,18 @@ impl Judge {
             self.touched(word, &part.bases, call, resolver)
         };
         match &part.what {
-            What::Command(command) => self.command(command, parts),
+            What::Command(command) => {
+                let is_inside = |path: &str| self.leads_inside(path, &part.bases, call, resolver);
+                let decision = self.command(command, parts, is_inside);
+                let bases = match plain::directories(&command.argv) {
+                    Some(all) => all.iter().fold(part.bases.clone(), |bases, it| bases.enter(it)),
+                    None => Bases::Unknown,
+                };
+                match self.operands(&command.argv, &bases, call, resolver) {
+                    Some(against) => decision.strictest(against),
+                    None => decision,
+                }
+            }
             What::Read(word) => touch(Section::Read, word),
             What::Write(word) => touch(Section::Edit, word),
             What::Enter(word) => self.entered(word, &part.bases, call, resolver),
@@ -66,6 +77,23 @@ impl Judge {
         };
         let decisions = directories.iter().map(decide);
         decisions.reduce(Decision::strictest).unwrap_or_else(|| self.any_path(call.section))
+    }
+
+    /// Whether a path lies in the workspace, wherever it is seen from.
+    fn leads_inside(
+        &self,
+        path: &str,
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> bool {
+        let Bases::Known(directories) = bases else { return false };
+        directories.iter().all(|base| {
+            let directory = &at(base, call.directory);
+            let real = crate::path::absolute(path, directory, &self.places)
+                .and_then(|path| resolver.resolve(&path));
+            real.is_some_and(|real| self.is_inside(&real))
+        })
     }
 
     /// `cd`: free inside the workspace.
@@ -135,7 +163,7 @@ impl Judge {
 }
 
 /// A directory of a line, seen from the one that it starts in.
-fn at(base: &str, start: &str) -> String {
+pub(super) fn at(base: &str, start: &str) -> String {
     match base {
         "." => start.to_owned(),
         base if base.starts_with('/') => base.to_owned(),

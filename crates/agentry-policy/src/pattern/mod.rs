@@ -188,7 +188,7 @@ impl Pattern {
 
     /// Whether it is `*` or `**`, which stand for every subject.
     pub fn is_everything(&self) -> bool {
-        self.shape == Shape::Everything
+        matches!(self.shape, Shape::Everything)
     }
 
     /// Why it cannot be understood, or can never match. Such an allow holds for nothing, such a

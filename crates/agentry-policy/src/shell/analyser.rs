@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use brush_parser::ast::Pipeline;
+
 use super::agree;
 use super::assign::is_name;
 use super::bases::Bases;
@@ -12,7 +14,7 @@ use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::written::Written;
 use super::{Command, Context, Part, What, redirect};
-use crate::argv::{Arg, Word};
+use crate::argv::{Arg, Piece, Word};
 use crate::tables::builtins::DECLARATIONS;
 
 /// Texts inside of texts: substitutions, `sh -c`, `eval`.
@@ -50,11 +52,17 @@ pub(super) struct Analyser<'c> {
     pub(super) reads_apart: bool,
     /// How many compound commands are around the current command.
     pub(super) compounds: usize,
+    /// Whether something may run when the line ends.
+    pub(super) has_trap: bool,
+    /// The last pipeline of the line.
+    pub(super) last: Option<*const Pipeline>,
+    /// Whether nothing of the line runs after the current command.
+    pub(super) is_last: bool,
     /// How many wrappers are around the current command.
     pub(super) wrappers: usize,
     /// How much was done.
     steps: usize,
-    depth: usize,
+    pub(super) depth: usize,
     work: usize,
     fuel: usize,
 }
@@ -71,6 +79,9 @@ impl<'c> Analyser<'c> {
             scripts: Vec::new(),
             reads_apart: false,
             compounds: 0,
+            has_trap: false,
+            last: None,
+            is_last: false,
             wrappers: 0,
             steps: 0,
             depth: 0,
@@ -184,8 +195,9 @@ impl<'c> Analyser<'c> {
         let mut effects = Effects::default();
         let context = self.context;
         let result = {
+            let is_usual = !self.functions.contains("cat");
             let fuel = &mut self.fuel;
-            expand(&mut Expander { state, context, fuel, effects: &mut effects })
+            expand(&mut Expander { state, context, fuel, effects: &mut effects, is_usual })
         };
         for why in effects.unclear {
             self.unclear(text, &why, state);
@@ -223,7 +235,7 @@ impl<'c> Analyser<'c> {
                         arguments.push(Arg::One(words.value(raw)));
                     }
                     Some(raw) => arguments.extend(words.args(raw)),
-                    None => arguments.push(Arg::One(Word::any())),
+                    None => arguments.push(Arg::One(process())),
                 }
             }
             arguments
@@ -237,8 +249,9 @@ impl<'c> Analyser<'c> {
         expand: impl FnOnce(&mut Expander<'_>) -> Word,
     ) -> Option<String> {
         let mut effects = Effects::default();
+        let is_usual = !self.functions.contains("cat");
         let (context, fuel) = (self.context, &mut self.fuel);
-        let word = expand(&mut Expander { state, context, fuel, effects: &mut effects });
+        let word = expand(&mut Expander { state, context, fuel, effects: &mut effects, is_usual });
         word.literal().map(str::to_owned)
     }
 
@@ -274,6 +287,11 @@ impl<'c> Analyser<'c> {
             }
         }
     }
+}
+
+/// The word that a process substitution becomes.
+fn process() -> Word {
+    Word { pieces: vec![Piece::Text("/dev/fd/".to_owned()), Piece::Segment] }
 }
 
 /// Whether a raw word is `NAME=value`.

@@ -131,6 +131,7 @@ fn current(name: &str, state: &State) -> Word {
     match state.variable(name) {
         Some(Value::Text(text)) => Word::text(text.clone()),
         Some(Value::Number) => Word { pieces: vec![Piece::Segment] },
+        Some(Value::Name(word)) => word.clone(),
         Some(Value::Unknown) | None => Word::any(),
     }
 }

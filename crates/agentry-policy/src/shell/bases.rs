@@ -56,7 +56,7 @@ impl Bases {
 
     /// After `cd path`.
     #[must_use]
-    pub(super) fn enter(&self, path: &str) -> Self {
+    pub(crate) fn enter(&self, path: &str) -> Self {
         if path.starts_with('/') {
             return Self::of(vec![join("/", path)]);
         }

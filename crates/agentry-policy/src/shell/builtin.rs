@@ -72,18 +72,44 @@ impl Analyser<'_> {
                 .filter(|_| state.variable("HOME").is_none())
                 .map(Word::text),
             [Arg::One(word)] if word.literal() != Some("-") => Some(word.clone()),
+            [_] => self.previous(&state),
             _ => None,
         };
         let target = target.unwrap_or_else(Word::any);
+        let mut state = state;
+        if self.is_last
+            && !self.has_trap
+            && let Some(hoped) = &state.hoped
+        {
+            // Nothing runs after it.
+            state.bases = hoped.clone();
+        }
         let entered = match target.literal() {
             Some("") => state.bases.clone(),
             Some(path) if !physical && !path.starts_with('-') => state.bases.enter(path),
             _ => Bases::Unknown,
         };
-        self.push(call.text, What::Enter(target), &state);
+        self.push(call.text, What::Enter(target.clone()), &state);
         let mut ok = state.clone();
+        ok.hoped = Some(match target.literal() {
+            Some(path) if !physical => state.hoped.as_ref().unwrap_or(&state.bases).enter(path),
+            _ => Bases::Unknown,
+        });
+        ok.previous = Some(state.bases.clone()).filter(|_| state.variable("OLDPWD").is_none());
         ok.bases = entered;
         Flow { ok: Some(ok), fail: Some(state.clone()), last: state }
+    }
+
+    /// The directory that `cd -` goes back to, from the root of the file system.
+    fn previous(&self, state: &State) -> Option<Word> {
+        state.variable("OLDPWD").is_none().then_some(())?;
+        let previous = state.previous.as_ref()?.single()?;
+        let start = self.context.directory.as_deref();
+        match previous {
+            path if path.starts_with('/') => Some(Word::text(path)),
+            "." => start.map(Word::text),
+            path => start.map(|start| Word::text(format!("{start}/{path}"))),
+        }
     }
 
     fn pushd(&mut self, call: &Call<'_>, state: State) -> Flow {
@@ -148,6 +174,7 @@ impl Analyser<'_> {
     }
 
     fn trap(&mut self, call: &Call<'_>, state: State) -> Flow {
+        self.has_trap = true;
         let mut operands = call.argv.iter().skip(1).skip_while(|word| word.literal() == Some("--"));
         let action = operands.next();
         match action.map(Arg::literal) {
@@ -253,7 +280,7 @@ impl Analyser<'_> {
             return self.harmless(call, state);
         }
         let argv = found.operands.to_vec();
-        let flow = self.call(Call { argv, by, ..call.clone() }, state);
+        let flow = self.call(call.with(argv, by), state);
         if name == "exec" { Flow { ok: None, ..flow } } else { flow }
     }
 

@@ -22,6 +22,13 @@ pub(super) struct Call<'a> {
     pub(super) by: By,
 }
 
+impl Call<'_> {
+    /// Another call in the place of this one.
+    pub(super) fn with(&self, argv: Vec<Arg>, by: By) -> Self {
+        Self { text: self.text, argv, redirects: self.redirects, by }
+    }
+}
+
 /// Who looks a command's name up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
@@ -131,6 +138,7 @@ impl Analyser<'_> {
             let index = self.command(call.text, call.argv.clone(), &state);
             self.scripts.push((name.to_owned(), index));
         }
+        self.settings(base, &call, &state);
         if OTHER_SHELLS.contains(&base) && call.argv.len() > 1 {
             self.unclear(call.text, "a shell of another language", &state);
         } else if SHELLS.contains(&base) {

@@ -32,12 +32,15 @@ pub(super) struct Expander<'a> {
     pub(super) fuel: &'a mut usize,
     /// What the expansions do.
     pub(super) effects: &'a mut Effects,
+    /// Whether `cat` is the program of that name.
+    pub(super) is_usual: bool,
 }
 
 /// What a variable stands for.
 enum Found {
     Text(String),
     Number,
+    Name(Word),
     Unknown,
 }
 
@@ -103,8 +106,9 @@ impl Expander<'_> {
             (Found::Text(text), true) => builder.quoted(&text),
             (Found::Text(text), false) => builder.split(&text),
             (Found::Number, _) => builder.number(),
+            (Found::Name(word), true) => builder.name(word),
             (Found::Unknown, true) => builder.any(),
-            (Found::Unknown, false) => builder.unknown(),
+            (Found::Name(_) | Found::Unknown, false) => builder.unknown(),
         }
     }
 
@@ -124,6 +128,7 @@ impl Expander<'_> {
                 Bit::Open { quoted, what } => match self.open(what, *quoted) {
                     Found::Text(text) => builder.quoted(&text),
                     Found::Number => builder.number(),
+                    Found::Name(word) => builder.name(word),
                     Found::Unknown => builder.any(),
                 },
             }
@@ -168,7 +173,7 @@ impl Expander<'_> {
         };
         match found {
             Found::Text(text) => Some(text),
-            Found::Number | Found::Unknown => None,
+            Found::Number | Found::Name(_) | Found::Unknown => None,
         }
     }
 
@@ -178,7 +183,13 @@ impl Expander<'_> {
             Open::Variable(name) => self.charged(name),
             Open::Command { text, .. } => {
                 self.effects.commands.push(text.clone());
-                Found::Unknown
+                match output(text).filter(|_| self.is_usual && !self.state.is_tainted) {
+                    Some(text) if text.len() < *self.fuel => {
+                        *self.fuel -= text.len();
+                        Found::Text(text)
+                    }
+                    _ => Found::Unknown,
+                }
             }
             Open::Arithmetic(text) => self.arithmetic(text),
             Open::Braced(inside) => self.braced(inside, quoted),
@@ -217,6 +228,7 @@ impl Expander<'_> {
         match (self.state.variable(name), name) {
             (Some(Value::Text(text)), _) => Found::Text(text.clone()),
             (Some(Value::Number), _) => Found::Number,
+            (Some(Value::Name(word)), _) => Found::Name(word.clone()),
             (None, "HOME") => self.context.home.clone().map_or(Found::Unknown, Found::Text),
             (None, "PWD") => self.directory().map_or(Found::Unknown, Found::Text),
             (Some(Value::Unknown) | None, _) => Found::Unknown,
@@ -231,6 +243,21 @@ impl Expander<'_> {
         let start = super::Bases::one(self.context.directory.clone()?).enter(base);
         start.single().filter(|path| path.starts_with('/')).map(str::to_owned)
     }
+}
+
+/// What a command writes, if that is known before it runs: `cat` with a literal here-document.
+fn output(command: &str) -> Option<String> {
+    let rest = command.trim().strip_prefix("cat ")?.trim_start().strip_prefix("<<")?;
+    let (end, rest) = rest.split_once('\n')?;
+    let end = end.trim();
+    let plain = end.strip_prefix('\'').and_then(|end| end.strip_suffix('\''));
+    let name = plain.unwrap_or(end);
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let body = rest.strip_suffix(name).filter(|_| is_name)?;
+    let is_literal = plain.is_some() || !body.contains(['$', '`', '\\']);
+    let ends_once = body.ends_with('\n') && body.lines().all(|line| line != name);
+    (is_literal && ends_once).then(|| body.trim_end_matches('\n').to_owned())
 }
 
 /// Whether a raw word stands for itself.

@@ -40,7 +40,7 @@ impl Analyser<'_> {
             if let Some(text) = text.map(str::to_owned) {
                 self.text(&text, inside.of_posix_child());
             } else {
-                self.call(Call { argv, by: By::Program, ..call.clone() }, inside.clone());
+                self.call(call.with(argv, By::Program), inside.clone());
             }
         }
     }

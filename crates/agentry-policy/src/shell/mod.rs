@@ -13,6 +13,7 @@
 //! denies.
 
 mod agree;
+mod alias;
 mod analyser;
 mod arithmetic;
 mod assign;
@@ -47,6 +48,7 @@ mod written;
 mod tests;
 
 pub use bases::Bases;
+pub(crate) use shown::{shown, text as word_text};
 
 use crate::argv::{Arg, Word};
 

@@ -9,13 +9,7 @@ use super::{Part, What};
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
-            What::Command(command) => {
-                for (at, arg) in command.argv.iter().enumerate() {
-                    let space = if at == 0 { "" } else { " " };
-                    write!(f, "{space}{}", shown(arg))?;
-                }
-                Ok(())
-            }
+            What::Command(command) => f.write_str(&shown(&command.argv)),
             What::Read(word) => write!(f, "< {}", text(word)),
             What::Write(word) => write!(f, "> {}", text(word)),
             What::Enter(word) => write!(f, "cd {}", text(word)),
@@ -25,16 +19,18 @@ impl fmt::Display for Part {
     }
 }
 
-fn shown(arg: &Arg) -> String {
-    match arg {
+/// A command.
+pub(crate) fn shown(argv: &[Arg]) -> String {
+    let word = |arg: &Arg| match arg {
         Arg::One(word) | Arg::Some(word) => text(word),
         Arg::Many(_) => "…".to_owned(),
-    }
+    };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// The word with `*` for what a glob stands for and `…` for what nobody knows, in quotes if it holds
 /// something that a shell would read.
-fn text(word: &Word) -> String {
+pub(crate) fn text(word: &Word) -> String {
     let pieces = word.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quoted(text),
         Piece::Segment => "*".to_owned(),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::bases::Bases;
+use crate::argv::Word;
 
 /// So many variables and functions are remembered; further ones are unknown.
 const MAX_NAMES: usize = 64;
@@ -15,6 +16,10 @@ const MAX_VALUE: usize = 4096;
 pub(super) struct State {
     /// Where it may be.
     pub(super) bases: Bases,
+    /// Where it was before the last `cd`, if the line has one.
+    pub(super) previous: Option<Bases>,
+    /// Where it is if every `cd` has worked.
+    pub(super) hoped: Option<Bases>,
     variables: Rc<BTreeMap<String, Value>>,
     functions: Rc<BTreeSet<String>>,
     /// The part of the wrapper that changed who or where, if the line runs behind one.
@@ -38,6 +43,8 @@ pub(super) enum Value {
     Text(String),
     /// Digits.
     Number,
+    /// One of the names that a glob stands for, with some text of its own.
+    Name(Word),
     /// Anything.
     Unknown,
 }
@@ -52,7 +59,7 @@ impl Value {
                     && text.bytes().all(|byte| byte.is_ascii_digit())
             }
             Self::Number => true,
-            Self::Unknown => false,
+            Self::Name(_) | Self::Unknown => false,
         }
     }
 }
@@ -62,6 +69,8 @@ impl State {
     pub(super) fn new(bases: Bases) -> Self {
         Self {
             bases,
+            previous: None,
+            hoped: None,
             variables: Rc::default(),
             functions: Rc::default(),
             behind: None,
@@ -78,6 +87,7 @@ impl State {
     pub(super) fn of_child(&self) -> Self {
         let mut child = Self { variables: Rc::default(), functions: Rc::default(), ..self.clone() };
         child.is_posix = false;
+        child.previous = None;
         child.is_tainted = self.is_tainted || self.variables.contains_key("HOME");
         child
     }
@@ -110,6 +120,8 @@ impl State {
     pub(super) fn forget_all(&mut self) {
         self.variables = Rc::default();
         self.is_tainted = true;
+        self.previous = None;
+        self.hoped = None;
     }
 
     /// Remembers that `name` is a function from here on.
@@ -128,6 +140,14 @@ impl State {
     #[must_use]
     pub(super) fn or(mut self, other: &Self) -> Self {
         self.bases = self.bases.or(&other.bases);
+        if self.previous != other.previous {
+            self.previous = None;
+        }
+        // A `cd` that failed hopes for nothing.
+        self.hoped = match (self.hoped, &other.hoped) {
+            (Some(own), Some(other)) if own != *other => None,
+            (own, other) => own.or_else(|| other.clone()),
+        };
         if !Rc::ptr_eq(&self.functions, &other.functions) {
             let both = self.functions.intersection(&other.functions).cloned().collect();
             self.functions = Rc::new(both);

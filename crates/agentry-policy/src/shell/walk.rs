@@ -13,7 +13,7 @@ use super::flow::{Flow, either};
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::touched::Touched;
-use crate::argv::Arg;
+use crate::argv::{Arg, Piece};
 
 /// A loop over so many literal words is followed word by word.
 const MAX_ROUNDS: usize = 16;
@@ -23,6 +23,9 @@ const MAX_COMPOUNDS: usize = 48;
 
 impl Analyser<'_> {
     pub(super) fn program(&mut self, program: &Program, mut state: State) -> State {
+        if self.depth == 1 {
+            self.last = last(program).map(std::ptr::from_ref);
+        }
         for list in &program.complete_commands {
             state = self.list(list, state).after();
         }
@@ -64,6 +67,8 @@ impl Analyser<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, state: State) -> Flow {
+        let is_simple = matches!(pipeline.seq.as_slice(), [Command::Simple(_)]);
+        self.is_last = is_simple && self.last == Some(std::ptr::from_ref(pipeline));
         let flow = match pipeline.seq.as_slice() {
             [] => Flow::both(state),
             [one] => self.one(one, state),
@@ -240,7 +245,7 @@ impl Analyser<'_> {
                 }
             }
             None => {
-                state.set(&clause.variable_name, Value::Unknown);
+                state.set(&clause.variable_name, name_of(&values));
                 after = after.or(&self.list(body, state).after());
             }
         }
@@ -301,4 +306,22 @@ impl Analyser<'_> {
         }
         Flow::both(state)
     }
+}
+
+/// What the variable of a loop over `values` is: one of the names of a single glob, if something of
+/// them is known.
+fn name_of(values: &[Arg]) -> Value {
+    let [Arg::Some(word)] = values else { return Value::Unknown };
+    let has_text = word.pieces.iter().any(|piece| matches!(piece, Piece::Text(_)));
+    let is_open = word.pieces.contains(&Piece::Any);
+    if has_text && !is_open { Value::Name(word.clone()) } else { Value::Unknown }
+}
+
+/// The last pipeline of a program.
+fn last(program: &Program) -> Option<&Pipeline> {
+    let list = &program.complete_commands.last()?.0.last()?.0;
+    Some(match list.additional.last() {
+        Some(AndOr::And(pipeline) | AndOr::Or(pipeline)) => pipeline,
+        None => &list.first,
+    })
 }

@@ -160,7 +160,7 @@ impl Analyser<'_> {
                 argv
             }
         };
-        self.call(Call { argv, by: By::Program, ..call.clone() }, state.clone());
+        self.call(call.with(argv, By::Program), state.clone());
     }
 
     /// Words that a shell gets as one text.
@@ -193,7 +193,7 @@ impl Analyser<'_> {
             .map(|word| if braces(word) { Arg::One(Word::any()) } else { word.clone() })
             .collect();
         argv.push(Arg::Many(Word::any()));
-        self.call(Call { argv, by: By::Program, ..call.clone() }, state.clone());
+        self.call(call.with(argv, By::Program), state.clone());
     }
 
     /// `at` and `batch` run their input later.

@@ -85,10 +85,13 @@ struct Group {
     signs: &'static [Sign],
 }
 
+/// What a hazard does that runs a program.
+pub const RUNS: &str = "run another program";
+
 const DELETE: &str = "delete files";
 const LOAD: &str = "load code or settings from elsewhere";
 const OPTIONS: &str = "take further instructions from a file";
-const RUN: &str = "run another program";
+const RUN: &str = RUNS;
 const SEND: &str = "send data or change where it goes";
 const WRITE: &str = "write a file or change a setting";
 

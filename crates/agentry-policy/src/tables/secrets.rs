@@ -2,6 +2,33 @@
 //!
 //! Names are compared without regard to case, because many file systems do so.
 
+/// A kind of file that holds secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Secret {
+    /// The last parts of its path, in lower case; a `*` in one is any number of characters.
+    pub path: &'static str,
+    /// Whether the path starts at the root.
+    pub rooted: bool,
+    /// Whether all that lies below it is secret too.
+    pub tree: bool,
+}
+
+impl Secret {
+    /// One such file.
+    pub fn example(self) -> String {
+        let root = if self.rooted { "/" } else { "" };
+        format!("{root}{}", self.path.replace('*', "x"))
+    }
+}
+
+/// Every kind of file that is known to hold secrets.
+pub fn all() -> impl Iterator<Item = Secret> {
+    let tables = [(NAMES, false, false), (PLACES, false, true), (ABSOLUTE, true, true)];
+    tables.into_iter().flat_map(|(table, rooted, tree)| {
+        table.iter().map(move |(path, _)| Secret { path, rooted, tree })
+    })
+}
+
 /// What secret the file at `path` holds, if it is known to hold one. The path is absolute and
 /// resolved; a directory of secrets counts as one.
 pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
@@ -13,6 +40,17 @@ pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     let place = by_place(&segments, counts).or_else(|| by_absolute_path(&segments, counts));
     let named = || by_name(name).or_else(|| in_home(&path, home, name));
     place.or_else(|| named().filter(|_| !public))
+}
+
+/// The same for one of the paths that a word with wildcards may become: a name that starts with a
+/// dot may also go on like the name of a secret.
+pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
+    is_secret(path, home).or_else(|| {
+        let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches('x').to_lowercase();
+        let longer = |(pattern, _): &&(&str, &str)| pattern.starts_with(&name);
+        let found = NAMES.iter().filter(|_| name.starts_with('.')).find(longer);
+        found.map(|(_, what)| *what)
+    })
 }
 
 /// The name of the file that `name` is a copy of, as editors and people call copies.
@@ -46,17 +84,15 @@ fn by_name(name: &str) -> Option<&'static str> {
 /// too.
 fn by_place(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
     let found = PLACES.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
-        let place: Vec<&str> = place.split('/').collect();
-        segments.windows(place.len()).any(|window| agree(&place, window))
+        let starts = (0..segments.len()).filter_map(|at| segments.get(at..));
+        starts.into_iter().any(|rest| agree(place, rest))
     });
     found.map(|(_, what)| *what)
 }
 
 fn by_absolute_path(segments: &[&str], counts: impl Fn(&str) -> bool) -> Option<&'static str> {
-    let found = ABSOLUTE.iter().filter(|(_, what)| counts(what)).find(|(place, _)| {
-        let place: Vec<&str> = place.split('/').collect();
-        segments.get(..place.len()).is_some_and(|start| agree(&place, start))
-    });
+    let found =
+        ABSOLUTE.iter().filter(|(_, what)| counts(what)).find(|(place, _)| agree(place, segments));
     found.map(|(_, what)| *what)
 }
 
@@ -68,12 +104,22 @@ fn in_home(path: &str, home: Option<&str>, name: &str) -> Option<&'static str> {
     telling.then_some("credentials of a program")
 }
 
-fn agree(place: &[&str], segments: &[&str]) -> bool {
-    place.iter().zip(segments).all(|(pattern, segment)| fits(pattern, segment))
+/// Whether the segments start like the place.
+fn agree(place: &str, segments: &[&str]) -> bool {
+    let first = |text: &str| text.bytes().next();
+    if segments.first().is_none_or(|name| first(name) != first(place)) && !place.starts_with('*') {
+        return false;
+    }
+    let mut names = segments.iter();
+    place.split('/').all(|pattern| names.next().is_some_and(|name| fits(pattern, name)))
 }
 
 /// Whether `name` is what `pattern` says, where one `*` is any number of characters.
 fn fits(pattern: &str, name: &str) -> bool {
+    let first = pattern.bytes().next();
+    if first != Some(b'*') && first != name.bytes().next() {
+        return false;
+    }
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, end)) => name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
@@ -317,6 +363,16 @@ mod tests {
                 let stars = pattern.split('/').map(|segment| segment.matches('*').count());
                 assert!(stars.max() <= Some(1), "{pattern}");
             }
+        }
+    }
+
+    #[test]
+    fn examples_are_secrets() {
+        for secret in all() {
+            let root = if secret.rooted { "" } else { "/workspace/" };
+            let path = format!("{root}{}", secret.example());
+            assert!(is_secret(&path, None).is_some(), "{path}");
+            assert!(!secret.tree || is_secret(&format!("{path}/x"), None).is_some(), "{path}");
         }
     }
 

@@ -68,6 +68,19 @@ pub(crate) fn rule_sets() -> Vec<RuleSet> {
     ]
 }
 
+/// Whether options that change nothing may be left out before the rules are asked.
+fn has_plain_form(argv: &[&str]) -> bool {
+    const PROGRAMS: &[&str] =
+        &["cargo", "curl", "docker", "git", "make", "npm", "pnpm", "podman", "wget", "yarn"];
+    argv.first().is_some_and(|name| PROGRAMS.contains(name))
+}
+
+/// The line that calls exactly this.
+fn quoted(argv: &[&str]) -> String {
+    let words = argv.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn set(name: &str, written: &[Written<'_>]) -> RuleSet {
     let nowhere = Span::start_of(FileId(0));
     let section = |(section, intent, rules): &Written<'_>| SectionRules {
@@ -95,12 +108,13 @@ impl RuleSet {
         self.asks(Section::Bash, line) == Action::Allow
     }
 
-    /// Whether one command may, as it was really called: nothing is taken apart here.
+    /// Whether one command may, as it was really called: nothing is taken apart here, but a command
+    /// with a plain form is judged as a line of its own.
     pub(crate) fn allows_command(&self, argv: &[&str]) -> bool {
         let subject = Subject::Command(argv);
-        self.judge
-            .rules(Section::Bash)
-            .all(|(_, rules)| rules.first(subject).action == Action::Allow)
+        let mut rules = self.judge.rules(Section::Bash);
+        let is_allowed = rules.all(|(_, rules)| rules.first(subject).action == Action::Allow);
+        is_allowed || (has_plain_form(argv) && self.allows(&quoted(argv)))
     }
 
     /// Whether a file may be written, or a directory be entered.

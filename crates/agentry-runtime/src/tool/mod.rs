@@ -1,13 +1,15 @@
 //! The tools of an agent: each says what it touches before it does anything.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
 use agentry_compile::policy::Section;
 use serde_json::Value;
 
-use crate::event::Class;
+use crate::event::{Class, Judgement};
 
 /// What a model is told of a tool.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,7 @@ pub trait Tool: Send + Sync {
     fn class(&self, arguments: &Value) -> Class;
 
     /// Everything that a call would touch; why its arguments are wrong otherwise.
-    fn touches(&self, arguments: &Value, directory: &str) -> Result<Vec<Touch>, String>;
+    fn touches(&self, arguments: &Value, place: &Place) -> Result<Vec<Touch>, String>;
 
     /// What a person should see before they allow it, beside the arguments: a diff.
     fn preview(&self, arguments: &Value, place: &Place) -> Option<String> {
@@ -56,11 +58,54 @@ pub trait Tool: Send + Sync {
     }
 
     /// Does it.
-    fn run<'a>(
-        &'a self,
-        arguments: Value,
-        place: &'a Place,
-    ) -> Pin<Box<dyn Future<Output = Output> + Send + 'a>>;
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output>;
+}
+
+/// Something under way; dropping it stops it.
+pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a call may ask of the run that it belongs to.
+pub trait Host: Send + Sync {
+    /// Where it happens.
+    fn place(&self) -> Place;
+
+    /// Relative paths of later calls start from here.
+    fn move_to(&self, directory: PathBuf);
+
+    /// Judges something that was not known before the call ran: a redirection, a found file. With
+    /// its reason.
+    fn judge(&self, touch: &Touch) -> (Judgement, String);
+
+    /// Keeps what is at this path now, so that the change can be taken back.
+    fn before_change(&self, path: &Path) -> io::Result<()>;
+
+    /// Shows a piece of output while the call runs.
+    fn show(&self, piece: &str);
+
+    /// Asks the person; nothing if nobody is there.
+    fn ask<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>>;
+
+    /// Starts a command in the sandbox of the run, with the environment that the agent is granted.
+    fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams) -> io::Result<Started>;
+}
+
+/// The standard streams of a command.
+#[derive(Debug)]
+pub struct Streams {
+    /// Its input.
+    pub input: OwnedFd,
+    /// Its output.
+    pub output: OwnedFd,
+    /// Its complaints.
+    pub errors: OwnedFd,
+}
+
+/// A command that was started; dropping it ends the command and all that it started.
+pub struct Started {
+    /// Waits for its end: its exit code, nothing if a signal ended it.
+    pub ended: Doing<'static, io::Result<Option<i32>>>,
+    /// Ends it when this is dropped.
+    pub guard: Box<dyn Send + Sync>,
 }
 
 /// Where a call happens.

@@ -1,6 +1,6 @@
 //! What OpenCode does not look at in a command line.
 
-use crate::gap::{Blind, Line};
+use crate::gap::{Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -38,6 +38,14 @@ pub(super) const BLIND: &[Blind] = &[
         },
     },
     Blind {
+        name: "variables",
+        why: "OpenCode takes a variable before a command for a part of its name",
+        lines: |command| {
+            let line = format!("PATH=x {command}");
+            vec![Line::new(line.clone(), words(&line))]
+        },
+    },
+    Blind {
         name: "dangerous options",
         why: "OpenCode has no table of options that make a harmless command write or run something",
         lines: |command| {
@@ -52,6 +60,7 @@ pub(super) const BLIND: &[Blind] = &[
             vec![Line::new(line.clone(), words(&line))]
         },
     },
+    FILES,
 ];
 
 fn words(command: &str) -> Vec<String> {

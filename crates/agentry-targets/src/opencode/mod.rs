@@ -12,10 +12,23 @@
 //! | `permissions.webfetch`, `.websearch`, `.question` | one action: OpenCode refuses to start on a map |
 //! | `permissions.mcp`, `.tool` | keys by name after the first `"*"` |
 //! | `permissions.env` | no place; a variable before a command makes it another command there |
-//! | `display_name`, `tags`, `tools.mcp` | dropped |
+//! | `display_name`, `tags`, `tools.mcp` | dropped: servers are set up for all agents at once |
+//!
+//! The block starts with `"*"` and names every section, so that nothing that holds for all agents
+//! decides; `todowrite` and the like are tools by name. Reading a file is asked about by its path,
+//! `.env` files always: our catch-all would take away the question that OpenCode has by itself. The
+//! tools that are told a pattern instead of a path get the strictest answer of all reading.
+//!
+//! With the guard, what is allowed is asked and one plugin for all agents answers.
 
 mod blind;
 mod encode;
+mod files;
+mod guard;
+mod import;
+mod layers;
+mod names;
+mod paths;
 mod ruleset;
 mod write;
 
@@ -26,12 +39,14 @@ pub static TARGET: Target = Target {
     name: "opencode",
     title: "OpenCode",
     built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
+    places: &[".opencode/", ".config/opencode/"],
     supports: SUPPORTS,
     render: write::render,
     model: ruleset::model,
+    personal: None,
     blind: blind::BLIND,
-    guard: None,
-    import: None,
+    guard: Some(guard::GUARD),
+    import: Some(import::IMPORT),
 };
 
 const SUPPORTS: &[(&str, Support)] = &[

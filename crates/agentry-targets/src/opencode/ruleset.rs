@@ -1,13 +1,14 @@
 //! What OpenCode makes of its rules: one list over all layers, the last entry wins whose key and
 //! pattern both match.
 
-use agentry_policy::{Action, Places, Section};
+use agentry_policy::{Action, Section};
 use agentry_text::Data;
 
+use super::paths::{directory, seen_from_workspace, with_home};
+use super::{layers, names};
 use crate::Files;
-use crate::encoding::{Encoding, Entry, Matches, Order};
-use crate::front;
-use crate::model::{Model, escape, outside, regex_of_path};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::model::{Model, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
 
 pub(super) const WILDCARDS: Wildcards = Wildcards { question: true };
@@ -25,19 +26,12 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 
 /// What OpenCode lets the agent `name` do.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
-    let text = files(&path(name))?;
-    let (metadata, _) = front::read(&text)?;
-    let mut rules = defaults();
-    rules.extend(flatten(metadata.get("permission").unwrap_or(&Data::Null)));
-    Some(of(&rules))
+    let found = layers::find(files, name)?;
+    Some(of(&found.rules(View::Mildest), &found.servers, View::Mildest))
 }
 
-/// Where the agent of that name is written.
-pub(super) fn path(name: &str) -> String {
-    format!(".opencode/agents/{name}.md")
-}
-
-/// What holds for an agent that says nothing.
+/// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be
+/// read again is reported as a gap.
 pub(super) fn defaults() -> Vec<Ruled> {
     let rule = |key: &str, pattern: &str, action| Ruled {
         key: key.to_owned(),
@@ -51,59 +45,91 @@ pub(super) fn defaults() -> Vec<Ruled> {
         rule("question", "*", Action::Deny),
         rule("plan_enter", "*", Action::Deny),
         rule("plan_exit", "*", Action::Deny),
+        rule("read", "*", Action::Allow),
         rule("read", "*.env", Action::Ask),
         rule("read", "*.env.*", Action::Ask),
         rule("read", "*.env.example", Action::Allow),
     ]
 }
 
-/// The rules of a `permission` block, in order.
-pub(super) fn flatten(block: &Data) -> Vec<Ruled> {
+/// The rules of a `permission` block, in order. What cannot be read gets the answer of the view:
+/// OpenCode would refuse to start.
+pub(super) fn flatten(block: &Data, view: View) -> Vec<Ruled> {
+    let unread = if view == View::Mildest { Action::Allow } else { Action::Deny };
     let action = |data: &Data| data.as_str().and_then(|word| word.parse().ok());
-    // What cannot be read is taken for the mildest answer: OpenCode would refuse to start.
     let rule = |key: &str, pattern: &str, data: &Data| Ruled {
         key: key.to_owned(),
         pattern: pattern.to_owned(),
-        action: action(data).unwrap_or(Action::Allow),
+        action: action(data).unwrap_or(unread),
     };
     match block {
         Data::Str(_) => vec![rule("*", "*", block)],
-        Data::Map(entries) => entries
-            .iter()
+        Data::Map(entries) => in_order(entries)
+            .into_iter()
             .flat_map(|(key, value)| match value {
-                Data::Map(patterns) => {
-                    patterns.iter().map(|(pattern, data)| rule(key, pattern, data)).collect()
-                }
+                Data::Map(patterns) => in_order(patterns)
+                    .into_iter()
+                    .map(|(pattern, data)| rule(key, pattern, data))
+                    .collect(),
                 other => vec![rule(key, "*", other)],
             })
             .collect(),
+        Data::Null => Vec::new(),
+        other if view == View::Strictest => vec![rule("*", "*", other)],
         _ => Vec::new(),
     }
 }
 
-/// The rules as ways to do something.
-pub(super) fn of(rules: &[Ruled]) -> Model {
+/// The entries of a map as JavaScript goes through them: keys that look like numbers come first.
+fn in_order(entries: &[(String, Data)]) -> Vec<&(String, Data)> {
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_by_key(|(key, _)| {
+        let number = is_number(key).then(|| key.parse::<u64>().ok()).flatten();
+        (number.is_none(), number)
+    });
+    entries
+}
+
+/// Whether JavaScript puts a key before all others.
+pub(super) fn is_number(key: &str) -> bool {
+    let digits = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
+    digits && (key == "0" || !key.starts_with('0'))
+}
+
+/// The rules as ways to do something, with these servers set up.
+pub(super) fn of(rules: &[Ruled], servers: &[String], view: View) -> Model {
+    // What no tool is called makes no difference to what the ways are compared with.
+    let unreal = if view == View::Mildest { Action::Deny } else { Action::Allow };
     let mut model = Model::default();
-    let beyond = encoding(rules, "external_directory", Section::ExternalDirectory).rules();
-    let list = |key: &str, section| encoding(rules, key, section).rules();
+    let list = |key: &str, section| encoding(rules, key, section).seen(view);
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Question] {
-        model.add(section, section.as_str(), vec![list(section.as_str(), section)]);
+        model.add_readings(section.as_str(), &list(section.as_str(), section), &[]);
     }
-    model.add(
-        Section::Edit,
-        "edit",
-        vec![list("edit", Section::Edit), outside(Section::Edit, &beyond)],
-    );
-    for tool in READING {
-        let layers = vec![list(tool, Section::Read), outside(Section::Read, &beyond)];
-        model.add(Section::Read, *tool, layers);
+    let beyond = list("external_directory", Section::ExternalDirectory);
+    model.add_readings("external_directory", &beyond, &[]);
+    let reading = READING.iter().map(|tool| (Section::Read, *tool));
+    for (section, tool) in reading.chain([(Section::Edit, "edit")]) {
+        for beyond in beyond.readings() {
+            model.add_readings(tool, &list(tool, section), &[outside(section, &beyond)]);
+        }
     }
-    model.add(Section::ExternalDirectory, "external_directory", vec![beyond]);
-    model.add(Section::Skill, "skill", vec![list("skill", Section::Skill)]);
-    model.add(Section::Delegate, "task", vec![list("task", Section::Delegate)]);
-    model.add(Section::Mcp, "MCP tools", vec![by_key(rules, Section::Mcp).rules()]);
-    model.add(Section::Tool, "other tools", vec![by_key(rules, Section::Tool).rules()]);
+    let skill = names::masked(list("skill", Section::Skill), &[], unreal);
+    model.add_readings("skill", &skill, &[]);
+    model.add_readings("task", &list("task", Section::Delegate), &[]);
+    let others: Vec<&Ruled> =
+        rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str())).collect();
+    for (section, tools) in [(Section::Mcp, "MCP tools"), (Section::Tool, "other tools")] {
+        let whole = others.iter().filter(|rule| is_about_tool(rule, view));
+        let entries = whole.map(|rule| names::entry(section, &rule.key, rule.action)).collect();
+        let encoding = Encoding { section, order: Order::Last, entries, default: Action::Ask };
+        model.add_readings(tools, &names::masked(encoding, servers, unreal), &[]);
+    }
     model
+}
+
+/// Whether a rule counts for a tool as a whole: an answer to some of its calls may be none to others.
+pub(super) fn is_about_tool(rule: &Ruled, view: View) -> bool {
+    rule.pattern == "*" || (rule.action == Action::Allow) == (view == View::Mildest)
 }
 
 /// The rules about one permission.
@@ -114,9 +140,13 @@ fn encoding(rules: &[Ruled], permission: &str, section: Section) -> Encoding {
 }
 
 /// The permissions that have rules of their own: no other tool has one of these names.
-const OWN: &[&str] = &[
+pub(super) const OWN: &[&str] = &[
     "bash",
     "edit",
+    "write",
+    "patch",
+    "apply_patch",
+    "multiedit",
     "read",
     "glob",
     "grep",
@@ -133,39 +163,25 @@ const OWN: &[&str] = &[
     "plan_exit",
 ];
 
-/// The rules about tools by name: their keys are the patterns.
-fn by_key(rules: &[Ruled], section: Section) -> Encoding {
-    let others = rules.iter().filter(|rule| !OWN.contains(&rule.key.as_str()));
-    let whole = others.filter(|rule| rule.pattern == "*" || rule.action == Action::Allow);
-    let entries = whole.map(|rule| named(section, &rule.key, rule.action)).collect();
-    Encoding { section, order: Order::Last, entries, default: Action::Ask }
-}
-
 /// Whether a key is about a permission.
-fn takes(key: &str, permission: &str) -> bool {
-    let parts: Vec<&str> = key.split('*').collect();
-    let [first, middle @ .., last] = parts.as_slice() else { return key == permission };
-    let Some(rest) = permission.strip_prefix(first) else { return false };
-    let Some(mut rest) = rest.strip_suffix(last) else { return false };
-    for part in middle {
-        let Some(at) = rest.find(part) else { return false };
-        rest = rest.get(at + part.len()..).unwrap_or_default();
+pub(super) fn takes(key: &str, permission: &str) -> bool {
+    let Some(first) = key.chars().next() else { return permission.is_empty() };
+    let rest = key.get(first.len_utf8()..).unwrap_or_default();
+    let mut ends = permission.char_indices().map(|(at, _)| at).chain([permission.len()]);
+    match (first, permission.chars().next()) {
+        ('*', _) => ends.any(|at| takes(rest, permission.get(at..).unwrap_or_default())),
+        (first, Some(c)) if first == '?' || first == c => {
+            takes(rest, permission.get(c.len_utf8()..).unwrap_or_default())
+        }
+        _ => false,
     }
-    true
-}
-
-/// A key about tools by name, for the tools of MCP servers with `_` between server and tool.
-pub(super) fn named(section: Section, key: &str, action: Action) -> Entry {
-    let regex = WILDCARDS.plain(key);
-    let regex = if section == Section::Mcp { regex.replace('_', "[_/]") } else { regex };
-    Entry { text: key.to_owned(), action, matches: Matches::exactly(regex) }
 }
 
 /// A pattern of a section, as OpenCode reads it.
 pub(super) fn entry(section: Section, pattern: &str, action: Action) -> Entry {
     let matches = match section {
-        Section::Bash => expanded(pattern),
-        Section::Edit | Section::Read => Matches::exactly(path_regex(pattern)),
+        Section::Bash => WILDCARDS.command(&with_home(pattern)),
+        Section::Edit | Section::Read => seen_from_workspace(pattern),
         Section::ExternalDirectory => directory(pattern),
         _ if pattern == "*" => Matches::exactly(ANYTHING),
         Section::Webfetch => Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() },
@@ -174,48 +190,32 @@ pub(super) fn entry(section: Section, pattern: &str, action: Action) -> Entry {
     Entry { text: pattern.to_owned(), action, matches }
 }
 
-/// A pattern about commands; `~` at its start stands for the home directory, written out.
-fn expanded(pattern: &str) -> Matches {
-    let home = Places::default().home.unwrap_or_default();
-    match pattern.strip_prefix('~').or_else(|| pattern.strip_prefix("$HOME")) {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            WILDCARDS.command(&format!("{home}{rest}"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_take_permissions() {
+        let cases = [
+            ("*", "bash", true),
+            ("bash", "bash", true),
+            ("b*h", "bash", true),
+            ("b?sh", "bash", true),
+            ("external_*", "external_directory", true),
+            ("web*", "websearch", true),
+            ("bash*x", "bash", false),
+            ("", "bash", false),
+        ];
+        for (key, permission, expected) in cases {
+            assert_eq!(takes(key, permission), expected, "{key}");
         }
-        _ => WILDCARDS.command(pattern),
     }
-}
 
-/// A pattern about files: the path as seen from the workspace. What starts with a wildcard also takes
-/// paths outside, which start with `../`.
-fn path_regex(pattern: &str) -> String {
-    if pattern == "*" {
-        return ANYTHING.to_owned();
-    }
-    let start = if pattern.starts_with(['*', '?']) {
-        String::new()
-    } else {
-        regex_of_path(&Places::default().workspace)
-    };
-    // The last segment ends with `/` as well, unless the wildcard took it.
-    format!("{start}{}/?", WILDCARDS.plain(pattern))
-}
-
-/// A pattern about directories outside: it is compared with the directory of the file and `/*`.
-fn directory(pattern: &str) -> Matches {
-    if pattern == "*" {
-        return Matches::exactly(ANYTHING);
-    }
-    let home = Places::default().home.unwrap_or_default();
-    let whole = match pattern.strip_prefix('~').or_else(|| pattern.strip_prefix("$HOME")) {
-        Some(rest) => format!("{home}{rest}"),
-        None => pattern.to_owned(),
-    };
-    match whole.strip_suffix("/*").filter(|dir| dir.starts_with('/') && !dir.contains(['*', '?'])) {
-        Some(dir) => Matches::exactly(format!("{}{ANYTHING}", regex_of_path(dir))),
-        None => {
-            let start: String = whole.chars().take_while(|c| !matches!(c, '*' | '?')).collect();
-            let start = escape(start.trim_start_matches('/'));
-            Matches { most: format!("{start}{ANYTHING}"), least: NOTHING.to_owned() }
+    #[test]
+    fn numbers_come_first() {
+        let cases = [("0", true), ("10", true), ("010", false), ("1x", false), ("", false)];
+        for (key, expected) in cases {
+            assert_eq!(is_number(key), expected, "{key}");
         }
     }
 }

@@ -1,52 +1,105 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::Mode;
+use agentry_model::{Agent, Behaviour, Budget, ListField, Mode, ModelChoice, Requirements};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::permission;
-use super::ruleset::path;
+use super::guard::PLUGIN;
+use super::layers;
 use crate::front;
-use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
 
-/// Directories in which OpenCode finds skills by itself.
+/// Directories of a project in which OpenCode finds skills by itself.
 const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
-    Rendering { agents, shared: Vec::new() }
+    let agents: Vec<Rendered> = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let mut shared = Vec::new();
+    if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
+        shared.push(plugin(subjects));
+    }
+    Rendering { agents, shared }
+}
+
+/// Where OpenCode looks.
+fn home(settings: &Settings<'_>) -> &'static str {
+    match settings.scope {
+        Scope::Project => ".opencode",
+        Scope::User => ".config/opencode",
+    }
 }
 
 fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
-    let mut metadata = MapBuilder::new();
-    let identity = &subject.agent.identity;
-    metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
-    metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
-    metadata.set_opt("model", model(subject, &mut out).map(Data::str));
-    let behaviour = &subject.agent.behaviour;
-    metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
-    metadata.set_opt("steps", behaviour.max_turns.map(|value| Data::Int(value.value)));
-    if behaviour.max_turns.is_some() {
-        let detail = "`steps` only reminds the model; OpenCode goes on when it does not stop";
-        out.lose("max_turns", LossKind::Gap, detail);
-    }
-    metadata.set("permission", permission(subject, settings, &mut out));
-    dropped(subject, &mut out);
+    let home = home(settings);
+    let metadata = metadata(subject, settings, &mut out);
+    lost(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    let text = front::write(&subject.path, &metadata.build(), &body);
-    out.files.push(File { path: path(&subject.name), text });
-    for skill in &subject.skills {
-        copy(skill, &mut out);
+    let text = front::write(&subject.path, &metadata, &body);
+    let path = format!("{home}/agents/{}.md", subject.name);
+    others(subject, settings, &path, &mut out);
+    out.files.push(File::new(path, text));
+    skills(subject, settings, &mut out);
+    if settings.guard {
+        limits_of_the_guard(settings, &mut out);
     }
     out
 }
 
+fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
+    // No `..`: a new field of the model is placed, named in `NO_PLACE`, or left out on purpose.
+    let Agent {
+        identity,
+        model: wanted,
+        behaviour,
+        // Placed elsewhere: the body, `permission`, the files of skills.
+        instructions: _,
+        policy: _,
+        skills: _,
+        skill_packs: _,
+        // Told in `lost`.
+        budget: _,
+        requirements: _,
+        tools: _,
+        memories: _,
+        expose: _,
+        pipeline: _,
+        schedules: _,
+        // Nothing that a harness acts upon.
+        inheritance: _,
+        auth: _,
+        access_control: _,
+        memory: _,
+        agents: _,
+        settings: _,
+        extensions: _,
+        unknown: _,
+    } = &subject.agent;
+    let mut metadata = MapBuilder::new();
+    metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
+    metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
+    metadata.set_opt("model", model(wanted, out).map(Data::str));
+    metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
+    metadata.set_opt("steps", steps(behaviour, out));
+    metadata.set("permission", permission(subject, settings, out));
+    metadata.build()
+}
+
+fn steps(behaviour: &Behaviour, out: &mut Rendered) -> Option<Data> {
+    // OpenCode would not even start with less than one.
+    let steps = behaviour.max_turns.filter(|steps| steps.value > 0)?;
+    let detail = "`steps` only reminds the model; OpenCode goes on when it does not stop";
+    out.lose("max_turns", LossKind::Gap, detail);
+    Some(Data::Int(steps.value))
+}
+
 /// The first model that names its provider, as OpenCode wants it.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
-    let preferred = subject.agent.model.preferred.as_ref()?;
+fn model(wanted: &ModelChoice, out: &mut Rendered) -> Option<String> {
+    let preferred = wanted.preferred.as_ref()?;
     let named = preferred.iter().find(|model| model.contains('/'));
     if named.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "OpenCode takes one model, as `provider/model`");
@@ -55,35 +108,128 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
 }
 
 /// What OpenCode has no place for.
-fn dropped(subject: &Subject, out: &mut Rendered) {
-    let identity = &subject.agent.identity;
-    if identity.display_name.is_some() {
-        let detail = "a `name` field would change the identifier of the agent";
-        out.lose("display_name", LossKind::Dropped, detail);
+fn lost(subject: &Subject, out: &mut Rendered) {
+    for (field, _, why) in NO_PLACE.iter().filter(|(_, is_there, _)| is_there(&subject.agent)) {
+        out.lose(*field, LossKind::Dropped, *why);
     }
-    if identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
-        let detail = "OpenCode would send unknown fields to the model provider";
-        out.lose("tags", LossKind::Dropped, detail);
-    }
-    if subject.agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
-        let detail = "OpenCode has servers for all agents at once; add them to `opencode.json`";
+    let servers = subject.agent.tools.mcp.iter().flatten();
+    let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
+    if !servers.is_empty() {
+        let detail = format!(
+            "OpenCode sets up servers for all agents at once; add {} to `mcp` in `opencode.json`",
+            servers.join(", ")
+        );
         out.lose("tools.mcp", LossKind::Dropped, detail);
     }
 }
 
-/// Copies a skill to where OpenCode looks, unless it looks there already.
-fn copy(skill: &Skill, out: &mut Rendered) {
-    let found = |dir: &String| SKILLS.iter().any(|place| dir.starts_with(place));
-    if skill.dir.as_ref().is_some_and(found) {
-        return;
+/// A field that is dropped, whether an agent has it, and why.
+type NoPlace = (&'static str, fn(&Agent) -> bool, &'static str);
+
+const NO_PLACE: &[NoPlace] = &[
+    (
+        "display_name",
+        |agent| agent.identity.display_name.is_some(),
+        "a `name` field would change the identifier",
+    ),
+    (
+        "tags",
+        |agent| is_full(&agent.identity.tags),
+        "OpenCode would send unknown fields to the model provider",
+    ),
+    ("on_error", |agent| agent.behaviour.on_error.is_some(), "OpenCode decides by itself"),
+    ("budget", |agent| agent.budget != Budget::default(), "OpenCode has no budget"),
+    (
+        "required",
+        |agent| agent.requirements != Requirements::default(),
+        "nothing is checked before the start",
+    ),
+    ("tools.scripts", |agent| !agent.tools.scripts.is_empty(), "OpenCode has no sandbox for them"),
+    (
+        "tools.functions",
+        |agent| !agent.tools.functions.is_empty(),
+        "OpenCode has no sandbox for them",
+    ),
+    ("memories", |agent| !agent.memories.is_empty(), "OpenCode has no memory"),
+    ("expose", |agent| is_full(&agent.expose), "OpenCode calls agents with free text"),
+    ("pipeline", |agent| is_full(&agent.pipeline), "OpenCode has no pipelines"),
+    ("schedules", |agent| !agent.schedules.is_empty(), "OpenCode has no schedules"),
+];
+
+fn is_full<T>(list: &ListField<T>) -> bool {
+    list.as_ref().is_some_and(|list| !list.is_empty())
+}
+
+/// What else OpenCode would find under the name: it joins all of it.
+fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rendered) {
+    let existing = |other: &str| (settings.existing)(other).filter(|_| other != path);
+    if let Some(broken) = layers::broken(&existing) {
+        let message =
+            format!("`{broken}` cannot be read, so nobody knows what OpenCode makes of it");
+        out.refuse("permissions", message, Some("mend the file first"));
     }
-    let Some(files) = &skill.files else {
-        let detail = format!("the skill `{}` was not found", skill.name);
-        out.lose("skills", LossKind::Dropped, detail);
-        return;
-    };
-    for (path, bytes) in files {
-        let path = format!(".opencode/skills/{}/{path}", skill.name);
-        out.files.push(File { path, text: String::from_utf8_lossy(bytes).into_owned() });
+    if let Some(rival) = layers::rival(&existing, &subject.name, path) {
+        let message =
+            format!("`{rival}` has the same name, and OpenCode takes only one of the two");
+        out.refuse(
+            "name",
+            message,
+            Some("remove it, or give the agent an alias in `agentry.toml`"),
+        );
+    }
+    for other in layers::places(&existing, &subject.name) {
+        let detail =
+            format!("`{other}` is about an agent of this name too: OpenCode joins the two");
+        out.lose("name", LossKind::Gap, detail);
+    }
+}
+
+/// Copies the skills; those of a project are found there, not from the home directory.
+fn skills(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) {
+    let known = if settings.scope == Scope::Project { SKILLS } else { &[] };
+    let to = format!("{}/skills", home(settings));
+    skills::copy(subject, known, &to, out);
+    for Skill { name, files, .. } in &subject.skills {
+        let mut files = files.iter().flatten();
+        let main = files.find(|(path, _)| path == "SKILL.md");
+        let complete = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(is_complete);
+        if main.is_some_and(|(_, bytes)| !complete(bytes)) {
+            let detail = format!(
+                "the skill `{name}` lacks `name` or `description`: OpenCode passes over it"
+            );
+            out.lose("skills", LossKind::Dropped, detail);
+        }
+    }
+}
+
+/// Whether OpenCode would load a skill.
+fn is_complete(text: &str) -> bool {
+    let says = |metadata: &Data, key| metadata.get(key).and_then(Data::as_str).is_some();
+    front::read(text).is_some_and(|(data, _)| says(&data, "name") && says(&data, "description"))
+}
+
+/// The plugin that puts the calls of all agents to the guard.
+fn plugin(subjects: &[Subject]) -> File {
+    let definition = |subject: &Subject| Data::strings([&subject.path, &subject.digest]).to_json();
+    let agents: serde_json::Map<_, _> =
+        subjects.iter().map(|subject| (subject.name.clone(), definition(subject))).collect();
+    let agents = serde_json::Value::Object(agents).to_string();
+    let mark = front::MARK.replacen('#', "//", 1);
+    let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
+    File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
+}
+
+/// What the guard cannot help.
+fn limits_of_the_guard(settings: &Settings<'_>, out: &mut Rendered) {
+    if settings.scope == Scope::User {
+        let hint = "render for the project, or without `--guard`";
+        out.refuse("guard", "the guard needs the project in which the definition is", Some(hint));
+    }
+    let limits = [
+        "OpenCode waits for its plugin package at every start, over a minute without a network",
+        "with `--pure`, or if the plugin is broken, OpenCode asks about everything that the guard would allow",
+    ];
+    for detail in limits {
+        out.lose("guard", LossKind::Gap, detail);
     }
 }

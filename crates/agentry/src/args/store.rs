@@ -14,7 +14,7 @@ pub(crate) struct Push {
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
     /// Read it as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
     pub(crate) format_override: Option<Format>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
@@ -59,7 +59,7 @@ pub(crate) struct Gc {
     /// List what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Give up a name for good: `name@version`, or a digest
+    /// Give up a name for good: `name@version` (a bare name is refused), or a digest
     #[arg(long, value_name = "REF")]
     pub(crate) drop: Vec<String>,
     /// How to report

@@ -1,9 +1,8 @@
 //! `agentry check`: finds agents and says what is wrong with them.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use agentry_compile::model::Format;
 use agentry_compile::text::path::join;
@@ -16,9 +15,10 @@ use agentry_compile::{
 use rayon::prelude::*;
 
 use crate::args::Check;
-use crate::command::{LOOKED_FOR, failures};
+use crate::command::{failures, none_in};
+use crate::configs::Configs;
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, remark, said};
+use crate::output::{Exit, Failure, Outcome, remark, said};
 use crate::progress::Progress;
 use crate::save;
 
@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
                 "`{}` could not be checked: a defect in agentry; please report it",
                 found.path
             );
-            complain(&Failure::new(message));
+            self.report.failure(&Failure::new(message).about(&found.path));
             self.report.broken += 1;
         }
         let checked = self.save(found, checked);
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
         for (path, bytes) in &checked.files {
             if let Err(error) = save::replace(path, bytes) {
                 let message = format!("`{path}` cannot be written: {}", said(&error));
-                complain(&Failure::new(message));
+                self.report.failure(&Failure::new(message).about(path));
                 self.report.broken += 1;
                 return Checked::new(
                     check(self.disk, found, &self.configs.of(self.disk, &found.dir)),
@@ -196,13 +196,14 @@ impl<'a> Run<'a> {
         for other in self.configs.all().iter().filter(is_other) {
             self.report.diagnostics(&other.diagnostics, &other.sources);
         }
-        let failures = failures(found);
-        failures.iter().for_each(complain);
+        let failures = failures(self.disk, found);
+        failures.iter().for_each(|failure| self.report.failure(failure));
         for path in &found.empty {
-            remark(&format!("note: no agent found in `{path}`"));
-        }
-        if found.agents.is_empty() && !found.empty.is_empty() {
-            remark(&format!("  = help: {LOOKED_FOR}"));
+            let none = none_in(self.disk, path);
+            remark(&format!("note: {}", none.message));
+            if let Some(hint) = none.hint.filter(|_| found.agents.is_empty()) {
+                remark(&format!("  = help: {hint}"));
+            }
         }
         if self.fixed > 0 {
             remark(&format!("fixed {}", counted(self.fixed, "finding")));
@@ -227,29 +228,6 @@ impl<'a> Run<'a> {
             ));
         }
         Ok(())
-    }
-}
-
-/// The configurations of the workspaces that were met, each read once.
-#[derive(Debug, Default)]
-struct Configs {
-    known: RwLock<BTreeMap<String, Arc<Config>>>,
-}
-
-impl Configs {
-    /// The configuration of the workspace that a directory belongs to.
-    fn of(&self, disk: &Disk, dir: &str) -> Arc<Config> {
-        let root = disk.workspace(dir);
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&root).cloned();
-        known.unwrap_or_else(|| {
-            let config = Arc::new(Config::read(disk, dir));
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            known.entry(root).or_insert(config).clone()
-        })
-    }
-
-    fn all(&self) -> Vec<Arc<Config>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 

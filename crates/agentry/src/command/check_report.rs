@@ -8,7 +8,7 @@ use agentry_compile::{Baseline, Config, Found, registry};
 use serde_json::{Value, json};
 
 use crate::args::ReportFormat;
-use crate::output::{print, print_json, style};
+use crate::output::{Failure, complain, print, print_json, style};
 
 /// Takes findings as they come and prints them in one of the formats.
 pub(crate) struct Report<'a> {
@@ -17,6 +17,7 @@ pub(crate) struct Report<'a> {
     summary: Summary,
     agents: Vec<Value>,
     findings: Vec<Value>,
+    failures: Vec<Value>,
     sarif: sarif::Log,
     /// What is known already; with `recording`, what was found.
     pub(crate) baseline: Baseline,
@@ -41,6 +42,7 @@ impl<'a> Report<'a> {
             summary: Summary::default(),
             agents: Vec::new(),
             findings: Vec::new(),
+            failures: Vec::new(),
             sarif: sarif::Log::new(env!("CARGO_PKG_VERSION")),
             baseline,
             recording,
@@ -57,6 +59,13 @@ impl<'a> Report<'a> {
             self.agents
                 .push(json!({"path": found.path, "format": found.format.as_str(), "name": name}));
         }
+    }
+
+    /// Says what could not be looked at.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        complain(failure);
+        let Failure { path, message, hint, .. } = failure;
+        self.failures.push(json!({"path": path, "message": message, "hint": hint}));
     }
 
     pub(crate) fn diagnostics(&mut self, diagnostics: &[Diagnostic], sources: &Sources) {
@@ -104,6 +113,7 @@ impl<'a> Report<'a> {
                 let value = json!({
                     "agents": std::mem::take(&mut self.agents),
                     "diagnostics": std::mem::take(&mut self.findings),
+                    "failures": std::mem::take(&mut self.failures),
                     "summary": json::summary(&self.summary),
                 });
                 print_json(&value);

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Convert) -> Outcome {
     let disk = Disk::default();
     let found = find_one(&disk, &args.agent, args.format_override)?;
     let compiled = usable(&disk, &found)?;
-    let target = target(args, compiled.dir.clone());
+    let target = target(args.to, &args.output, compiled.dir.clone());
     let converted = converted(&disk, args, &compiled, &target)?;
     let refused = args.strict && converted.losses.iter().any(is_lost);
     let stale = stale(&disk, args, &compiled, &converted);
@@ -75,7 +75,7 @@ fn converted(
 }
 
 /// Refuses a result that is wider than its source, or broken.
-fn sound(path: &str, to: Format, converted: &Converted) -> Result<(), Failure> {
+pub(super) fn sound(path: &str, to: Format, converted: &Converted) -> Result<(), Failure> {
     if let Some(widened) = &converted.widened {
         let message = format!("`{path}` cannot be written as {to} without widening it: {widened}");
         let hint = "choose a format that can say it, such as agent-toml";
@@ -120,10 +120,11 @@ fn leave_scope_behind(agent: &mut Agent) -> bool {
     scope.len() < before
 }
 
-fn target(args: &Convert, dir: String) -> Target {
-    let output = Path::new(&args.output);
+/// What is written at `output`: a file for some formats, a directory for the others.
+pub(super) fn target(to: Format, output: &str, dir: String) -> Target {
+    let output = Path::new(output);
     let name = output.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    let shape = match args.to {
+    let shape = match to {
         Format::AgentMd => Shape::File,
         Format::Manifest if output.extension().is_some_and(|end| end == "agent") => Shape::File,
         Format::Manifest | Format::AgentToml | Format::AgentFs | Format::AgentDir => {
@@ -168,13 +169,19 @@ fn write(
 ) -> Result<(), Failure> {
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
     match target.shape {
-        Shape::Directory => {
-            Saving { dir: &args.output, files: &converted.files, stale, mode }.save()
+        Shape::Directory => Saving {
+            dir: &args.output,
+            files: &converted.files,
+            beside: &[],
+            stale,
+            mode,
+            durable: true,
         }
+        .save(),
         Shape::File => {
             let text = converted.files.first().map_or(String::new(), |(_, text)| text.clone());
             let files = [(args.output.clone(), text)];
-            Saving { dir: "", files: &files, stale: &[], mode }.save()
+            Saving { dir: "", files: &files, beside: &[], stale: &[], mode, durable: true }.save()
         }
     }
 }
@@ -216,7 +223,7 @@ fn report(args: &Convert, target: &Target, converted: &Converted, stale: &[Strin
 }
 
 /// Whether something of the source is missing or changed, rather than something new.
-fn is_lost(loss: &Loss) -> bool {
+pub(super) fn is_lost(loss: &Loss) -> bool {
     loss.kind != LossKind::Added
 }
 

@@ -48,12 +48,12 @@ fn locked(disk: &Disk) -> Result<BTreeSet<String>, Failure> {
 }
 
 fn report(args: &Gc, collected: &Collected) {
-    let Collected { removed, kept, damaged } = collected;
+    let Collected { removed, kept, damaged, names } = collected;
     match args.format {
         ResultFormat::Json => {
-            let removed =
-                removed.iter().map(|(what, why)| json!({"what": what, "reason": why.as_str()}));
-            let kept = kept.iter().map(|(what, why)| json!({"what": what, "reason": why.as_str()}));
+            let entry = |what: &String, why: &str| json!({"what": what, "name": names.get(what), "reason": why});
+            let removed = removed.iter().map(|(what, why)| entry(what, why.as_str()));
+            let kept = kept.iter().map(|(what, why)| entry(what, why.as_str()));
             print_json(&json!({
                 "removed": removed.collect::<Vec<Value>>(),
                 "kept": kept.collect::<Vec<Value>>(),
@@ -62,11 +62,15 @@ fn report(args: &Gc, collected: &Collected) {
         }
         ResultFormat::Human => {
             let verb = if args.dry_run { "would remove" } else { "removed" };
+            let named = |what: &String| match names.get(what) {
+                Some(name) => format!("{name} {what}"),
+                None => what.clone(),
+            };
             for (what, why) in removed {
-                print(&format!("{verb} {what} ({})\n", why.as_str()));
+                print(&format!("{verb} {} ({})\n", named(what), why.as_str()));
             }
             for (what, why) in kept {
-                print(&format!("kept {what} ({})\n", why.as_str()));
+                print(&format!("kept {} ({})\n", named(what), why.as_str()));
             }
             if removed.is_empty() && kept.is_empty() {
                 remark("there is nothing to remove");

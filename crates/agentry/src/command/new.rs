@@ -15,7 +15,8 @@ pub(crate) fn run(args: &New) -> Outcome {
     }
     let files = new_agent(args.format, &args.name);
     let dir = if args.output == "." { "" } else { args.output.trim_end_matches('/') };
-    Saving { dir, files: &files, stale: &[], mode: Replace::Never }.save()?;
+    Saving { dir, files: &files, beside: &[], stale: &[], mode: Replace::Never, durable: true }
+        .save()?;
     for (path, _) in &files {
         print(&if dir.is_empty() {
             format!("wrote {path}\n")

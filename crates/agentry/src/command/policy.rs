@@ -1,6 +1,7 @@
-//! `agentry policy`: which rule decides, what a change allows, whether the examples hold.
+//! `agentry policy`: what an agent may do, which rule decides, what a change allows, whether the examples hold.
 
 pub(crate) mod diff;
+pub(crate) mod show;
 pub(crate) mod test;
 pub(crate) mod why;
 
@@ -9,6 +10,7 @@ use crate::output::Outcome;
 
 pub(crate) fn run(args: &Policy) -> Outcome {
     match &args.command {
+        PolicyCommand::Show(args) => show::run(args),
         PolicyCommand::Why(args) => why::run(args),
         PolicyCommand::Diff(args) => diff::run(args),
         PolicyCommand::Test(args) => test::run(args),

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &Pull) -> Outcome {
     let object = store.read_trusted(&reference, &trust).map_err(failed)?;
     let placed = placed(args, &store, &object)?;
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
-    Saving { dir: &placed.dir, files: &placed.files, stale: &[], mode }.save()?;
+    Saving { dir: &placed.dir, files: &placed.files, beside: &[], stale: &[], mode, durable: true }
+        .save()?;
     if let Err(failure) = is_the_same(&disk, &placed, &object) {
         if !args.force {
             take_back(&placed)?;
@@ -122,7 +123,15 @@ fn is_the_same(disk: &Disk, placed: &Placed, object: &Object) -> Result<(), Fail
 fn take_back(placed: &Placed) -> Result<(), Failure> {
     let stale: Vec<_> = placed.files.iter().map(|(path, _)| path.clone()).collect();
     let none: [(String, Vec<u8>); 0] = [];
-    Saving { dir: &placed.dir, files: &none, stale: &stale, mode: Replace::Force }.save()
+    Saving {
+        dir: &placed.dir,
+        files: &none,
+        beside: &[],
+        stale: &stale,
+        mode: Replace::Force,
+        durable: true,
+    }
+    .save()
 }
 
 fn full(placed: &Placed, path: &str) -> String {

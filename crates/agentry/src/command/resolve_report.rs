@@ -95,7 +95,7 @@ fn outcome(outcome: &Outcome) -> (&'static str, &str) {
 fn skill(skill: &PlannedSkill) -> Vec<String> {
     let (kind, detail) = found(&skill.found);
     let kind = if skill.optional && kind == "missing" { "left out" } else { kind };
-    vec![skill.name.clone(), kind.to_owned(), detail.to_owned()]
+    vec![skill.name.clone(), kind.to_owned(), with_denial(detail, skill.denied.as_deref())]
 }
 
 fn found(found: &SkillFound) -> (&'static str, &str) {
@@ -110,7 +110,17 @@ fn found(found: &SkillFound) -> (&'static str, &str) {
 
 fn tool(tool: &PlannedTool) -> Vec<String> {
     let detail = tool.missing.as_ref().map_or(tool.detail.clone(), |why| format!("missing: {why}"));
+    let detail = with_denial(&detail, tool.denied.as_deref());
     vec![tool.name.clone(), tool.kind.as_str().to_owned(), detail]
+}
+
+/// What something comes down to, and that the policy lets none of its calls pass.
+fn with_denial(detail: &str, denied: Option<&str>) -> String {
+    match denied {
+        None => detail.to_owned(),
+        Some(why) if detail.is_empty() => format!("every call is denied: {why}"),
+        Some(why) => format!("{detail}; every call is denied: {why}"),
+    }
 }
 
 /// The plan for a program.
@@ -162,6 +172,7 @@ fn skill_json(skill: &PlannedSkill) -> Value {
         "kind": kind,
         "resolved": resolved,
         "reason": reason,
+        "denied": skill.denied,
     })
 }
 
@@ -171,5 +182,6 @@ fn tool_json(tool: &PlannedTool) -> Value {
         "kind": tool.kind.as_str(),
         "detail": Some(&tool.detail).filter(|detail| !detail.is_empty()),
         "reason": tool.missing,
+        "denied": tool.denied,
     })
 }

@@ -101,19 +101,20 @@ pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, F
 /// What the store said, and how the program ends for it.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 pub(super) fn failed(error: StoreError) -> Failure {
-    let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
+    let failure = Failure::new(error.to_string()).hint_opt(error.hint());
     match error {
         StoreError::Damaged { .. }
         | StoreError::Taken { .. }
         | StoreError::OtherFile { .. }
         | StoreError::Needed { .. }
         | StoreError::OtherName { .. } => failure.finding(),
-        StoreError::Untrusted(_) => failure.refused(),
+        StoreError::Untrusted { .. } => failure.refused(),
         StoreError::Io { .. }
         | StoreError::Newer { .. }
         | StoreError::NoStore(_)
         | StoreError::Missing(_)
         | StoreError::Ambiguous { .. }
+        | StoreError::NoVersion { .. }
         | StoreError::Unfit(_) => failure,
     }
 }

@@ -87,6 +87,7 @@ fn programs_read_findings() {
           "related": []
         }
       ],
+      "failures": [],
       "summary": {
         "agents": 2,
         "errors": 1,
@@ -107,6 +108,7 @@ fn json_without_findings() {
     {
       "agents": [],
       "diagnostics": [],
+      "failures": [],
       "summary": {
         "agents": 0,
         "errors": 0,
@@ -369,7 +371,10 @@ fn a_file_read_as_another_format() {
     insta::assert_snapshot!(test.run("check notes.txt --as manifst"), @r#"
     $ agentry check notes.txt --as manifst
     --- stderr
-    error: invalid value 'manifst' for '--as <FORMAT>': did you mean `manifest`?
+    error: invalid value 'manifst' for '--as <FORMAT>'
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
+
+      tip: a similar value exists: 'manifest'
 
     For more information, try '--help'.
     --- exit 2

@@ -16,7 +16,10 @@ fn help() {
       show         Show an agent: every value and where it comes from
       hash         Print the digest of an agent
       convert      Write an agent in another format and list what is lost
-      policy       Ask what an agent may do: which rule decides, what a change allows
+      render       Write agents for the harnesses that run them
+      import       Read the agents of a harness into a definition format
+      guard        Answer the hook of a harness: may the agent make this call?
+      policy       Ask what an agent may do: all its rules, which one decides, what a change allows
       push         Put an agent into the store and print its digest
       pull         Write an agent of the store to files
       search       List the agents of the store whose name or description has all the words
@@ -25,6 +28,7 @@ fn help() {
       keygen       Make a key to sign with
       sign         Sign an agent of the store
       verify       Verify an agent of the store and its signatures
+      lock         Pin what the agents of a workspace are, or say what changed since
       resolve      Find out which model, tools and skills an agent comes down to, and why
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors

@@ -4,7 +4,9 @@
 #![expect(clippy::format_push_string, clippy::format_collect, reason = "texts here are short")]
 
 mod baseline;
+mod bases;
 mod check;
+mod check_failures;
 mod config;
 mod convert;
 mod convert_meaning;
@@ -12,13 +14,20 @@ mod convert_paths;
 mod convert_save;
 mod fix;
 mod generated;
+mod guard;
 mod hash;
 mod help;
 mod hostile;
+mod import;
 mod inherit;
+mod lock;
 mod new;
 mod policy;
 mod readme;
+mod render;
+mod render_files;
+mod render_refused;
+mod render_watch;
 mod resolve;
 mod rules;
 mod schema;
@@ -28,4 +37,5 @@ mod show;
 mod sign;
 mod store;
 mod store_crash;
+mod store_gc;
 mod test;

@@ -152,7 +152,10 @@ fn formats() {
     insta::assert_snapshot!(Test::new().run("new manifst reviewer"), @r#"
     $ agentry new manifst reviewer
     --- stderr
-    error: invalid value 'manifst' for '<FORMAT>': did you mean `manifest`?
+    error: invalid value 'manifst' for '<FORMAT>'
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
+
+      tip: a similar value exists: 'manifest'
 
     For more information, try '--help'.
     --- exit 2
@@ -160,7 +163,8 @@ fn formats() {
     insta::assert_snapshot!(Test::new().run("new word reviewer"), @r#"
     $ agentry new word reviewer
     --- stderr
-    error: invalid value 'word' for '<FORMAT>': known are agent-md, agent-toml, manifest, agentfs, agent-dir
+    error: invalid value 'word' for '<FORMAT>'
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
 
     For more information, try '--help'.
     --- exit 2

@@ -1,6 +1,6 @@
 //! `agentry policy`: why, diff and test, as a user sees them.
 
-use crate::test::Test;
+use crate::test::{BROKEN, Test};
 
 const REVIEWER: &str = r#"name = "reviewer"
 description = "Reviews changes"
@@ -46,13 +46,15 @@ fn every_part_of_a_line_has_its_reason() {
     deny
 
       rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
-      FOO=1        ask    nothing is said about env: ask  (permissions)
+      FOO=1        ask    nothing is said about env: ask  (default)
       git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
       > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
       head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
-      curl x       ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
+      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
 
     note: git log …: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
+
+    note: curl x: it fetches `x`
     --- exit 0
     "#);
 }
@@ -265,6 +267,67 @@ fn what_a_new_version_gained() {
     }
     --- exit 0
     "#);
+}
+
+/// Every section is there, also those that nobody speaks about.
+#[test]
+fn all_that_an_agent_may_do() {
+    let test = Test::new().file(
+        "helper.agent",
+        "name: helper\ndescription: Answers\nsoul: You answer.\n\
+         trust: {filesystem: read-only, network: none}\n",
+    );
+    insta::assert_snapshot!(test.run("policy show helper.agent"), @r#"
+    $ agentry policy show helper.agent
+    --- stdout
+    bash
+      deny   exec: none                           (trust)
+    edit
+      deny   filesystem: read-only                helper.agent:4:21 (trust)
+    read
+      allow  filesystem: read-only                helper.agent:4:21 (trust)
+    webfetch
+      deny   network: none                        helper.agent:4:41 (trust)
+    websearch
+      deny   network: none                        helper.agent:4:41 (trust)
+    question
+      ask    nothing is said about question: ask  (default)
+    external_directory
+      deny   filesystem: read-only                helper.agent:4:21 (trust)
+    mcp
+      deny   network: none, exec: none            helper.agent:4:41 (trust)
+    tool
+      ask    nothing is said about tool: ask      (default)
+    skill
+      ask    nothing is said about skill: ask     (default)
+    delegate
+      ask    nothing is said about delegate: ask  (default)
+    env
+      ask    nothing is said about env: ask       (default)
+
+    of a layer, the first rule that matches decides; of several layers, the strictest
+    what is built in only makes it stricter: `agentry policy why` says so for a call
+    --- exit 0
+    "#);
+    let said = reviewer().run("policy show reviewer --format json").exits(0).json();
+    let sections = said["sections"].as_array().expect("sections");
+    assert_eq!(sections.len(), 12);
+    let layer = &sections[0]["layers"][0];
+    assert_eq!((&sections[0]["section"], &layer["layer"]), (&"bash".into(), &"permissions".into()));
+    assert_eq!(layer["otherwise"]["pattern"], "**");
+    assert_eq!(layer["rules"][0]["path"], "reviewer/agent.toml");
+    let silent = sections.iter().find(|section| section["section"] == "mcp").expect("a section");
+    assert_eq!(silent["layers"][0]["layer"], "default");
+}
+
+/// 1 would mean that something was gained.
+#[test]
+fn agents_with_errors_cannot_be_compared() {
+    let test = reviewer().file("broken.agent", BROKEN);
+    let said = test.run("policy diff reviewer broken.agent --format json").exits(2).json();
+    assert_eq!(said["errors"][0]["path"], "broken.agent");
+    let ran = test.run("policy diff broken.agent reviewer").exits(2);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("AG0104"), "{ran}");
 }
 
 #[test]

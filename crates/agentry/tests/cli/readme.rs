@@ -12,16 +12,36 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 fn workspace(page: &str) -> Test {
     let test = Test::new();
     copy(&Path::new(ROOT).join("examples"), Path::new("examples"), &test);
-    let mut rest = page;
-    while let Some((_, after)) = rest.split_once("<!-- file: ") {
-        let (name, after) = after.split_once(" -->").expect("a closed comment");
-        let (_, block) = after.split_once("```").expect("a block after its name");
-        let (block, after) = block.split_once("\n```").expect("a closed block");
-        let (_, lines) = block.split_once('\n').expect("a block with lines");
-        test.write(name, format!("{lines}\n"));
-        rest = after;
+    // A file that is shown twice changes on the way.
+    for (name, text) in files(page).into_iter().rev() {
+        test.write(name, text);
     }
     test
+}
+
+/// The files that a page names: in the block after `<!-- file: name -->`, or unseen in the comment
+/// itself, from its second line on.
+fn files(page: &str) -> Vec<(&str, String)> {
+    let mut found = Vec::new();
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once("<!-- file: ") {
+        let (line, below) = after.split_once('\n').expect("a line");
+        let (name, lines, after) = match line.strip_suffix(" -->") {
+            Some(name) => {
+                let (_, block) = below.split_once("```").expect("a block after its name");
+                let (block, after) = block.split_once("\n```").expect("a closed block");
+                let (_, lines) = block.split_once('\n').expect("a block with lines");
+                (name, lines, after)
+            }
+            None => {
+                let (lines, after) = below.split_once("\n-->").expect("a closed comment");
+                (line, lines, after)
+            }
+        };
+        found.push((name, format!("{lines}\n")));
+        rest = after;
+    }
+    found
 }
 
 fn copy(from: &Path, to: &Path, test: &Test) {
@@ -41,8 +61,10 @@ fn filled(page: &str) -> String {
     const MARK: &str = "<!-- run -->\n```console\n";
     let test = workspace(page);
     let mut parts = page.split(MARK);
-    let mut out = parts.next().unwrap_or("").to_owned();
+    let mut before = parts.next().unwrap_or("");
+    let mut out = before.to_owned();
     for part in parts {
+        files(before).into_iter().for_each(|(name, text)| test.write(name, text));
         let (block, rest) = part.split_once("```").expect("a closed block");
         out.push_str(MARK);
         for line in block.lines().filter_map(|line| line.strip_prefix("$ agentry ")) {
@@ -51,6 +73,7 @@ fn filled(page: &str) -> String {
         }
         out.push_str("```");
         out.push_str(rest);
+        before = rest;
     }
     out
 }
@@ -63,8 +86,10 @@ fn generated_pages_show_real_output() {
         "docs/guides/check-a-repository.md",
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
+        "docs/guides/lock-agents.md",
         "docs/guides/share-agents.md",
         "docs/guides/resolve-an-agent.md",
+        "docs/guides/render-for-a-harness.md",
     ];
     let mut stale = Vec::new();
     for page in pages {

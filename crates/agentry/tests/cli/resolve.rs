@@ -63,13 +63,13 @@ fn the_plan_with_its_reasons() {
       capability  together/moonshotai/Kimi-K3                             skipped  `TOGETHER_API_KEY` is not set
 
     skills
-      git         native    bash
+      git         native    bash; every call is denied: exec: none
       review      pack      skills/review/SKILL.md
       web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
 
     tools
-      bash  native
-      docs  mcp     docs-server --stdio
+      bash  native  every call is denied: exec: none
+      docs  mcp     docs-server --stdio; every call is denied: network: none, exec: none
 
     files
       sha256:ef446dd10f22  researcher.agent
@@ -108,13 +108,13 @@ fn without_any_key_nothing_can_be_used() {
       capability  together/moonshotai/Kimi-K3                             skipped  `TOGETHER_API_KEY` is not set
 
     skills
-      git         native    bash
+      git         native    bash; every call is denied: exec: none
       review      pack      skills/review/SKILL.md
       web-search  left out  no built-in tool does it; an MCP server would (brave, serper, tavily, exa, duckduckgo, searxng)
 
     tools
-      bash  native
-      docs  mcp     docs-server --stdio
+      bash  native  every call is denied: exec: none
+      docs  mcp     docs-server --stdio; every call is denied: network: none, exec: none
 
     files
       sha256:ef446dd10f22  researcher.agent
@@ -181,7 +181,7 @@ fn for_programs() {
     assert_eq!(
         plan["skills"][1],
         json!({"name": "review", "optional": false, "kind": "pack",
-               "resolved": "skills/review/SKILL.md", "reason": null})
+               "resolved": "skills/review/SKILL.md", "reason": null, "denied": null})
     );
     assert_eq!(plan["files"][0]["path"], "researcher.agent");
     assert_eq!(plan["files"][1]["path"], "skills/review/SKILL.md");

@@ -150,7 +150,10 @@ fn a_document_that_is_not_there() {
     insta::assert_snapshot!(Test::new().run("schema agenttoml"), @r#"
     $ agentry schema agenttoml
     --- stderr
-    error: invalid value 'agenttoml' for '<FORMAT>': did you mean `agent-toml`?
+    error: invalid value 'agenttoml' for '<FORMAT>'
+      [possible values: agent-md, agent-toml, manifest, agentfs, agent-dir]
+
+      tip: a similar value exists: 'agent-toml'
 
     For more information, try '--help'.
     --- exit 2

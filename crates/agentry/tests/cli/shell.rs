@@ -42,17 +42,22 @@ fn manual_pages() {
     agentry-completions.1
     agentry-convert.1
     agentry-gc.1
+    agentry-guard.1
     agentry-hash.1
+    agentry-import.1
     agentry-keygen.1
     agentry-list.1
+    agentry-lock.1
     agentry-man.1
     agentry-new.1
     agentry-policy-diff.1
+    agentry-policy-show.1
     agentry-policy-test.1
     agentry-policy-why.1
     agentry-policy.1
     agentry-pull.1
     agentry-push.1
+    agentry-render.1
     agentry-resolve.1
     agentry-rules.1
     agentry-schema.1

@@ -20,10 +20,10 @@ fn configured(test: &Test, config: &str) {
 fn a_signature_is_made_and_verified() {
     let (test, key) = signed();
     let unsigned = test.run("verify helper").exits(1);
-    assert!(unsigned.stderr.contains("`helper@0.0.0` is not signed"), "{unsigned}");
+    assert!(unsigned.stderr.contains("`helper@0.1.0` is not signed"), "{unsigned}");
     test.run("sign helper").exits(0);
     test.run("verify helper").exits(0);
-    test.run(&format!("verify helper@0.0.0 --key {key}")).exits(0);
+    test.run(&format!("verify helper@0.1.0 --key {key}")).exits(0);
     test.run("verify helper.agent --key default").exits(0);
     let said = test.run("verify helper --format json").exits(0).json();
     assert_eq!(said["signers"], serde_json::json!([{"key": key, "trusted": false}]));
@@ -42,8 +42,8 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     insta::assert_snapshot!(test.run("pull helper -o out"), @r#"
     $ agentry pull helper -o out
     --- stderr
-    error: `helper@0.0.0` (`sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1`) is refused: it is not signed
-      = help: `agentry sign` signs it; trusted keys stand in `[signing]` of your own config.toml
+    error: `helper@0.1.0` (`sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1`) is refused: it is not signed
+      = help: `agentry sign` signs it; the key must be in `trusted` in `[signing]` of your own config.toml
     --- exit 3
     "#);
     test.run("verify helper").exits(1);
@@ -54,8 +54,12 @@ fn what_is_not_signed_by_a_trusted_key_is_refused() {
     test.run("sign helper").exits(0);
     test.run("pull helper -o out").exits(0);
     test.run("verify helper").exits(0);
-    configured(&test, "[signing]\nrequired = true\n");
-    test.run("pull helper -o none").exits(3);
+    configured(&test, "[signing]\nrequired = true\ntrusted = []\n");
+    let refused = test.run("pull helper -o none").exits(3);
+    let (_, hint) = refused.stderr.split_once("= help: ").expect("a hint");
+    for part in [key.as_str(), &other, "to `trusted` in `[signing]`"] {
+        assert!(hint.contains(part), "{part}: {refused}");
+    }
     configured(&test, &required(&other));
     test.run("pull helper -o second").exits(0);
 }

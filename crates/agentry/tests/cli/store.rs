@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use crate::test::{BROKEN, HELPER, Test};
 
 const VERSIONED: &str =
@@ -386,84 +384,20 @@ fn names_that_other_systems_cannot_keep_apart_are_refused() {
     test.run("push keeper").exits(1);
 }
 
+/// What `show` says and what `push` stores is the same.
 #[test]
-fn gc_removes_what_nobody_needs_and_names_stay_taken() {
-    let test = Test::new().file("helper.agent", VERSIONED).file("other.agent", HELPER);
-    test.run("push helper.agent").exits(0);
-    test.run("push other.agent").exits(0);
-    test.write("home/.agentry/store/temporary/push-1/object/files/x", "half");
-    test.write(
-        "home/.agentry/store/index/names/ghost/1.0.0",
-        format!("sha256:{}\n", "0".repeat(64)),
-    );
-    insta::assert_snapshot!(test.run("gc --dry-run"), @r#"
-    $ agentry gc --dry-run
-    --- stdout
-    would remove temporary/push-1 (left behind)
-    would remove index/names/ghost/1.0.0 (leads nowhere)
-    --- exit 0
-    "#);
-    assert!(test.has("home/.agentry/store/temporary/push-1"));
-    insta::assert_snapshot!(test.run("gc"), @r#"
-    $ agentry gc
-    --- stdout
-    removed temporary/push-1 (left behind)
-    removed index/names/ghost/1.0.0 (leads nowhere)
-    --- exit 0
-    "#);
-    assert!(!test.has("home/.agentry/store/temporary/push-1"));
-    insta::assert_snapshot!(test.run("gc"), @r#"
-    $ agentry gc
-    --- stderr
-    there is nothing to remove
-    --- exit 0
-    "#);
-    test.run("gc --dry-run --drop helper@1.0.0").exits(0);
-    test.run("pull helper@1.0.0 -o there").exits(0);
-    insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @r#"
-    $ agentry gc --drop helper@1.0.0
-    --- stdout
-    removed sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637 (unreferenced)
-    --- exit 0
-    "#);
-    test.run("pull helper@1.0.0 -o gone").exits(2);
-    assert_eq!(test.run("list --format json").json().as_array().map(Vec::len), Some(1));
-    test.write("helper.agent", VERSIONED.replace("questions.", "nothing."));
-    insta::assert_snapshot!(test.run("push helper.agent"), @r#"
-    $ agentry push helper.agent
-    --- stderr
-    error: `helper@1.0.0` is `sha256:a99050e45386ebb29733bbab2932a7d91d0d9b9344014cd92f537a8e8a594637` already, and stays so
-      = help: give the agent a new version, in its definition or with `--version`
-    --- exit 1
-    "#);
-    test.write("helper.agent", VERSIONED);
-    test.run("push helper.agent").exits(0);
-    test.run("pull helper@1.0.0 -o back").exits(0);
-}
-
-#[test]
-fn gc_keeps_what_the_lock_needs() {
-    let test = Test::new().file("helper.agent", VERSIONED);
-    let digest = test.run("push helper.agent").exits(0).stdout.trim().to_owned();
-    test.write("agentry.lock", format!("digest = \"{digest}\"\n"));
-    insta::assert_snapshot!(test.run("gc --drop helper@1.0.0"), @r#"
-    $ agentry gc --drop helper@1.0.0
-    --- stderr
-    error: `helper@1.0.0` is needed by `agentry.lock`
-      = help: drop them together, or update the lock first
-    --- exit 1
-    "#);
-    test.run("pull helper -o by-name").exits(0);
-    // As if somebody was killed who gave the name up before it was locked.
-    test.write("home/.agentry/store/dropped/helper/1.0.0", format!("{digest}\n"));
-    let said = test.run("gc --format json").exits(0).json();
-    assert_eq!(said["kept"], serde_json::json!([{"what": digest, "reason": "locked"}]));
-    assert_eq!(said["removed"], Value::Array(Vec::new()));
-    test.run("pull helper -o none").exits(2);
-    test.run(&format!("pull {digest} -o by-digest")).exits(0);
-    fs::remove_file(test.path("agentry.lock")).expect("a file");
-    let said = test.run("gc --format json").exits(0).json();
-    assert_eq!(said["removed"], serde_json::json!([{"what": digest, "reason": "unreferenced"}]));
+fn the_default_version_is_the_one_of_the_format() {
+    let test = Test::new()
+        .file("helper.agent", HELPER)
+        .file("writer/agent.toml", TOML)
+        .file("writer/system-prompt.md", "You write.\n");
+    let cases = [("helper.agent", "0.1.0"), ("writer", "0.0.0")];
+    for (agent, expected) in cases {
+        let pushed = test.run(&format!("push {agent} --format json")).exits(0).json();
+        assert_eq!(pushed["version"], expected, "{agent}");
+    }
+    let shown = test.run("show helper.agent --format json").exits(0).json();
+    assert_eq!(shown["version"], "0.1.0");
 }
 
 #[test]

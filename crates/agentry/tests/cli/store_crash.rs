@@ -251,7 +251,7 @@ fn damage_is_said_and_mended() {
     --- stdout
     sha256:d77fc6dbfea04b1e27672f5c89d526baa214f5cf90979ac9438b373d25bcedd1
     --- stderr
-    helper@0.0.0 was damaged in the store, and is whole again; sign it anew
+    helper@0.1.0 was damaged in the store, and is whole again; sign it anew
     --- exit 0
     "#);
     test.run("pull helper -o whole").exits(0);

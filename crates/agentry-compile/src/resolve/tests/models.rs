@@ -288,3 +288,23 @@ fn a_workspace_names_no_addresses() {
     let price = plan.models[0].price.expect("a price");
     assert!(price.input > 0.0 && price.output > 0.0, "{price:?}");
 }
+
+/// What a lock pins is what `candidates` gives, however it is come by.
+#[test]
+fn a_lock_pins_the_candidates() {
+    let models = [
+        "",
+        "model: {preferred: [openai/o3, claude-sonnet-4-6, nobody/x], fallback: reasoning-low}\n",
+        "model: {capability: reasoning-max, context: 1M, fallback: reasoning-max}\n",
+        "model: {preferred: [ollama/llama3:70b]}\nauth: {strategy: none}\n",
+        "model: {capability: reasoning-high}\nauth: {strategy: explicit, providers: {openai: env.X}}\n",
+        "tools: {native: [bash]}\n",
+    ];
+    for text in models {
+        let text = format!("name: a\n{text}");
+        let here = Here::new(&[("a.agent", &text)], &[]);
+        let plan = here.plan("a.agent", Ask::Nobody);
+        let expected: Vec<_> = plan.candidates().iter().map(|it| it.id.clone()).collect();
+        assert_eq!(here.locked("a.agent").models, expected, "{text}");
+    }
+}

@@ -1,7 +1,12 @@
 //! Bases that cannot be used: each is an error where the base is named, and shows the whole chain.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use agentry_compile::model::Format;
-use agentry_compile::{MemoryWorld, StoreRef, Stored, hash};
+use agentry_compile::{
+    Config, Entry, EntryKind, Found, MemoryWorld, ReadError, StoreRef, Stored, Walked, World,
+    check, hash,
+};
 
 use super::{checked, errors};
 
@@ -21,7 +26,7 @@ fn what_is_no_base_is_told_with_the_chain() {
         ("./large.agent", "AG0036 the base `large.agent` has an error (the file has 1048577 bytes; at most 1048576 are read): `c.agent` → `b.agent` → `large.agent`".to_owned()),
         ("./c.agent", "AG0032 the bases lead back to `c.agent`: `c.agent` → `b.agent` → `c.agent`".to_owned()),
         ("./b.agent", "AG0032 the bases lead back to `b.agent`: `c.agent` → `b.agent` → `b.agent`".to_owned()),
-        ("ghcr.io/team/base:1", "AG0031 the base `ghcr.io/team/base:1` is an OCI reference, which is not fetched yet: `c.agent` → `b.agent` → `ghcr.io/team/base:1`".to_owned()),
+        ("ghcr.io/team/base:1", "AG0031 the base `ghcr.io/team/base:1` is an OCI reference without a digest: `c.agent` → `b.agent` → `ghcr.io/team/base:1`".to_owned()),
         ("ag1:0123456789ab", "AG0031 the base `ag1:0123456789ab` cannot be fetched: the store has no such agent: `c.agent` → `b.agent` → `ag1:0123456789ab`".to_owned()),
         ("other@1.0.0", "AG0031 the base `other@1.0.0` cannot be fetched: the store has no such agent: `c.agent` → `b.agent` → `other@1.0.0`".to_owned()),
     ];
@@ -142,5 +147,106 @@ fn a_pinned_path_is_verified() {
         let found = errors(&checked(&world, "c.agent"));
         assert_eq!(found.is_empty(), fits, "{found:?}");
         assert!(found.iter().all(|error| error.starts_with("AG0034")), "{found:?}");
+    }
+}
+
+/// A base that is deleted while it is looked at: between finding and reading it, between two of its
+/// files, between two agents that are built on it.
+#[test]
+fn a_base_that_vanishes_between_two_reads() {
+    let files = [
+        agent("c", "./team"),
+        ("team/agent.yaml".to_owned(), b"name: team\ndescription: Answers questions\n".to_vec()),
+        ("team/SOUL.md".to_owned(), b"You answer.\n".to_vec()),
+        ("team/RULES.md".to_owned(), b"Be kind.\n".to_vec()),
+    ];
+    let mut outcomes = std::collections::BTreeSet::new();
+    for left in 0..40 {
+        let world =
+            Vanishing { files: MemoryWorld::new(files.clone()), left: AtomicUsize::new(left) };
+        let found = Found {
+            path: "c.agent".to_owned(),
+            dir: String::new(),
+            main: "c.agent".to_owned(),
+            format: Format::Manifest,
+        };
+        let compiled = check(&world, &found, &Config::default());
+        let rules = compiled.whole().instructions.base_rules.len();
+        outcomes.insert((errors(&compiled).len().min(1), rules));
+        for error in errors(&compiled) {
+            assert!(
+                error.starts_with("AG003") && error.contains("`c.agent` → "),
+                "{left}: {error}"
+            );
+        }
+    }
+    assert!(outcomes.contains(&(1, 0)) && outcomes.contains(&(0, 1)), "{outcomes:?}");
+}
+
+/// A world in which the directory `team` is gone after so many questions about it.
+struct Vanishing {
+    files: MemoryWorld,
+    left: AtomicUsize,
+}
+
+impl Vanishing {
+    fn is_gone(&self, path: &str) -> bool {
+        let less = |left: usize| Some(left.saturating_sub(1));
+        path.starts_with("team")
+            && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) == Ok(0)
+    }
+}
+
+impl World for Vanishing {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        if self.is_gone(path) {
+            Err(ReadError::Missing)
+        } else {
+            self.files.read(root, path, limit)
+        }
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        if self.is_gone(path) { Err(ReadError::Missing) } else { self.files.list(root, path) }
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        if self.is_gone(path) { EntryKind::Missing } else { self.files.kind(path) }
+    }
+
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        self.files.walk(path, visit);
+    }
+
+    fn workspace(&self, path: &str) -> String {
+        self.files.workspace(path)
+    }
+
+    fn inside(&self, root: &str, path: &str) -> bool {
+        self.files.inside(root, path)
+    }
+
+    fn has_env(&self, name: &str) -> bool {
+        self.files.has_env(name)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.files.absolute(path)
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        self.files.real(path)
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        self.files.ignores_case(path)
+    }
+
+    fn home(&self) -> Option<String> {
+        self.files.home()
+    }
+
+    fn user_config(&self) -> Option<String> {
+        self.files.user_config()
     }
 }

@@ -84,6 +84,12 @@ impl Builder {
         self.pieces.push(Piece::Segment);
     }
 
+    /// One of several names, as a part of one word.
+    pub(super) fn name(&mut self, word: Word) {
+        self.exists = true;
+        self.pieces.extend(word.pieces);
+    }
+
     /// Any text, as a part of one word.
     pub(super) fn any(&mut self) {
         self.exists = true;

@@ -18,7 +18,7 @@ use crate::argv::{Arg, Piece, Word};
 pub(super) type Cases = &'static [(&'static str, &'static [&'static str])];
 
 pub(super) fn context() -> Context {
-    Context { home: Some("/home/user".to_owned()), directory: Some("/work/space".to_owned()) }
+    Context { home: Some("/home/user".to_owned()), directory: Some("/srv/space".to_owned()) }
 }
 
 /// Checks every row.

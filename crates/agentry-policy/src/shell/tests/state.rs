@@ -55,7 +55,7 @@ const CASES: Cases = &[
     ("pushd a; ls", &["enter a", "run ls in a|."]),
     ("! cd a && ls", &["enter a", "run ls"]),
     ("cd a; echo $PWD", &["enter a", "run echo ** in a|."]),
-    ("cd a && echo $PWD", &["enter a", "run echo /work/space/a in a"]),
+    ("cd a && echo $PWD", &["enter a", "run echo /srv/space/a in a"]),
     ("git() { rm x; }; git log", &["run rm x in ?"]),
     ("if t; then git() { rm x; }; fi; git log", &["run t", "run rm x in ?", "run git log"]),
     ("git() { rm x; }; command git log", &["run rm x in ?", "run git log"]),

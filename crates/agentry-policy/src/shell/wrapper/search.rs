@@ -41,7 +41,7 @@ impl Analyser<'_> {
             if action.ends_with("dir") {
                 inside.bases = Bases::Unknown;
             }
-            self.call(Call { argv, by: By::Program, ..call.clone() }, inside);
+            self.call(call.with(argv, By::Program), inside);
             at += end + 1;
         }
         if own.len() == call.argv.len() {
@@ -73,7 +73,7 @@ impl Analyser<'_> {
             if argv == before {
                 argv.push(Arg::Many(Word::any()));
             }
-            self.call(Call { argv, by: By::Program, ..call.clone() }, state.clone());
+            self.call(call.with(argv, By::Program), state.clone());
         }
         let is_hidden = |word: &&Arg| {
             word.literal().is_some_and(|text| {

@@ -16,6 +16,10 @@ super::groups! {
     ["bundle" "bundler"] [] LOAD [
         long("--gemfile"), long("--path"), long("--binstubs"), long("--shebang")
     ];
+    ["bazel" "bazelisk"] [] RUN [
+        Prefix("--run_under"), Prefix("--script_path"), Prefix("--bazelrc"), Prefix("--override_"),
+        Prefix("--host_jvm_args"), Prefix("--server_javabase")
+    ];
     ["cargo"] [] RUN [exact("--config"), Short('Z'), Global("+")];
     ["cargo"] [] LOAD [exact("--manifest-path"), exact("--lockfile-path"), Short('C')];
     ["cargo"] [] WRITE [
@@ -201,6 +205,10 @@ super::groups! {
     ["pylint"] [] LOAD [
         long("--load-plugins"), long("--init-hook"), long("--rcfile"), long("--output")
     ];
+    ["javac"] [] RUN [
+        Prefix("-J"), Prefix("-processor"), Prefix("--processor"), Prefix("-Xplugin"), Prefix("@")
+    ];
+    ["python" "python3"] [] WRITE [exact("--basetemp")];
     ["pytest" "py.test"] [] LOAD [
         Short('p'), Short('c'), Short('o'), exact("--rootdir"), exact("--confcutdir"),
         exact("--override-ini"), exact("--config-file"), exact("--basetemp"), exact("--pdbcls")

@@ -1,7 +1,7 @@
 //! Finding, packing and copying files.
 
 use super::Sign::{Prefix, Short, Unless, Word};
-use super::harmless::TAR;
+use super::harmless::{TAR, TAR_HERE};
 use super::{DELETE, Group, RUN, SEND, WRITE, exact, long};
 
 super::groups! {
@@ -33,7 +33,7 @@ super::groups! {
     ["tar" "gtar" "bsdtar"] [] RUN [
         long("--checkpoint-action"), long("--to-command"), long("--use-compress-program"),
         long("--rsh-command"), long("--rmt-command"), long("--info-script"),
-        long("--new-volume-script"), Short('I'), Short('F')
+        long("--new-volume-script"), Short('I'), Short('F'), Unless(TAR_HERE)
     ];
     ["tar" "gtar" "bsdtar"] [] WRITE [
         Unless(TAR), long("--index-file"), long("--volno-file"), long("--listed-incremental"),
@@ -42,6 +42,7 @@ super::groups! {
     ["tar" "gtar" "bsdtar"] [] DELETE [
         long("--remove-files"), long("--unlink-first"), long("--recursive-unlink")
     ];
+    ["install" "ginstall"] [] RUN [long("--strip-program")];
     ["tree"] [] WRITE [Short('o'), Short('R')];
     ["unzip"] [] WRITE [Short(':'), Short('o')];
     ["zip"] [] RUN [long("--unzip-command"), Short('T')];

@@ -397,8 +397,21 @@ pub(super) const IP: &str = concat!(
     r"(?:\x00[^\x00]*)*)?)"
 );
 
-/// `psql`: no backslash, so no `\!`.
-pub(super) const PSQL: &str = r"[^\\]*";
+/// `psql`: no backslash, so no `\!`; and no `prog`, so no `copy x to program`.
+pub(super) const PSQL: &str = concat!(
+    r"(?:[^pP\\]|[pP]+(?:[rR][oO]?[pP]+)*(?:[^pPrR\\]|[rR][^pPoO\\]|[rR][oO][^pPgG\\]))*",
+    r"(?:[pP]+(?:[rR][oO]?[pP]+)*(?:[rR][oO]?)?)?"
+);
+
+/// `tar`: no archive on another machine, for which a program is run.
+pub(super) const TAR_HERE: &str = concat!(
+    r"(?:-[^:\x00]*|--(?:mtime|transform|xform|exclude|newer|owner|group|label|format)=[^\x00]*",
+    r"|[^:/\x00-][^:/\x00]*(?:/[^\x00]*)?|/[^\x00]*|)(?:\x00(?:-[^:\x00]*|--(?:mtime|transform|xform",
+    r"|exclude|newer|owner|group|label|format)=[^\x00]*|[^:/\x00-][^:/\x00]*(?:/[^\x00]*)?|/[^\x00]*|))*"
+);
+
+/// `socat`: addresses that stand alone.
+pub(super) const NO_BANG: &str = r"[^!]*";
 
 /// `mysql`: no backslash and no `system`, which run a shell command.
 pub(super) const MYSQL: &str = r"(?:[^sS\\]|[sS]+[^sSyY\\])*[sS]*";

@@ -1,8 +1,8 @@
 //! Talking to other machines.
 
 use super::Sign::{Long, Prefix, Short, Unless, Word};
-use super::harmless::{CURL, CURL_AT, IFCONFIG, IP, SSH};
-use super::{DELETE, Group, LOAD, OPTIONS, RUN, SEND, WRITE, exact, long};
+use super::harmless::{CURL, CURL_AT, IFCONFIG, IP, NO_BANG, SSH};
+use super::{DELETE, Group, LOAD, OPTIONS, RUN, SEND, VERB, WRITE, exact, long};
 
 super::groups! {
     ["age"] [] WRITE [Short('o'), exact("--output")];
@@ -72,11 +72,20 @@ super::groups! {
         Prefix("-config"), Prefix("--config"), Word("-engine"), Word("--engine"), Word("-provider"),
         Word("--provider"), Word("-provider-path"), Word("--provider-path")
     ];
+    ["openssl"] ["engine"] LOAD [VERB];
     ["route"] [] WRITE [Word("add"), Word("del"), Word("delete"), Word("change"), Word("flush")];
     ["scp"] [] RUN [Short('S'), Short('D'), Unless(SSH)];
     ["scp"] [] OPTIONS [Short('F')];
     ["sftp"] [] RUN [Short('S'), Short('D'), Unless(SSH), Short('s')];
     ["sftp"] [] OPTIONS [Short('F'), Short('b')];
+    ["socat"] [] RUN [
+        Prefix("EXEC"), Prefix("SYSTEM"), Prefix("SHELL"), Prefix("exec"), Prefix("system"),
+        Prefix("shell"), Prefix("Exec"), Prefix("System"), Prefix("Shell"), Unless(NO_BANG)
+    ];
+    ["socat"] [] WRITE [
+        Prefix("OPEN"), Prefix("GOPEN"), Prefix("CREATE"), Prefix("FILE"), Prefix("open"),
+        Prefix("gopen"), Prefix("create"), Prefix("file")
+    ];
     ["ss"] [] WRITE [Short('K'), Short('D'), long("--kill"), long("--diag")];
     ["ssh"] [] OPTIONS [Short('F')];
     ["ssh"] [] WRITE [Short('E')];

@@ -61,6 +61,7 @@ super::groups! {
         Prefix("--setugids"), Prefix("--predefine"), Word("-i"), Prefix("-iv"), Prefix("-ih"),
         Prefix("-ivh")
     ];
+    ["perf"] ["script"] RUN [Short('s'), long("--script")];
     ["strace" "ltrace" "perf"] [] WRITE [Short('o')];
     ["sysctl"] [] WRITE [
         Short('w'), Short('p'), Short('f'), long("--write"), long("--load"), long("--system"),

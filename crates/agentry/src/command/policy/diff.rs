@@ -5,21 +5,25 @@ use std::fmt::Write as _;
 use agentry_compile::policy::Section;
 use agentry_compile::policy::compare::Change;
 use agentry_compile::text::report::visible;
-use agentry_compile::{SectionDiff, policy_diff};
+use agentry_compile::{SectionDiff, policy_diff, read};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyDiff, ResultFormat};
-use crate::command::{find_one, usable};
+use crate::command::{find_one, incomparable};
 use crate::disk::Disk;
 use crate::output::{Exit, Outcome, columns, print, print_json};
 
 pub(crate) fn run(args: &PolicyDiff) -> Outcome {
     let disk = Disk::default();
-    let read = |path: &str| {
-        let found = find_one(&disk, path, args.format_override)?;
-        usable(&disk, &found)
-    };
-    let diffs = policy_diff(&read(&args.old)?, &read(&args.new)?);
+    let found = |path: &str| find_one(&disk, path, args.format_override);
+    let (old, new) = (read(&disk, &found(&args.old)?), read(&disk, &found(&args.new)?));
+    let broken = [&old, &new].into_iter().filter(|compiled| compiled.has_errors());
+    let broken: Vec<_> =
+        broken.map(|it| (it.found.path.as_str(), it.diagnostics.as_slice(), &it.sources)).collect();
+    if !broken.is_empty() {
+        return Err(incomparable(&broken, "", args.format));
+    }
+    let diffs = policy_diff(&old, &new);
     match args.format {
         ResultFormat::Json => print_json(&to_json(&diffs)),
         ResultFormat::Human => print(&to_text(&diffs)),

@@ -1,0 +1,120 @@
+//! Rendering: against a converter that people use otherwise, how it grows, and what a check costs
+//! when there is nothing to do.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::corpus::{Corpus, Kind};
+use crate::measure::{medians, quiet};
+use crate::reference::run;
+use crate::report::Table;
+use crate::targets::ratio;
+
+/// The converter, and the names that both programs have for two harnesses.
+const RULESYNC: &str = "rulesync@17.0.0";
+const TWO: (&str, &str) = ("opencode,claude-code", "opencode,claudecode");
+const THREE: &str = "opencode,claude-code,pi";
+
+/// Measures everything about rendering.
+pub(crate) fn rendering(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
+    eprintln!("rendering agents");
+    let corpus = |name: &str, count| Corpus::write(&folder.join(name), count, Kind::Mixed);
+    let known = knows(program, THREE);
+    if let Err(why) = &known {
+        table.skip("rendering".to_owned(), why.clone());
+        return Ok(());
+    }
+    against_rulesync(program, folder, &corpus("fifty", 50)?, table)?;
+    let (few, many) = (corpus("hundred", 100)?, corpus("thousand", 1_000)?);
+    let [small, large] =
+        medians(5, [render(program, &few, folder), render(program, &many, folder)])?;
+    let what = format!("render {} agents for 3 targets / {}", many.agents, few.agents);
+    table.add(ratio(what, large, small, "agentry", 11.0));
+    let mut check = render(program, &many, folder);
+    check.arg("--check");
+    let read = quiet(program, ["check".as_ref(), many.dir.as_os_str()]);
+    let [check, read] = medians(7, [check, read])?;
+    let what = format!("render --check {} agents / reading", many.agents);
+    table.add(ratio(what, check, read, "reading", 1.5));
+    Ok(())
+}
+
+/// Whether the program has these targets.
+fn knows(program: &Path, targets: &str) -> Result<(), String> {
+    let empty = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut command = Command::new(program);
+    run(command.current_dir(empty.path()).args(["render", "--target", targets])).map(drop)
+}
+
+/// The agents of a corpus into a project of their own.
+fn render(program: &Path, corpus: &Corpus, folder: &Path) -> Command {
+    let out = rendered(corpus, folder);
+    let dir = corpus.dir.as_os_str();
+    let words = ["render".as_ref(), dir, "--target".as_ref(), THREE.as_ref(), "-o".as_ref()];
+    let mut command = quiet(program, words);
+    command.arg(out);
+    command
+}
+
+fn rendered(corpus: &Corpus, folder: &Path) -> PathBuf {
+    let name = corpus.dir.file_name().unwrap_or_default();
+    folder.join("rendered").join(name)
+}
+
+/// As many subagents to the same two harnesses.
+fn against_rulesync(
+    program: &Path,
+    folder: &Path,
+    corpus: &Corpus,
+    table: &mut Table,
+) -> Result<(), String> {
+    let what = format!("render {} agents for 2 targets / rulesync", corpus.agents);
+    eprintln!("installing rulesync");
+    let rulesync = match install(folder) {
+        Ok(rulesync) => rulesync,
+        Err(why) => {
+            table.skip(what, why);
+            return Ok(());
+        }
+    };
+    let project = folder.join("rulesync-project");
+    subagents(&project, corpus.agents)?;
+    let words = ["generate", "--targets", TWO.1, "--features", "subagents", "--silent"];
+    let mut theirs = quiet(rulesync, words);
+    theirs.current_dir(&project);
+    let out = rendered(corpus, folder);
+    let dir = corpus.dir.as_os_str();
+    let words = ["render".as_ref(), dir, "--target".as_ref(), TWO.0.as_ref(), "-o".as_ref()];
+    let mut ours = quiet(program, words);
+    ours.arg(out);
+    let [ours, theirs]: [Duration; 2] = medians(5, [ours, theirs])?;
+    table.add(ratio(what, ours, theirs, "rulesync", 1.0 / 50.0));
+    Ok(())
+}
+
+fn install(folder: &Path) -> Result<PathBuf, String> {
+    let place = folder.join("npm");
+    std::fs::create_dir_all(&place).map_err(|error| error.to_string())?;
+    let words = ["install", "--no-audit", "--no-fund", "--silent", "--prefix"];
+    run(Command::new("npm").args(words).arg(&place).arg(RULESYNC))?;
+    Ok(place.join("node_modules/.bin/rulesync"))
+}
+
+/// Subagents as rulesync wants them, as large as ours.
+fn subagents(project: &Path, count: usize) -> Result<(), String> {
+    let dir = project.join(".rulesync/subagents");
+    let written = std::fs::create_dir_all(&dir).and_then(|()| {
+        (0..count).try_for_each(|number| {
+            let body =
+                "Read what is there before you change it, and say what you found.\n".repeat(40);
+            let head =
+                format!("name: agent-{number}\ntargets: [\"*\"]\ndescription: Agent {number}");
+            std::fs::write(
+                dir.join(format!("agent-{number}.md")),
+                format!("---\n{head}\n---\n{body}"),
+            )
+        })
+    });
+    written.map_err(|error| format!("no subagents: {error}"))
+}

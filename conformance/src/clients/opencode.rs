@@ -1,0 +1,120 @@
+//! OpenCode: agents in `.opencode/agents/*.md`, with rules of their own.
+//!
+//! A headless run rejects what it would ask about and goes on only with
+//! `experimental.continue_loop_on_deny`.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Action, Driver, Role, Start, Verdict};
+use crate::process;
+use crate::scratch::Scratch;
+use crate::script::Call;
+use crate::session::{Listing, Played, between};
+
+/// What it would do beside its work.
+const OFF: [&str; 6] =
+    ["AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD", "SHARE", "CLAUDE_CODE"];
+
+/// How OpenCode is asked.
+pub(crate) struct OpenCode;
+
+impl Driver for OpenCode {
+    fn roles(&self, _scratch: &Scratch) -> &'static [Role] {
+        &[Role::Main, Role::Sub]
+    }
+
+    /// Keeps it from fetching the types of its plugins, which it does at every start unless a lock
+    /// file says that they are there. Nothing needs them.
+    fn prepare(&self, start: &Start<'_>) -> Result<(), String> {
+        let root = json!({ "dependencies": { "@opencode-ai/plugin": "*" } });
+        let lock = json!({ "lockfileVersion": 3, "packages": { "": root } }).to_string();
+        let Start { scratch, .. } = start;
+        scratch.write_project(".opencode/package-lock.json", &lock)?;
+        scratch.write_project(".opencode/node_modules/.keep", "")?;
+        scratch.write_home(".config/opencode/package-lock.json", &lock)?;
+        scratch.write_home(".config/opencode/node_modules/.keep", "")
+    }
+
+    fn command(&self, start: &Start<'_>) -> Command {
+        let mut command = client(start);
+        command.args(["run", "--format", "json", "--model", "scripted/scripted"]);
+        command.args(start.agent.iter().flat_map(|agent| ["--agent", agent]));
+        command.arg(start.prompt);
+        command
+    }
+
+    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+        let path = |path: &str| scratch.project().join(path).display().to_string();
+        Some(match action {
+            Action::Bash(line) => {
+                Call::new("bash", json!({ "command": line, "description": "a step" }))
+            }
+            Action::Read(file) => Call::new("read", json!({ "filePath": path(file) })),
+            Action::Write(file) => {
+                Call::new("write", json!({ "filePath": path(file), "content": "written\n" }))
+            }
+            Action::Fetch(url) => Call::new("webfetch", json!({ "url": url, "format": "text" })),
+            Action::Search(words) => Call::new("websearch", json!({ "query": words })),
+        })
+    }
+
+    fn delegate(&self, agent: &str, task: &str) -> Vec<Call> {
+        let arguments = json!({ "description": "a task", "prompt": task, "subagent_type": agent });
+        vec![Call::new("task", arguments)]
+    }
+
+    fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
+        let has = |part: &str| result.contains(part);
+        if has("user rejected permission") {
+            Some(Verdict::Asked)
+        } else if has("specified a rule which prevents") {
+            Some(Verdict::Refused("a rule of the agent".to_owned()))
+        } else {
+            None
+        }
+    }
+
+    fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {
+        if played.is_delegated() {
+            let start = format!("- {}: ", start.agent.unwrap_or_default());
+            listing.description = between(&played.heard(), &start, "\n");
+            return;
+        }
+        // A start of its own, so only where nothing else tells.
+        let Some(told) = debug(start) else { return };
+        let text = |name: &str| told[name].as_str().map(str::to_owned);
+        listing.description = text("description");
+        listing.mode = text("mode");
+        listing.steps = told["steps"].as_u64();
+    }
+}
+
+/// What `debug agent` prints of the agent.
+fn debug(start: &Start<'_>) -> Option<Value> {
+    let mut command = client(start);
+    let agent = start.agent?;
+    let done =
+        process::run(command.args(["debug", "agent", agent]), Duration::from_mins(1)).ok()?;
+    serde_json::from_str(&done.stdout).ok()
+}
+
+fn client(start: &Start<'_>) -> Command {
+    let mut command = start.scratch.command(&start.installed.program());
+    for name in OFF {
+        command.env(format!("OPENCODE_DISABLE_{name}"), "1");
+    }
+    let model = json!({ "name": "scripted", "temperature": true, "tool_call": true });
+    let options = json!({ "baseURL": format!("{}/v1", start.model), "apiKey": "none" });
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible", "options": options, "models": { "scripted": model },
+    });
+    let config = json!({
+        "model": "scripted/scripted", "provider": { "scripted": provider },
+        "share": "disabled", "autoupdate": false, "experimental": { "continue_loop_on_deny": true },
+    });
+    command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
+    command
+}

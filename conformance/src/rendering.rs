@@ -1,0 +1,210 @@
+//! The files of an agent for a client, put into a scratch project: rendered by the program under test
+//! where it can, else taken from `fixtures/`, which are written by hand.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::process;
+use crate::scratch::Scratch;
+use crate::suite::House;
+
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Whether the guard is rendered beside the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// Only what the client itself understands.
+    Without,
+    /// With the client's own hook, which asks Agentry.
+    With,
+    /// With the hook, but nothing answers it.
+    Broken,
+    /// As if the client had not loaded the hook.
+    Unloaded,
+}
+
+impl Guard {
+    /// Every way, in the order of reports.
+    pub(crate) const ALL: [Self; 4] = [Self::Without, Self::With, Self::Broken, Self::Unloaded];
+    /// The ways that are meant to be used.
+    pub(crate) const WORKING: [Self; 2] = [Self::Without, Self::With];
+}
+
+/// What was rendered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rendering {
+    /// What the client is known not to look at.
+    pub(crate) gaps: Vec<Gap>,
+    /// Written by hand, not by the program under test.
+    pub(crate) is_sample: bool,
+}
+
+/// A loss of the kind `gap`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// The section of the policy.
+    pub(crate) section: String,
+    /// What the rendering says of it; its name comes first.
+    pub(crate) detail: String,
+}
+
+/// What came of an order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// The files are there.
+    Done(Rendering),
+    /// The program under test would not write them, for this reason.
+    Refused(String),
+    /// There is nothing of the kind.
+    Nothing,
+}
+
+/// What to render.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order<'a> {
+    /// The agent; its source is `agents/NAME` of the project.
+    pub(crate) agent: &'a str,
+    /// For whom.
+    pub(crate) client: Client,
+    /// With or without the guard.
+    pub(crate) guard: Guard,
+}
+
+/// Puts the files into the scratch project.
+pub(crate) fn place(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
+    scratch.install_agentry(&answerer(house, order.guard)?)?;
+    let placed = if knows(house, "render")? {
+        render(house, scratch, order)?
+    } else {
+        sample(house, scratch, order)?
+    };
+    let is_gone = order.guard != Guard::Unloaded || unload(scratch, order.client);
+    Ok(if is_gone { placed } else { Placed::Nothing })
+}
+
+/// The script that answers the hooks.
+fn answerer(house: &House, guard: Guard) -> Result<String, String> {
+    let agentry = house.agentry.display();
+    if guard == Guard::Broken {
+        return Ok("exit 1".to_owned());
+    }
+    if knows(house, "guard")? {
+        return Ok(format!("exec '{agentry}' \"$@\""));
+    }
+    let stand_in = house.home.join("fixtures/guard.mjs");
+    Ok(format!("shift; exec node '{}' '{agentry}' \"$@\"", stand_in.display()))
+}
+
+/// Whether the program under test has a command.
+fn knows(house: &House, command: &str) -> Result<bool, String> {
+    let mut help = Command::new(&house.agentry);
+    Ok(process::run(help.args([command, "--help"]), LIMIT)?.code == Some(0))
+}
+
+/// Whether a guard is rendered for the client at all.
+fn has_guard(client: Client) -> bool {
+    matches!(client, Client::OpenCode | Client::ClaudeCode | Client::Pi)
+}
+
+/// Takes the hook away; whether the client has one in a file of its own.
+fn unload(scratch: &Scratch, client: Client) -> bool {
+    match client {
+        Client::OpenCode => scratch.remove(".opencode/plugins"),
+        Client::Pi => {
+            scratch.remove(".pi/guard") && scratch.write_project(".pi/guard/.keep", "").is_ok()
+        }
+        Client::ClaudeCode | Client::Gemini | Client::Codex => false,
+    }
+}
+
+fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
+    if order.guard != Guard::Without && !has_guard(order.client) {
+        return Ok(Placed::Nothing);
+    }
+    let Order { agent, client, guard } = order;
+    let mut command = scratch.command(&house.agentry);
+    command.args(["render", &format!("agents/{agent}"), "--target", client.name()]);
+    command.args(["--format", "json"]);
+    // A headless Gemini CLI takes only the agents of the user.
+    match client {
+        Client::Gemini => command.args(["--scope", "user"]),
+        _ => command.args(["-o", "."]),
+    };
+    command.args((guard != Guard::Without).then_some("--guard"));
+    let done = process::run(&mut command, LIMIT)?;
+    match done.code {
+        Some(0) => {}
+        Some(1) => return Ok(Placed::Refused(done.stderr.trim().to_owned())),
+        _ => return Err(format!("`agentry render` failed: {}", done.stderr.trim())),
+    }
+    let report = serde_json::from_str(&done.stdout)
+        .map_err(|error| format!("`agentry render --format json`: {error}"))?;
+    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: false }))
+}
+
+fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
+    let kind = if order.guard == Guard::Without { "plain" } else { "guarded" };
+    let directory =
+        house.home.join("fixtures").join(order.agent).join(kind).join(order.client.name());
+    if !directory.is_dir() {
+        return Ok(Placed::Nothing);
+    }
+    for (part, to) in [("project", scratch.project()), ("home", scratch.home())] {
+        let from = directory.join(part);
+        if from.is_dir() {
+            copy(&from, &to).map_err(|error| format!("`{}`: {error}", from.display()))?;
+        }
+    }
+    let report = fs::read_to_string(directory.join("losses.json")).unwrap_or_default();
+    let report = serde_json::from_str(&report).unwrap_or_default();
+    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: true }))
+}
+
+/// The losses of the kind `gap`.
+fn gaps(report: &Value) -> Vec<Gap> {
+    let losses = report["losses"].as_array().into_iter().flatten();
+    let gaps = losses.filter(|loss| loss["kind"] == "gap");
+    let gap = |loss: &Value| {
+        let section = loss["field"].as_str().and_then(|field| field.rsplit('.').next())?;
+        let detail = loss["detail"].as_str().unwrap_or_default();
+        Some(Gap { section: section.to_owned(), detail: detail.to_owned() })
+    };
+    gaps.filter_map(gap).collect()
+}
+
+/// Copies a tree of files.
+pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn gaps_are_such_losses() {
+        let loss = |field: &str, kind: &str| json!({ "field": field, "kind": kind, "detail": "x" });
+        let gap = |section: &str| Gap { section: section.to_owned(), detail: "x".to_owned() };
+        let report = json!({ "losses": [
+            loss("permissions.bash", "gap"), loss("max_turns", "dropped"), loss("read", "gap"),
+        ] });
+        assert_eq!(gaps(&report), [gap("bash"), gap("read")]);
+        assert_eq!(gaps(&Value::Null), Vec::new());
+    }
+}

@@ -1,0 +1,166 @@
+//! What a person reads: a table for each client, and one line for each at the end.
+
+use std::fmt::Write as _;
+
+use crate::clients::{Role, Verdict};
+use crate::rendering::Guard;
+use crate::sheet::{Judgement, Row, Sheet};
+use crate::source::Wish;
+use crate::suite::Outcome;
+
+/// Prints everything.
+pub(crate) fn print(outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        if let Ok(sheets) = &outcome.sheets {
+            println!("{}", table(outcome.client.name(), sheets));
+        }
+    }
+    for outcome in outcomes {
+        println!("{}", summary(outcome));
+    }
+}
+
+/// A row for each call, a column for each agent in each place.
+fn table(client: &str, sheets: &[Sheet]) -> String {
+    let mut text = String::new();
+    for (agent, sheets) in by_agent(sheets) {
+        let _ = writeln!(text, "{client}, {agent}");
+        let heads = ["call", "source"].map(str::to_owned).into_iter();
+        let mut lines =
+            vec![heads.chain(sheets.iter().map(|sheet| head(sheet))).collect::<Vec<_>>()];
+        let first = sheets.iter().map(|sheet| &sheet.rows[..]).find(|rows| !rows.is_empty());
+        let first = first.unwrap_or_default();
+        for (index, row) in first.iter().enumerate() {
+            let answers = sheets.iter().map(|sheet| sheet.rows.get(index).map(answer));
+            let answers = answers.map(Option::unwrap_or_default);
+            let start = [call(row), wish(row.wish).to_owned()].into_iter();
+            lines.push(start.chain(answers).collect());
+        }
+        text += &aligned(&lines);
+        sheets.iter().for_each(|sheet| text += &footnotes(sheet));
+    }
+    text
+}
+
+/// What does not fit into the table.
+fn footnotes(sheet: &Sheet) -> String {
+    let mut notes = Vec::new();
+    if let Some(why) = &sheet.note {
+        notes.push(format!("not rendered: {why}"));
+    } else if !sheet.rows.is_empty() {
+        let time = sheet.time.as_secs_f64();
+        notes.push(format!("{time:.1} s, its tools are {}", sheet.tools.join(", ")));
+    }
+    notes.extend(sheet.complaints.iter().map(|complaint| format!("DEFECT: {complaint}")));
+    notes.iter().fold(String::new(), |text, note| text + &format!("  {}: {note}\n", head(sheet)))
+}
+
+fn by_agent(sheets: &[Sheet]) -> Vec<(&str, Vec<&Sheet>)> {
+    let mut groups: Vec<(&str, Vec<&Sheet>)> = Vec::new();
+    for sheet in sheets {
+        match groups.iter_mut().find(|(agent, _)| *agent == sheet.agent) {
+            Some((_, list)) => list.push(sheet),
+            None => groups.push((&sheet.agent, vec![sheet])),
+        }
+    }
+    groups
+}
+
+fn head(sheet: &Sheet) -> String {
+    let role = match sheet.role {
+        Role::Main => "main",
+        Role::Sub => "subagent",
+    };
+    let guard = match sheet.guard {
+        Guard::Without => "",
+        Guard::With => " guarded",
+        Guard::Broken => " broken guard",
+        Guard::Unloaded => " no hook",
+    };
+    let sample = if sheet.is_sample { " (sample)" } else { "" };
+    format!("{role}{guard}{sample}")
+}
+
+fn call(row: &Row) -> String {
+    format!("{} {}", row.case.section, row.case.subject)
+}
+
+fn wish(wish: Wish) -> &'static str {
+    match wish {
+        Wish::Allow => "allow",
+        Wish::Ask => "ask",
+        Wish::Deny => "deny",
+    }
+}
+
+fn answer(row: &Row) -> String {
+    let verdict = match row.verdict {
+        Verdict::Ran => "ran",
+        Verdict::Asked => "asked",
+        Verdict::Refused(_) => "refused",
+        Verdict::Unavailable => "no tool",
+    };
+    let mark = match row.judgement {
+        Judgement::Same => "",
+        Judgement::Stricter => " +",
+        Judgement::Gap => " (gap)",
+        Judgement::Milder => " MILDER",
+        Judgement::Different => " DIFFERENT",
+    };
+    format!("{verdict}{mark}")
+}
+
+/// Columns as wide as their widest cell.
+fn aligned(lines: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let mut text = String::new();
+    for line in lines {
+        let cells =
+            line.iter().enumerate().map(|(column, cell)| format!("{cell:<0$}", width(column)));
+        let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    text
+}
+
+/// One line: how it went, and what it cost.
+fn summary(outcome: &Outcome) -> String {
+    let name = outcome.client.name();
+    let time = format!(
+        "{:.1} s, installed in {:.1} s",
+        outcome.asking.as_secs_f64(),
+        outcome.installing.as_secs_f64()
+    );
+    let sheets = match &outcome.sheets {
+        Ok(sheets) => sheets,
+        Err(why) => return format!("{name:<12} SKIPPED: {why}"),
+    };
+    let rows = || sheets.iter().flat_map(|sheet| &sheet.rows);
+    let count = |judgement| rows().filter(|row| row.judgement == judgement).count();
+    let complaints: usize = sheets.iter().map(|sheet| sheet.complaints.len()).sum();
+    let word = if outcome.is_defect() { "FAILED" } else { "ok" };
+    format!(
+        "{name:<12} {word}: {} calls: {} as the source, {} stricter, {} known gaps, {} milder, \
+         {} different with the guard, {complaints} complaints ({time})",
+        rows().count(),
+        count(Judgement::Same),
+        count(Judgement::Stricter),
+        count(Judgement::Gap),
+        count(Judgement::Milder),
+        count(Judgement::Different),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let line = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let lines = [line(["call", "source"]), line(["bash git status", "allow"])];
+        assert_eq!(aligned(&lines), "  call             source\n  bash git status  allow\n");
+    }
+}

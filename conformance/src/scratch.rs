@@ -1,0 +1,160 @@
+//! A project, a home and a `PATH` of stand-ins that a client may do with as it likes.
+//!
+//! A stand-in writes down that it was called and does nothing else. Only the shells of a client find
+//! them, through `BASH_ENV`; the client itself finds the real programs, which it uses for its own
+//! business.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::process;
+
+/// Every program that a command of the suite may name.
+pub(crate) const STAND_INS: &[&str] = &[
+    "cargo", "curl", "docker", "git", "make", "mv", "node", "npm", "rm", "ssh", "sudo", "tee",
+    "touch", "wget",
+];
+
+/// What the files that are there to be read contain.
+pub(crate) const SECRET: &str = "forty-two-and-a-half";
+
+/// What a stand-in prints before its name.
+pub(crate) const CALLED: &str = "this stands in for";
+
+/// The directories of one client's run.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    root: PathBuf,
+}
+
+impl Scratch {
+    /// Makes everything anew below `root`.
+    pub(crate) fn new(root: &Path) -> Result<Self, String> {
+        let scratch = Self { root: root.to_owned() };
+        scratch.build().map_err(|error| format!("`{}`: {error}", root.display()))?;
+        let mut git = Command::new("git");
+        git.args(["init", "--quiet"]).current_dir(scratch.project()).env_remove("GIT_DIR");
+        process::run(&mut git, Duration::from_secs(20))?;
+        Ok(scratch)
+    }
+
+    fn build(&self) -> std::io::Result<()> {
+        let _ = fs::remove_dir_all(&self.root);
+        let inside = [self.project(), self.home(), self.temporary()];
+        for directory in inside.into_iter().chain([self.stand_ins(), self.programs()]) {
+            fs::create_dir_all(directory)?;
+        }
+        fs::write(self.log(), "")?;
+        for name in STAND_INS {
+            let path = self.stand_ins().join(name);
+            let log = self.log();
+            let line = format!("printf '%s\\n' \"{name} $*\" >>'{}'", log.display());
+            fs::write(&path, format!("#!/bin/sh\n{line}\nprintf '{CALLED} %s\\n' {name}\n"))?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
+        let path = format!("export PATH='{}':\"$PATH\"\n", self.stand_ins().display());
+        fs::write(self.shell_start(), &path)?;
+        for name in [".bashrc", ".bash_profile"] {
+            fs::write(self.home().join(name), &path)?;
+        }
+        Ok(())
+    }
+
+    /// The project, a Git repository.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// The home of the user.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// For temporary files, beside the projects: nothing is left elsewhere, Codex wants a home that is
+    /// not below it, and Pi keeps there what it compiled, which takes it longer than all the rest.
+    fn temporary(&self) -> PathBuf {
+        self.root.with_file_name("temporary")
+    }
+
+    /// What the stand-ins wrote down.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.root.join("calls.log")
+    }
+
+    /// Keeps what happened beside the project, for whoever wants to know why.
+    pub(crate) fn keep(&self, transcript: &str) {
+        let _ = fs::write(self.root.join("transcript.txt"), transcript);
+    }
+
+    /// Where the client and its hooks find `agentry`.
+    fn programs(&self) -> PathBuf {
+        self.root.join("programs")
+    }
+
+    /// Puts a script called `agentry` where the hooks look for it.
+    pub(crate) fn install_agentry(&self, script: &str) -> Result<(), String> {
+        let path = self.programs().join("agentry");
+        write(&path, &format!("#!/bin/sh\n{script}\n"))?;
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, mode).map_err(|error| format!("`{}`: {error}", path.display()))
+    }
+
+    /// Takes a file or a directory of the project away; whether it was there.
+    pub(crate) fn remove(&self, path: &str) -> bool {
+        let path = self.project().join(path);
+        fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).is_ok()
+    }
+
+    fn stand_ins(&self) -> PathBuf {
+        self.root.join("stand-ins")
+    }
+
+    /// What a shell reads first to find the stand-ins.
+    pub(crate) fn shell_start(&self) -> PathBuf {
+        self.root.join("shell-start.sh")
+    }
+
+    /// Writes a file below the home.
+    pub(crate) fn write_home(&self, path: &str, text: &str) -> Result<(), String> {
+        write(&self.home().join(path), text)
+    }
+
+    /// Writes a file below the project.
+    pub(crate) fn write_project(&self, path: &str, text: &str) -> Result<(), String> {
+        write(&self.project().join(path), text)
+    }
+
+    /// A program in the project with nothing in its environment but what a shell needs.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.project());
+        let path = format!("{}:{}", self.programs().display(), search_path());
+        command.env("HOME", self.home()).env("PATH", path);
+        command.env("BASH_ENV", self.shell_start()).env("SHELL", "/bin/bash");
+        command
+            .env("TMPDIR", self.temporary())
+            .env("TERM", "xterm")
+            .env("LANG", "C.UTF-8")
+            .env("NO_COLOR", "1");
+        command
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let say = |error| format!("`{}`: {error}", path.display());
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(say)?;
+    }
+    fs::write(path, text).map_err(say)
+}
+
+/// The usual directories, after the one that Node is in.
+fn search_path() -> String {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let node = std::env::split_paths(&own).find(|directory| directory.join("node").is_file());
+    let usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+    node.map_or_else(|| usual.to_owned(), |node| format!("{}:{usual}", node.display()))
+}

@@ -1,0 +1,303 @@
+//! One agent in one client: what the client makes of it, call by call, beside what the source wants.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::calls::Case;
+use crate::clients::{Role, Verdict};
+use crate::install::Installed;
+use crate::rendering::{self, Gap, Guard, Order, Placed, Rendering};
+use crate::scratch::{SECRET, Scratch};
+use crate::session::{Listing, Subject};
+use crate::source::{Source, Wish};
+use crate::suite::House;
+
+/// What a client's answer is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// Just what the source wants.
+    Same,
+    /// More is refused or asked than the source wants.
+    Stricter,
+    /// Milder, where the rendering said so.
+    Gap,
+    /// Milder than the source: a defect.
+    Milder,
+    /// Not the answer of `policy why`, although the guard is there: a defect.
+    Different,
+}
+
+impl Judgement {
+    /// Whether nothing may be handed over like this.
+    pub(crate) fn is_defect(self) -> bool {
+        matches!(self, Self::Milder | Self::Different)
+    }
+}
+
+/// One call in one client.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// What was called.
+    pub(crate) case: Case,
+    /// What the source wants.
+    pub(crate) wish: Wish,
+    /// What the client did.
+    pub(crate) verdict: Verdict,
+    /// What that is worth.
+    pub(crate) judgement: Judgement,
+}
+
+/// One agent in one place of one client.
+#[derive(Debug, Clone)]
+pub(crate) struct Sheet {
+    /// The agent.
+    pub(crate) agent: String,
+    /// Where it ran.
+    pub(crate) role: Role,
+    /// With or without the guard.
+    pub(crate) guard: Guard,
+    /// Written by hand.
+    pub(crate) is_sample: bool,
+    /// Why there is nothing to see.
+    pub(crate) note: Option<String>,
+    /// How long it took.
+    pub(crate) time: Duration,
+    /// The tools that its model is offered.
+    pub(crate) tools: Vec<String>,
+    /// What is wrong with that.
+    pub(crate) complaints: Vec<String>,
+    /// One a call.
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Sheet {
+    /// Whether it is a reason to fail.
+    pub(crate) fn is_defect(&self) -> bool {
+        !self.complaints.is_empty() || self.rows.iter().any(|row| row.judgement.is_defect())
+    }
+
+    fn empty(order: Order<'_>, role: Role) -> Self {
+        Self {
+            agent: order.agent.to_owned(),
+            role,
+            guard: order.guard,
+            is_sample: false,
+            note: None,
+            time: Duration::ZERO,
+            tools: Vec::new(),
+            complaints: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// The sheets of one agent, rendered in one way: one for each place where it can run.
+pub(crate) fn ask(
+    house: &House,
+    installed: &Installed,
+    order: Order<'_>,
+    suite: (&Source, &[Case]),
+) -> Vec<Sheet> {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for role in [Role::Main, Role::Sub] {
+        let is_failing = matches!(order.guard, Guard::Broken | Guard::Unloaded);
+        if is_failing && !sheets.is_empty() {
+            break;
+        }
+        let found = sheet(house, installed, (order, role), suite);
+        sheets.extend(found.unwrap_or_else(|error| {
+            Some(Sheet { complaints: vec![error], ..Sheet::empty(order, role) })
+        }));
+    }
+    sheets
+}
+
+/// The agent in one place; nothing where it does not run.
+fn sheet(
+    house: &House,
+    installed: &Installed,
+    (order, role): (Order<'_>, Role),
+    (source, cases): (&Source, &[Case]),
+) -> Result<Option<Sheet>, String> {
+    let start = Instant::now();
+    let Order { agent, client, guard } = order;
+    let name = format!("{}-{agent}-{guard:?}-{role:?}", client.name()).to_lowercase();
+    let scratch = scratch(house, &name)?;
+    let rendering = match rendering::place(house, &scratch, order)? {
+        Placed::Done(rendering) => rendering,
+        Placed::Refused(why) if role == Role::Main => {
+            return Ok(Some(Sheet { note: Some(why), ..Sheet::empty(order, role) }));
+        }
+        Placed::Refused(_) | Placed::Nothing => return Ok(None),
+    };
+    if !places(&source.shown, client.driver().roles(&scratch)).contains(&role) {
+        return Ok(None);
+    }
+    let subject = Subject { installed, scratch: &scratch, agent };
+    let actions: Vec<_> = cases.iter().map(Case::action).collect();
+    let (listing, verdicts) = subject.ask(role, &actions)?;
+    let mut rows = Vec::new();
+    for ((case, verdict), wish) in cases.iter().zip(verdicts).zip(&source.wishes) {
+        let wish = *wish;
+        let judgement = judge(wish, &verdict, case, (&rendering, guard));
+        rows.push(Row { case: case.clone(), wish, verdict, judgement });
+    }
+    Ok(Some(Sheet {
+        is_sample: rendering.is_sample,
+        time: start.elapsed(),
+        complaints: if listing.is_absent {
+            Vec::new()
+        } else {
+            complaints(&listing, &source.shown, role)
+        },
+        tools: listing.tools.into_iter().collect(),
+        rows,
+        ..Sheet::empty(order, role)
+    }))
+}
+
+/// A project with the agents of the suite and something to read.
+fn scratch(house: &House, name: &str) -> Result<Scratch, String> {
+    let scratch = Scratch::new(&house.target.join("conformance/runs").join(name))?;
+    for (path, text) in [("README.md", SECRET), (".env", SECRET)] {
+        scratch.write_project(path, text)?;
+    }
+    rendering::copy(&house.home.join("workspace"), &scratch.project())
+        .map_err(|error| format!("the workspace of the suite: {error}"))?;
+    Ok(scratch)
+}
+
+/// Where an agent is meant to run, as far as the client lets it; else wherever the client does.
+fn places<'a>(wanted: &Value, possible: &'a [Role]) -> &'a [Role] {
+    let meant = match wanted["mode"].as_str() {
+        Some("primary") => Role::Main,
+        Some("subagent") => Role::Sub,
+        _ => return possible,
+    };
+    let place = possible.iter().position(|role| *role == meant);
+    place.and_then(|place| possible.get(place..=place)).unwrap_or(possible)
+}
+
+/// What an agent must have kept in every client.
+fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let system = wanted["system"].as_str().unwrap_or_default().trim();
+    if !listing.system_prompt.contains(system) {
+        complaints.push("its model is not told its prompt".to_owned());
+    }
+    let description = wanted["description"].as_str();
+    if role == Role::Sub && listing.description.as_deref() != description {
+        let found = &listing.description;
+        complaints.push(format!("others are told `{found:?}`, not its description"));
+    }
+    let steps = wanted["max_turns"].as_u64();
+    if listing.steps.is_some() && listing.steps != steps {
+        complaints.push(format!("its steps are {:?}, not {steps:?}", listing.steps));
+    }
+    complaints
+}
+
+fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
+    let (rendering, guard) = how;
+    let answer = match verdict {
+        Verdict::Ran => Wish::Allow,
+        Verdict::Asked => Wish::Ask,
+        Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
+    };
+    let of_section = |gap: &&Gap| gap.section == case.section || gap.section == "permissions";
+    let is_known = rendering.gaps.iter().filter(of_section).any(|gap| excuses(gap, case, guard));
+    if answer == wish {
+        Judgement::Same
+    } else if guard == Guard::Unloaded && answer > Wish::Allow {
+        // Without its hook it may ask about what is denied, and must do nothing unasked.
+        Judgement::Stricter
+    } else if answer < wish {
+        if is_known { Judgement::Gap } else { Judgement::Milder }
+    } else if guard == Guard::With && *verdict != Verdict::Unavailable {
+        Judgement::Different
+    } else {
+        Judgement::Stricter
+    }
+}
+
+/// What the gaps are called in which a client falls into a trap.
+const TRAPS: &[(&str, &[&str])] = &[
+    ("option", &["other spellings", "dangerous options"]),
+    ("redirection", &["redirections", "lines that are no plain words"]),
+    ("environment", &["variables", "other spellings", "lines that are no plain words"]),
+    ("substitution", &["nested", "lines that are no plain words"]),
+    ("nested", &["nested"]),
+    ("files", &["files of commands", "commands"]),
+    ("session", &["session"]),
+    ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
+];
+
+/// Whether a gap of the section is about this very call. Under the guard the answer is that of
+/// `policy why`, but for what the client itself never asks about, which is reported by its name.
+fn excuses(gap: &Gap, case: &Case, guard: Guard) -> bool {
+    if guard != Guard::Without {
+        return gap.detail.contains(&format!("would not ask about `{}`", case.subject));
+    }
+    let trap = TRAPS.iter().find(|(trap, _)| case.trap.as_deref() == Some(*trap));
+    trap.is_some_and(|(_, names)| names.iter().any(|name| gap.detail.starts_with(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judgements() {
+        use Judgement::{Different, Gap, Milder, Same, Stricter};
+        let refused = || Verdict::Refused(String::new());
+        let trap = Some("nested");
+        let other = Some("redirection");
+        let cases = [
+            (Wish::Allow, Verdict::Ran, None, Guard::Without, Same),
+            (Wish::Allow, Verdict::Asked, None, Guard::Without, Stricter),
+            (Wish::Allow, Verdict::Asked, None, Guard::With, Different),
+            (Wish::Allow, Verdict::Unavailable, None, Guard::With, Stricter),
+            (Wish::Ask, Verdict::Ran, None, Guard::Without, Milder),
+            (Wish::Ask, Verdict::Ran, trap, Guard::Without, Gap),
+            (Wish::Ask, Verdict::Ran, other, Guard::Without, Milder),
+            (Wish::Ask, Verdict::Ran, trap, Guard::With, Milder),
+            (Wish::Deny, Verdict::Ran, trap, Guard::Broken, Milder),
+            (Wish::Deny, Verdict::Asked, None, Guard::With, Milder),
+            (Wish::Deny, refused(), None, Guard::With, Same),
+            (Wish::Deny, Verdict::Asked, None, Guard::Unloaded, Stricter),
+            (Wish::Ask, Verdict::Ran, None, Guard::Unloaded, Milder),
+            (Wish::Allow, refused(), None, Guard::Broken, Stricter),
+        ];
+        for (wish, verdict, trap, guard, expected) in cases {
+            let trap = trap.map(str::to_owned);
+            let case = Case { section: "bash", trap, subject: String::new() };
+            let rendering = rendering("nested shells: OpenCode does not look into `sh -c`");
+            let found = judge(wish, &verdict, &case, (&rendering, guard));
+            assert_eq!(found, expected, "{wish:?} {verdict:?} {guard:?}");
+        }
+    }
+
+    fn rendering(detail: &str) -> Rendering {
+        let gap = Gap { section: "bash".to_owned(), detail: detail.to_owned() };
+        Rendering { gaps: vec![gap], is_sample: false }
+    }
+
+    #[test]
+    fn limits_under_the_guard_are_named() {
+        let rendering = rendering("without the guard Claude Code would not ask about `ls`, which");
+        for (subject, expected) in [("ls", Judgement::Gap), ("ls -l", Judgement::Milder)] {
+            let case = Case { section: "bash", trap: None, subject: subject.to_owned() };
+            let found = judge(Wish::Ask, &Verdict::Ran, &case, (&rendering, Guard::With));
+            assert_eq!(found, expected, "{subject}");
+        }
+    }
+
+    #[test]
+    fn every_trap_of_the_table_has_a_name() {
+        let table = crate::calls::read(include_str!("../calls.txt")).expect("a table");
+        for trap in table.iter().filter_map(|case| case.trap.as_deref()) {
+            assert!(TRAPS.iter().any(|(known, _)| *known == trap), "{trap}");
+        }
+    }
+}

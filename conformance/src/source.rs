@@ -1,0 +1,75 @@
+//! What the source says of a call: the answer of `agentry policy why`.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::calls::Case;
+use crate::process;
+
+/// What the source wants to become of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Wish {
+    /// It is done.
+    Allow,
+    /// Somebody is asked.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// An agent of the suite, as its source has it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// Its name.
+    pub(crate) agent: String,
+    /// What `agentry show` prints of it.
+    pub(crate) shown: Value,
+    /// What it wants, call by call.
+    pub(crate) wishes: Vec<Wish>,
+}
+
+impl Source {
+    /// Asks the program about an agent of the workspace.
+    pub(crate) fn read(
+        program: &Path,
+        workspace: &Path,
+        agent: String,
+        cases: &[Case],
+    ) -> Result<Self, String> {
+        let place = format!("agents/{agent}");
+        let shown = show(program, workspace, &place)?;
+        let wish = |case: &Case| why(program, workspace, (&place, case.section, &case.subject));
+        let wishes = cases.iter().map(wish).collect::<Result<_, _>>()?;
+        Ok(Self { agent, shown, wishes })
+    }
+}
+
+/// Asks the program about a call of an agent whose definition is at `agent` in `project`.
+fn why(
+    program: &Path,
+    project: &Path,
+    (agent, section, subject): (&str, &str, &str),
+) -> Result<Wish, String> {
+    let mut command = Command::new(program);
+    command.current_dir(project).args(["policy", "why", "--format", "json", "--"]);
+    let done = process::run(command.args([agent, section, subject]), Duration::from_secs(20))?;
+    let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_default();
+    match answer["verdict"].as_str() {
+        Some("allow") => Ok(Wish::Allow),
+        Some("ask") => Ok(Wish::Ask),
+        Some("deny") => Ok(Wish::Deny),
+        _ => Err(format!("`policy why {agent} {section} {subject}`: {}", done.stderr.trim())),
+    }
+}
+
+/// What `agentry show` prints of the agent.
+fn show(program: &Path, project: &Path, agent: &str) -> Result<Value, String> {
+    let mut command = Command::new(program);
+    command.current_dir(project).args(["show", "--format", "json", "--", agent]);
+    let done = process::run(&mut command, Duration::from_secs(20))?;
+    serde_json::from_str(&done.stdout)
+        .map_err(|_| format!("`show {agent}`: {}", done.stderr.trim()))
+}

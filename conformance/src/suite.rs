@@ -1,0 +1,149 @@
+//! Agents × clients × calls: what each client lets happen, beside what the source wants.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::calls::{self, Case};
+use crate::client::Client;
+use crate::install::{self, Installed};
+use crate::rendering::{Guard, Order};
+use crate::report;
+use crate::sheet::{self, Sheet};
+use crate::source::Source;
+
+/// Two clients at a time: they wait for each other's disk more than for each other's processor.
+const WORKERS: usize = 2;
+
+/// The agent whose hooks fail as well.
+const FAILING: &str = "keeper";
+
+/// Where everything is.
+#[derive(Debug, Clone)]
+pub(crate) struct House {
+    /// The program under test.
+    pub(crate) agentry: PathBuf,
+    /// For build products, installed clients and scratch projects.
+    pub(crate) target: PathBuf,
+    /// This crate: agents and fixtures.
+    pub(crate) home: PathBuf,
+    /// Whether a client that is missing is installed.
+    pub(crate) install: bool,
+}
+
+impl House {
+    /// The same, with the clients that are there.
+    pub(crate) fn installed_only(&self) -> Self {
+        Self { install: false, ..self.clone() }
+    }
+}
+
+/// All of one client.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Which.
+    pub(crate) client: Client,
+    /// How long its installation took, if it was not there.
+    pub(crate) installing: Duration,
+    /// How long it was asked.
+    pub(crate) asking: Duration,
+    /// The sheets, or why it was skipped.
+    pub(crate) sheets: Result<Vec<Sheet>, String>,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// No answer is a defect.
+    Well,
+    /// Some are.
+    Defects,
+    /// No client could be asked.
+    Skipped,
+}
+
+/// Asks the clients and prints what they say.
+pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
+    let table = fs::read_to_string(house.home.join("calls.txt"));
+    let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
+    let workspace = house.home.join("workspace");
+    let read = |agent| Source::read(&house.agentry, &workspace, agent, &cases);
+    let agents = agents(house)?.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let queue = Mutex::new(clients.iter().copied().collect::<VecDeque<_>>());
+    let outcomes = Mutex::new(Vec::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(client) = next() {
+                    let outcome = ask(house, client, &agents, &cases);
+                    outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                }
+            });
+        }
+    });
+    let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_by_key(|outcome| outcome.client);
+    report::print(&outcomes);
+    Ok(if outcomes.iter().any(Outcome::is_defect) {
+        End::Defects
+    } else if outcomes.iter().all(|outcome| outcome.sheets.is_err()) {
+        End::Skipped
+    } else {
+        End::Well
+    })
+}
+
+impl Outcome {
+    /// Whether it is a reason to fail.
+    pub(crate) fn is_defect(&self) -> bool {
+        match &self.sheets {
+            Ok(sheets) => sheets.iter().any(Sheet::is_defect),
+            Err(_) => false,
+        }
+    }
+}
+
+/// The names of the agents of the suite.
+fn agents(house: &House) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(house.home.join("workspace/agents"));
+    let entries = entries.map_err(|error| format!("the agents of the suite: {error}"))?;
+    let directories = entries.flatten().filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> =
+        directories.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn ask(house: &House, client: Client, agents: &[Source], cases: &[Case]) -> Outcome {
+    let start = Instant::now();
+    let installed = match install::find(client, &house.target) {
+        None if !house.install => Err("it is not installed".to_owned()),
+        None => install::install(client, &house.target),
+        Some(installed) => Ok(installed),
+    };
+    let installing = start.elapsed();
+    let sheets = match installed {
+        Err(reason) => Err(reason),
+        Ok(installed) => Ok(sheets(house, &installed, agents, cases)),
+    };
+    Outcome { client, installing, asking: start.elapsed().saturating_sub(installing), sheets }
+}
+
+/// Every agent, with and without the guard, wherever it can run.
+fn sheets(house: &House, installed: &Installed, agents: &[Source], cases: &[Case]) -> Vec<Sheet> {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    for source in agents {
+        let agent = source.agent.as_str();
+        // What a failing hook does is the same for all agents, and a start is dear.
+        let ways = if agent == FAILING { &Guard::ALL[..] } else { &Guard::WORKING[..] };
+        for guard in ways {
+            let order = Order { agent, client: installed.client, guard: *guard };
+            sheets.extend(sheet::ask(house, installed, order, (source, cases)));
+        }
+    }
+    sheets
+}

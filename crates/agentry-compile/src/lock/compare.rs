@@ -1,0 +1,340 @@
+//! What changed between what was locked and what is there now, in words for a person who has to decide
+//! whether it was meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_policy::Section;
+use agentry_policy::compare::Change as Answer;
+use agentry_text::report::visible;
+
+use super::policy;
+use super::{LockError, Locked, LockedServer, LockedTool};
+use crate::judge::SectionDiff;
+use crate::resolve::PlannedFile;
+
+/// So many of a kind are told; the rest are counted.
+const TOLD: usize = 3;
+
+/// Something that is not as it was locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What it is about.
+    pub kind: ChangeKind,
+    /// Which one: the path, the server, the section.
+    pub subject: String,
+    /// One line, lower case, no full stop.
+    pub message: String,
+}
+
+/// What a change is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeKind {
+    /// The agent as a whole.
+    Agent,
+    /// What it is built on.
+    Base,
+    /// A file of its own.
+    File,
+    /// The models that it may run on.
+    Models,
+    /// A skill.
+    Skill,
+    /// What it may do.
+    Policy,
+    /// An MCP server.
+    Server,
+    /// A tool of an MCP server.
+    Tool,
+}
+
+impl ChangeKind {
+    /// The word that stands for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Base => "base",
+            Self::File => "file",
+            Self::Models => "models",
+            Self::Skill => "skill",
+            Self::Policy => "policy",
+            Self::Server => "server",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+impl Change {
+    fn new(kind: ChangeKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, subject: subject.into(), message: message.into() }
+    }
+
+    pub(super) fn not_locked() -> Self {
+        Self::new(ChangeKind::Agent, "", "it is not locked")
+    }
+
+    pub(super) fn unreadable(error: &LockError) -> Self {
+        Self::new(ChangeKind::Agent, "", error.message.clone())
+    }
+
+    /// That a locked agent is no longer there.
+    pub fn gone() -> Self {
+        Self::new(ChangeKind::Agent, "", "it is gone")
+    }
+}
+
+/// Everything that is different between `old` and `new`, what weighs most last.
+pub(super) fn changes(old: &Locked, new: &Locked) -> Vec<Change> {
+    let mut found = Vec::new();
+    let named = [
+        ("name", old.name.as_str(), new.name.as_str()),
+        ("format", old.format.as_str(), new.format.as_str()),
+    ];
+    for (what, old, new) in named.into_iter().filter(|(_, old, new)| old != new) {
+        let message = format!("its {what} was `{old}` and is `{new}`");
+        found.push(Change::new(ChangeKind::Agent, what, message));
+    }
+    // A lock of version 0 says nothing of some things.
+    if let Some(servers) = &old.servers {
+        bases(old, new, &mut found);
+        files(ChangeKind::File, &old.files, &new.files, &mut found);
+        files(ChangeKind::Base, &old.base_files, &new.base_files, &mut found);
+        skills(old, new, &mut found);
+        self::servers(servers, new.servers.as_deref().unwrap_or_default(), &mut found);
+    } else {
+        let mut all = [new.files.as_slice(), &new.base_files].concat();
+        all.sort();
+        files(ChangeKind::File, &old.files, &all, &mut found);
+    }
+    if old.servers.is_some() || !old.models.is_empty() {
+        models(&old.models, &new.models, &mut found);
+    }
+    self::policy(old, new, &mut found);
+    if found.is_empty() && old.digest != new.digest {
+        let message = "this agentry reads the same files otherwise than the one that locked them";
+        found.push(Change::new(ChangeKind::Agent, "digest", message));
+    }
+    found
+}
+
+fn bases(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+    if old.bases == new.bases {
+        return;
+    }
+    let shown = |bases: &[String]| match bases {
+        [] => "nothing".to_owned(),
+        bases => {
+            let names: Vec<_> = bases.iter().map(|base| format!("`{}`", visible(base))).collect();
+            names.join(", ")
+        }
+    };
+    let message = format!("it was built on {} and is on {}", shown(&old.bases), shown(&new.bases));
+    found.push(Change::new(ChangeKind::Base, "", message));
+}
+
+fn files(kind: ChangeKind, old: &[PlannedFile], new: &[PlannedFile], found: &mut Vec<Change>) {
+    let digests = |files: &[PlannedFile]| -> BTreeMap<String, String> {
+        files.iter().map(|file| (file.path.clone(), file.digest.clone())).collect()
+    };
+    let (old, new) = (digests(old), digests(new));
+    let paths: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    for path in paths {
+        let what = match (old.get(path), new.get(path)) {
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "is gone",
+            (None, _) => "is new",
+        };
+        let whose = if kind == ChangeKind::Base { "its base's " } else { "" };
+        let message = format!("{whose}file `{}` {what}", visible(path));
+        found.push(Change::new(kind, path.clone(), message));
+    }
+}
+
+fn skills(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+    let find = |list: &[(String, String)], name: &str| {
+        list.iter().find(|(other, _)| other == name).map(|(_, what)| what.clone())
+    };
+    let mut add = |name: &str, message: String| {
+        found.push(Change::new(ChangeKind::Skill, name, message));
+    };
+    for (name, was) in &old.skills {
+        let shown = visible(name);
+        match find(&new.skills, name) {
+            None => add(name, format!("it no longer asks for the skill `{shown}`")),
+            Some(is) if is != *was => {
+                let (was, is) = (visible(was), visible(&is));
+                add(name, format!("the skill `{shown}` came from `{was}` and comes from `{is}`"));
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, _) in new.skills.iter().filter(|(name, _)| find(&old.skills, name).is_none()) {
+        add(name, format!("it asks for the skill `{}` now", visible(name)));
+    }
+}
+
+fn models(old: &[String], new: &[String], found: &mut Vec<Change>) {
+    if old == new {
+        return;
+    }
+    let shown = |list: Vec<&String>| {
+        let names = list.iter().take(TOLD).map(|model| format!("`{}`", visible(model)));
+        let rest = list.len().saturating_sub(TOLD);
+        let rest = (rest > 0).then(|| format!("{rest} more"));
+        names.chain(rest).collect::<Vec<_>>().join(", ")
+    };
+    let gone: Vec<_> = old.iter().filter(|model| !new.contains(model)).collect();
+    let added: Vec<_> = new.iter().filter(|model| !old.contains(model)).collect();
+    let message = match (gone.is_empty(), added.is_empty()) {
+        (true, true) => "its models are tried in another order".to_owned(),
+        (true, false) => format!("it may run on {} now", shown(added)),
+        (false, true) => format!("it no longer runs on {}", shown(gone)),
+        (false, false) => format!("it no longer runs on {}, but on {}", shown(gone), shown(added)),
+    };
+    found.push(Change::new(ChangeKind::Models, "", message));
+}
+
+/// What the agent may do more or less, told of its base where only that changed.
+fn policy(old: &Locked, new: &Locked, found: &mut Vec<Change>) {
+    if old.policy_digest == new.policy_digest {
+        return;
+    }
+    let whose = if is_the_bases(found) { "its base" } else { "it" };
+    let diffs = old.servers.as_ref().and_then(|_| policy::diff(&old.policy, &new.policy));
+    let before = found.len();
+    for SectionDiff { section, gained, lost, unknown } in diffs.iter().flatten() {
+        let mut add = |message: String| {
+            found.push(Change::new(ChangeKind::Policy, section.as_str(), message));
+        };
+        for (word, answers) in [("gained", gained), ("lost", lost)] {
+            if let Some(told) = told(*section, answers) {
+                add(format!("{whose} {word} {}: {told}", object(*section)));
+            }
+        }
+        if let Some(why) = unknown {
+            add(format!("{whose} may have gained {}: {why}", object(*section)));
+        }
+    }
+    let message = match diffs {
+        None => "its policy changed",
+        Some(_) if before == 0 && found.is_empty() => {
+            "its policy is read otherwise by this agentry"
+        }
+        // Another way to say the same is no news beside what else changed.
+        Some(_) => return,
+    };
+    found.push(Change::new(ChangeKind::Policy, "", message));
+}
+
+/// Whether files changed, and only those of bases.
+fn is_the_bases(found: &[Change]) -> bool {
+    let has = |kind: ChangeKind| found.iter().any(|change| change.kind == kind);
+    has(ChangeKind::Base) && !has(ChangeKind::File)
+}
+
+/// What a section is about, in the words of somebody who reviews it.
+fn object(section: Section) -> &'static str {
+    match section {
+        Section::Bash => "commands",
+        Section::Edit => "writing",
+        Section::Read => "reading",
+        Section::Webfetch => "network",
+        Section::Websearch => "web search",
+        Section::Question => "questions",
+        Section::ExternalDirectory => "files outside the workspace",
+        Section::Mcp => "MCP tools",
+        Section::Tool => "tools",
+        Section::Skill => "skills",
+        Section::Delegate => "delegating",
+        Section::Env => "environment variables",
+    }
+}
+
+fn told(section: Section, answers: &[Answer]) -> Option<String> {
+    let one = |answer: &Answer| {
+        let Answer { pattern, from, to, example, .. } = answer;
+        let (pattern, example) = (visible(pattern), visible(example));
+        format!("{section} `{pattern}` was {from} and is {to}, as in `{example}`")
+    };
+    let first: Vec<_> = answers.iter().take(TOLD).map(one).collect();
+    let rest = answers.len().saturating_sub(TOLD);
+    let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+    (!first.is_empty()).then(|| format!("{}{rest}", first.join("; ")))
+}
+
+fn servers(old: &[LockedServer], new: &[LockedServer], found: &mut Vec<Change>) {
+    let find =
+        |list: &[LockedServer], name: &str| list.iter().find(|server| server.name == name).cloned();
+    let mut add = |name: &str, what: &str| {
+        let message = format!("the MCP server `{}` {what}", visible(name));
+        found.push(Change::new(ChangeKind::Server, name, message));
+    };
+    for was in old {
+        match find(new, &was.name) {
+            None => add(&was.name, "is gone"),
+            Some(is) => differences(was, &is).iter().for_each(|what| add(&was.name, what)),
+        }
+    }
+    for server in new.iter().filter(|server| find(old, &server.name).is_none()) {
+        add(&server.name, &format!("is new: {}", reached(server)));
+    }
+}
+
+/// What is different about a server.
+fn differences(was: &LockedServer, is: &LockedServer) -> Vec<String> {
+    let mut found = Vec::new();
+    let (before, now) = (reached(was), reached(is));
+    if before != now {
+        found.push(format!("was {before} and is {now}"));
+    }
+    let lists = [("variable", &was.env, &is.env), ("header", &was.headers, &is.headers)];
+    for (what, was, is) in lists {
+        let new = is.iter().filter(|name| !was.contains(name));
+        found.extend(new.map(|name| format!("gets the {what} `{}` now", visible(name))));
+        let gone = was.iter().filter(|name| !is.contains(name));
+        found.extend(gone.map(|name| format!("no longer gets the {what} `{}`", visible(name))));
+    }
+    found
+}
+
+/// How a server is reached.
+fn reached(server: &LockedServer) -> String {
+    let words = server.command.iter().chain(&server.args).chain(&server.url);
+    let words: Vec<_> = words.map(String::as_str).collect();
+    if words.is_empty() {
+        return "left to the user's configuration".to_owned();
+    }
+    format!("`{}`", visible(&words.join(" ")))
+}
+
+/// What is different about the tools of `server`. Where none was seen before, nothing is.
+pub(super) fn tools(server: &str, old: &[LockedTool], seen: &[LockedTool]) -> Vec<Change> {
+    let of = |list: &[LockedTool]| -> BTreeMap<String, LockedTool> {
+        let own = list.iter().filter(|tool| tool.server == server);
+        own.map(|tool| (tool.name.clone(), tool.clone())).collect()
+    };
+    let (old, seen) = (of(old), of(seen));
+    let mut found = Vec::new();
+    if old.is_empty() {
+        return found;
+    }
+    let mut add = |name: &str, what: &str| {
+        let message = format!("tool `{}`{what}", visible(name));
+        found.push(Change::new(ChangeKind::Tool, format!("{server}/{name}"), message));
+    };
+    for (name, was) in &old {
+        match seen.get(name) {
+            None => add(name, " is gone"),
+            Some(is) => {
+                if was.description != is.description {
+                    add(name, "'s description changed");
+                }
+                if was.schema != is.schema {
+                    add(name, "'s schema changed");
+                }
+            }
+        }
+    }
+    seen.keys().filter(|name| !old.contains_key(*name)).for_each(|name| add(name, " is new"));
+    found
+}

@@ -1,0 +1,129 @@
+//! What is pinned of an agent, taken from the agent as it is now.
+
+use agentry_model::{Agent, McpServer};
+use agentry_text::path::{absolute, join};
+use agentry_text::{Diagnostic, Severity};
+
+use super::policy;
+use super::{Locked, LockedServer};
+use crate::digest::digest_of;
+use crate::discover::Found;
+use crate::inherit::Base;
+use crate::masked::Mask;
+use crate::pipeline::{Compiled, read_openly};
+use crate::relocate::relative;
+use crate::resolve::{self, Settings, SkillFound};
+use crate::show::resolved;
+use crate::world::World;
+
+/// What is pinned of a skill that no file of the workspace provides.
+const NOTHING: &str = "nothing in the workspace";
+
+/// By what an agent is found in the lock: its main file, from the root of the workspace. A name would
+/// not do, because two agents may have the same.
+pub fn key(world: &dyn World, compiled: &Compiled) -> String {
+    named(world, compiled, &join(&compiled.found.dir, &compiled.found.main))
+}
+
+/// A path, from the root of the workspace.
+fn named(world: &dyn World, compiled: &Compiled, path: &str) -> String {
+    let full = |path: &str| absolute(&world.absolute(path));
+    relative(&full(&compiled.workspace), &full(path))
+}
+
+/// What is pinned of an agent. Its MCP servers are not asked for their tools.
+pub fn locked(world: &dyn World, compiled: &Compiled) -> Locked {
+    let agent = resolved(compiled);
+    let offline = resolve::offline(world, compiled, &agent);
+    let policy = policy::lines(&agent, &compiled.dir);
+    let skill = |skill: resolve::PlannedSkill| (skill.name, found(world, compiled, &skill.found));
+    Locked {
+        name: agent.name().to_owned(),
+        format: compiled.found.format,
+        digest: digest_of(world, compiled, agent.clone()),
+        bases: compiled.bases.iter().map(|it| base(world, compiled, it)).collect(),
+        files: offline.files,
+        base_files: offline.base_files,
+        models: offline.models,
+        skills: offline.skills.into_iter().map(skill).collect(),
+        policy_digest: policy::digest_of(&policy),
+        policy,
+        servers: Some(servers(compiled, &agent)),
+        tools: Vec::new(),
+    }
+}
+
+fn base(world: &dyn World, compiled: &Compiled, base: &Base) -> String {
+    match &base.stored {
+        Some(digest) if *digest == base.path => digest.clone(),
+        Some(digest) => format!("{} {digest}", base.path),
+        None => named(world, compiled, &base.path),
+    }
+}
+
+/// What a skill comes down to, as far as files decide.
+fn found(world: &dyn World, compiled: &Compiled, found: &SkillFound) -> String {
+    match found {
+        SkillFound::Pack(path) if path.starts_with("~/") => path.clone(),
+        SkillFound::Pack(path) => named(world, compiled, path),
+        SkillFound::Native(tool) => format!("the tool {tool}"),
+        SkillFound::Mcp(server) => format!("the server {server}"),
+        SkillFound::Model => "the model".to_owned(),
+        SkillFound::Missing(_) => NOTHING.to_owned(),
+    }
+}
+
+fn servers(compiled: &Compiled, agent: &Agent) -> Vec<LockedServer> {
+    let Some(all) = agent.tools.mcp.as_ref().filter(|all| !all.is_empty()) else {
+        return Vec::new();
+    };
+    let mask = Mask::new(&compiled.sources);
+    let text = |text: &str| mask.text(text.to_owned());
+    let server = |server: &McpServer| {
+        let mut env: Vec<_> = server.env.iter().map(|(name, _)| name.clone()).collect();
+        let mut headers: Vec<_> = server.headers.iter().map(|(name, _)| name.clone()).collect();
+        env.sort();
+        headers.sort();
+        LockedServer {
+            name: server.name.clone(),
+            command: server.command.as_ref().map(|command| text(command)),
+            args: server.args.iter().flatten().map(|arg| text(arg)).collect(),
+            url: server.url.as_ref().map(|url| text(url)),
+            env,
+            headers,
+        }
+    };
+    let mut servers: Vec<_> = all.iter().map(|it| server(it)).collect();
+    servers.sort_by(|one, other| one.name.cmp(&other.name));
+    servers
+}
+
+/// Reads an agent and says what is pinned of it, and what stops it from being locked: its errors, and
+/// skills without which it does not work and which nothing provides.
+pub fn look(world: &dyn World, found: &Found) -> (Compiled, Locked, Vec<Diagnostic>) {
+    let mut compiled = read_openly(world, found);
+    let has_servers = compiled.whole().tools.mcp.as_ref().is_some_and(|all| !all.is_empty());
+    if has_servers {
+        compiled.hide_secrets();
+    }
+    let locked = locked(world, &compiled);
+    let errors = compiled.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    let mut problems: Vec<_> = errors.cloned().collect();
+    if problems.is_empty() {
+        problems = unprovided(world, &compiled, &locked);
+    }
+    if !problems.is_empty() && !has_servers {
+        compiled.hide_secrets();
+    }
+    (compiled, locked, problems)
+}
+
+/// Skills that neither the workspace nor a server of the user provides. Only where the workspace does not
+/// are the user's settings asked for.
+fn unprovided(world: &dyn World, compiled: &Compiled, locked: &Locked) -> Vec<Diagnostic> {
+    if locked.skills.iter().all(|(_, found)| found != NOTHING) {
+        return Vec::new();
+    }
+    let servers = Settings::read(world).map(|settings| settings.servers).unwrap_or_default();
+    resolve::unprovided(world, compiled, &servers)
+}

@@ -1,0 +1,257 @@
+//! Reading a lock. It may have been merged by hand, come from another version, or be half a file:
+//! whatever is not understood is an error that says where, never passed over.
+
+use agentry_model::Format;
+use agentry_text::path::join;
+use agentry_text::table::{Coerce, validate};
+use agentry_text::{
+    Entry, Field, FileId, Findings, Kind, Map, Node, Record, Severity, Source, Table, toml,
+};
+
+use super::write::quoted;
+use super::{FILE, Lock, LockError, Locked, LockedServer, LockedTool, Section, VERSION, version_0};
+use crate::resolve::PlannedFile;
+use crate::world::{ReadError, World};
+
+/// The most bytes of a lock.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// How the table of an agent starts.
+const HEADER: &str = "[agents.";
+/// What version control leaves where two sides changed the same lines.
+const MARKERS: &[&str] = &["<<<<<<< ", "||||||| ", "=======", ">>>>>>> "];
+
+static AGENT: Table = Table::new(
+    "the locked agent",
+    &[
+        Field::optional("version", Kind::Int(0, 0), "The version that pinned it, if an older one."),
+        Field::required("name", Kind::Str, "Its name."),
+        Field::required("format", Kind::Choice(Format::WORDS), "Its format."),
+        Field::required("digest", Kind::Str, "The digest of `hash --full`."),
+        Field::optional("bases", Kind::List(&Kind::Str), "What it is built on."),
+        Field::optional("files", Kind::List(&Kind::Str), "The files that take part."),
+        Field::optional("base_files", Kind::List(&Kind::Str), "The files of its bases."),
+        Field::optional("models", Kind::List(&Kind::Str), "The models that it may run on."),
+        Field::optional("skills", Kind::List(&Kind::Str), "What its skills come down to."),
+        Field::required("policy_digest", Kind::Str, "The digest of its policy."),
+        Field::optional("policy", Kind::List(&Kind::Str), "What it may do, a line a rule."),
+        Field::optional("servers", Kind::List(&Kind::Block(&SERVER)), "Its MCP servers."),
+        Field::optional("tools", Kind::List(&Kind::Block(&TOOL)), "The tools that they had."),
+    ],
+);
+
+static SERVER: Table = Table::new(
+    "the locked server",
+    &[
+        Field::required("name", Kind::Str, "Its name."),
+        Field::optional("command", Kind::Str, "The program that is it."),
+        Field::optional("args", Kind::List(&Kind::Str), "The program's arguments."),
+        Field::optional("url", Kind::Str, "Its address."),
+        Field::optional("env", Kind::List(&Kind::Str), "The names of its variables."),
+        Field::optional("headers", Kind::List(&Kind::Str), "The names of its headers."),
+    ],
+);
+
+static TOOL: Table = Table::new(
+    "the locked tool",
+    &[
+        Field::required("server", Kind::Str, "The server that has it."),
+        Field::required("name", Kind::Str, "Its name."),
+        Field::required("description", Kind::Str, "The digest of its description."),
+        Field::required("schema", Kind::Str, "The digest of its schema."),
+    ],
+);
+
+/// The lock of a workspace; nothing if it has none.
+pub fn read(world: &dyn World, workspace: &str) -> Result<Option<Lock>, LockError> {
+    let path = join(workspace, FILE);
+    let refuse = |why: &str| LockError::new(format!("`{path}` cannot be read: {why}"), REWRITE);
+    match world.read(workspace, &path, MOST_BYTES) {
+        Err(ReadError::Missing) => Ok(None),
+        Err(error) => Err(refuse(&error.to_string())),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Lock::parse(&text).map(Some),
+            Err(_) => Err(refuse("it is not UTF-8")),
+        },
+    }
+}
+
+const REWRITE: &str =
+    "restore it from version control, or remove it and write it anew with `agentry lock`";
+
+impl Lock {
+    /// Reads the text of a lock. The tables of its agents are only told apart; [`Lock::get`] looks into
+    /// them.
+    pub fn parse(text: &str) -> Result<Self, LockError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+        unmerged(&text)?;
+        let starts = starts(&text);
+        let preamble = starts.first().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
+        match version(preamble)? {
+            VERSION => {}
+            0 => return version_0::migrate(&text),
+            newer => {
+                let message = format!(
+                    "`{FILE}` has version {newer}; this agentry knows versions up to {VERSION}"
+                );
+                return Err(LockError::new(message, "use the newer agentry that wrote it"));
+            }
+        }
+        let mut lock = Self::default();
+        let ends = starts.iter().skip(1).map(|(at, _)| *at).chain([text.len()]);
+        for ((start, line), end) in starts.iter().zip(ends) {
+            let part = text.get(*start..end).unwrap_or_default().trim_end();
+            let key = header(part, *line)?;
+            let section = Section { text: format!("{part}\n"), line: *line };
+            if lock.sections.insert(key.clone(), section).is_some() {
+                let message = format!("{FILE}:{line}: `{key}` is locked twice");
+                return Err(LockError::new(message, format!("`agentry lock --update {key}`")));
+            }
+        }
+        Ok(lock)
+    }
+}
+
+/// Fails where a merge was left undone.
+fn unmerged(text: &str) -> Result<(), LockError> {
+    let is_marker = |line: &str| MARKERS.iter().any(|marker| line.starts_with(marker));
+    match text.lines().position(is_marker) {
+        Some(at) => Err(LockError::new(
+            format!("{FILE}:{}: the lock has unresolved merge conflicts", at + 1),
+            "take either side, then run `agentry lock`: it writes what the files say now",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Where the tables of agents start, and their lines.
+fn starts(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for (line, part) in text.split_inclusive('\n').enumerate() {
+        if part.starts_with(HEADER) {
+            found.push((at, line + 1));
+        }
+        at += part.len();
+    }
+    found
+}
+
+fn version(preamble: &str) -> Result<i64, LockError> {
+    let node = parsed(preamble, 1)?;
+    let entry =
+        node.as_map().and_then(|map| map.entries.iter().find(|it| it.key.text == "version"));
+    let version =
+        entry.and_then(|entry| agentry_text::record::as_int(&entry.value, Coerce::Strict));
+    version.filter(|version| *version >= 0).ok_or_else(|| {
+        LockError::new(format!("`{FILE}` does not say which version it has"), REWRITE)
+    })
+}
+
+/// The agent that a table is about.
+fn header(part: &str, line: usize) -> Result<String, LockError> {
+    let first = part.lines().next().unwrap_or_default();
+    let plain = first.strip_prefix(HEADER).and_then(|rest| rest.trim_end().strip_suffix("\"]"));
+    if let Some(key) = plain.and_then(|rest| rest.strip_prefix('"'))
+        && !key.contains(['"', '\\'])
+    {
+        return Ok(key.to_owned());
+    }
+    let node = parsed(first, line)?;
+    let key = agents(&node).and_then(|map| map.entries.first()).map(|entry| entry.key.text.clone());
+    key.ok_or_else(|| LockError::new(format!("{FILE}:{line}: no agent is named here"), REWRITE))
+}
+
+fn agents(node: &Node) -> Option<&Map> {
+    let named = |entry: &&Entry| entry.key.text == "agents";
+    node.as_map()?.entries.iter().find(named)?.value.as_map()
+}
+
+/// A part of the file that starts at `line`, as a tree.
+pub(super) fn parsed(part: &str, line: usize) -> Result<Node, LockError> {
+    let source = Source::new(FileId(0), FILE, part);
+    let mut findings = Findings::default();
+    let node = toml::parse(&source, &mut findings);
+    sound(&source, &findings, line)?;
+    Ok(node)
+}
+
+fn sound(source: &Source, findings: &Findings, line: usize) -> Result<(), LockError> {
+    let error = findings.iter().find(|found| found.severity == Severity::Error);
+    let Some(error) = error else { return Ok(()) };
+    let at = line + source.position(error.span.start as usize).line - 1;
+    Err(LockError::new(format!("{FILE}:{at}: {}", error.message), REWRITE))
+}
+
+/// What a table pins.
+pub(super) fn entry(key: &str, section: &Section) -> Result<Locked, LockError> {
+    let source = Source::new(FileId(0), FILE, &section.text);
+    let mut findings = Findings::default();
+    let node = toml::parse(&source, &mut findings);
+    let node = agents(&node).and_then(|map| map.entries.first()).map(|entry| &entry.value);
+    if let Some(node) = node {
+        validate(&AGENT, node, Coerce::Strict, &mut findings);
+    }
+    sound(&source, &findings, section.line.max(1))?;
+    let wrong =
+        || LockError::new(format!("`{FILE}` says nothing sound of {}", quoted(key)), REWRITE);
+    let record = node.map(|node| Record::new(&AGENT, node, Coerce::Strict));
+    record.and_then(|record| locked(&record)).ok_or_else(wrong)
+}
+
+fn locked(record: &Record<'_>) -> Option<Locked> {
+    let text = |name: &str| record.str(name).map(|text| text.value);
+    let lines = |name: &str| texts(record, name);
+    let skill = |line: String| {
+        line.split_once(": ").map(|(name, found)| (name.to_owned(), found.to_owned()))
+    };
+    let blocks = |name: &str| record.list(name).unwrap_or_default();
+    Some(Locked {
+        name: text("name")?,
+        format: record.word("format")?.value,
+        digest: text("digest")?,
+        bases: lines("bases"),
+        files: lines("files").iter().map(|line| file(line)).collect::<Option<_>>()?,
+        base_files: lines("base_files").iter().map(|line| file(line)).collect::<Option<_>>()?,
+        models: lines("models"),
+        skills: lines("skills").into_iter().map(skill).collect::<Option<_>>()?,
+        policy_digest: text("policy_digest")?,
+        policy: lines("policy"),
+        servers: (!record.has("version"))
+            .then(|| blocks("servers").iter().filter_map(server).collect()),
+        tools: blocks("tools").iter().filter_map(tool).collect(),
+    })
+}
+
+fn texts(record: &Record<'_>, name: &str) -> Vec<String> {
+    record.strings(name).unwrap_or_default().into_iter().map(|text| text.value).collect()
+}
+
+/// `path sha256:…`
+fn file(line: &str) -> Option<PlannedFile> {
+    let (path, digest) = line.rsplit_once(' ')?;
+    Some(PlannedFile { path: path.to_owned(), digest: digest.to_owned() })
+}
+
+fn server(node: &Node) -> Option<LockedServer> {
+    let record = Record::new(&SERVER, node, Coerce::Strict);
+    let text = |name: &str| record.str(name).map(|text| text.value);
+    Some(LockedServer {
+        name: text("name")?,
+        command: text("command"),
+        args: texts(&record, "args"),
+        url: text("url"),
+        env: texts(&record, "env"),
+        headers: texts(&record, "headers"),
+    })
+}
+
+fn tool(node: &Node) -> Option<LockedTool> {
+    let record = Record::new(&TOOL, node, Coerce::Strict);
+    let text = |name: &str| record.str(name).map(|text| text.value);
+    Some(LockedTool {
+        server: text("server")?,
+        name: text("name")?,
+        description: text("description")?,
+        schema: text("schema")?,
+    })
+}

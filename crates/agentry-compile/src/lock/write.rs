@@ -1,0 +1,123 @@
+//! How a lock is written: one table an agent, one entry of a list a line, everything in a fixed order, so
+//! that two branches which touch different agents or files merge without help.
+
+use std::fmt::Write as _;
+
+use super::{FILE, Lock, Locked, LockedServer, LockedTool, VERSION};
+use crate::resolve::PlannedFile;
+
+impl Lock {
+    /// The text of the file.
+    pub fn to_text(&self) -> String {
+        let mut out = format!(
+            "# {FILE} pins what the agents of this workspace are. `agentry lock` writes it; commit it.\n\
+             version = {VERSION}\n"
+        );
+        for section in self.sections.values() {
+            out.push('\n');
+            out.push_str(&section.text);
+        }
+        out
+    }
+}
+
+/// The table of one agent.
+pub(super) fn section(key: &str, locked: &Locked) -> String {
+    // No `..`: what is pinned is written, or it does not compile.
+    let Locked {
+        name,
+        format,
+        digest,
+        bases,
+        files,
+        base_files,
+        models,
+        skills,
+        policy_digest,
+        policy,
+        servers,
+        tools,
+    } = locked;
+    let mut out = format!("[agents.{}]\n", quoted(key));
+    if servers.is_none() {
+        out.push_str("version = 0\n");
+    }
+    let _ = writeln!(out, "name = {}", quoted(name));
+    let _ = writeln!(out, "format = {}", quoted(format.as_str()));
+    let _ = writeln!(out, "digest = {}", quoted(digest));
+    list(&mut out, "bases", bases, |base| quoted(base));
+    list(&mut out, "files", files, file);
+    list(&mut out, "base_files", base_files, file);
+    list(&mut out, "models", models, |model| quoted(model));
+    list(&mut out, "skills", skills, |(name, found)| quoted(&format!("{name}: {found}")));
+    let _ = writeln!(out, "policy_digest = {}", quoted(policy_digest));
+    list(&mut out, "policy", policy, |line| quoted(line));
+    list(&mut out, "servers", servers.as_deref().unwrap_or_default(), server);
+    list(&mut out, "tools", tools, tool);
+    out
+}
+
+fn list<T>(out: &mut String, key: &str, items: &[T], text: impl Fn(&T) -> String) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{key} = [");
+    for item in items {
+        let _ = writeln!(out, "  {},", text(item));
+    }
+    out.push_str("]\n");
+}
+
+fn file(PlannedFile { path, digest }: &PlannedFile) -> String {
+    quoted(&format!("{path} {digest}"))
+}
+
+fn server(server: &LockedServer) -> String {
+    let LockedServer { name, command, args, url, env, headers } = server;
+    let mut fields = vec![format!("name = {}", quoted(name))];
+    fields.extend(command.iter().map(|command| format!("command = {}", quoted(command))));
+    fields.extend(names("args", args));
+    fields.extend(url.iter().map(|url| format!("url = {}", quoted(url))));
+    fields.extend(names("env", env));
+    fields.extend(names("headers", headers));
+    format!("{{ {} }}", fields.join(", "))
+}
+
+fn names(key: &str, items: &[String]) -> Option<String> {
+    let all: Vec<_> = items.iter().map(|item| quoted(item)).collect();
+    (!all.is_empty()).then(|| format!("{key} = [{}]", all.join(", ")))
+}
+
+fn tool(LockedTool { server, name, description, schema }: &LockedTool) -> String {
+    let fields =
+        [("server", server), ("name", name), ("description", description), ("schema", schema)];
+    let fields = fields.map(|(key, value)| format!("{key} = {}", quoted(value)));
+    format!("{{ {} }}", fields.join(", "))
+}
+
+/// A text as TOML writes it on one line. What a terminal or an editor would not show as it is, is spelt
+/// by its number.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            char if char.is_control() || is_hidden(char) => {
+                let _ = write!(out, "\\U{:08X}", u32::from(char));
+            }
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether a character changes the look of others without being seen.
+fn is_hidden(char: char) -> bool {
+    matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}

@@ -1,0 +1,154 @@
+//! `[render]` in `agentry.toml`: for which harnesses a team renders, and under which names.
+//!
+//! It chooses among what the targets offer. Nothing here lets an agent do more.
+
+use agentry_targets::{Scope, TARGETS, Target, target};
+use agentry_text::{Field, Kind, Map, Record, Table, table::Unknown};
+
+/// The names of all targets.
+pub(crate) const NAMES: [&str; TARGETS.len()] = {
+    let mut names = [""; TARGETS.len()];
+    let mut at = 0;
+    while at < TARGETS.len() {
+        names[at] = TARGETS[at].name;
+        at += 1;
+    }
+    names
+};
+
+pub(crate) static RENDER: Table = Table::new("`[render]`", &FIELDS).unknown(Unknown::Error);
+
+const OWN: [Field; 5] = [
+    Field::optional(
+        "targets",
+        Kind::List(&Kind::Choice(&NAMES)),
+        "The harnesses that `agentry render` writes for when no `--target` is given.",
+    ),
+    Field::default(
+        "scope",
+        Kind::Choice(Scope::WORDS),
+        "\"project\"",
+        "Where the files go: below the workspace, or below the home directory.",
+    ),
+    Field::default(
+        "guard",
+        Kind::Bool,
+        "false",
+        "Whether each call is put to `agentry guard` as well, where the harness has hooks.",
+    ),
+    Field::default(
+        "close_gaps",
+        Kind::Bool,
+        "false",
+        "Whether what a harness does not look at is closed by stricter rules.",
+    ),
+    Field::optional("aliases", ALIASES, "Other names for agents, by their names."),
+];
+
+/// The fields of `[render]`, then one block a target.
+static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
+    let mut fields = [const { Field::optional("", Kind::Any, "") }; OWN.len() + TARGETS.len()];
+    let [targets, scope, guard, close_gaps, aliases] = OWN;
+    fields[0] = targets;
+    fields[1] = scope;
+    fields[2] = guard;
+    fields[3] = close_gaps;
+    fields[4] = aliases;
+    let mut at = 0;
+    while at < TARGETS.len() {
+        let block = Kind::Block(&OPTIONS);
+        fields[OWN.len() + at] = Field::optional(TARGETS[at].name, block, "Only for this target.");
+        at += 1;
+    }
+    fields
+};
+
+const ALIASES: Kind = Kind::Map(&Kind::Line);
+
+static OPTIONS: Table = Table::new(
+    "the options of a target",
+    &[
+        Field::optional("aliases", ALIASES, "Other names for agents in this target only."),
+        Field::optional(
+            "primary",
+            Kind::Line,
+            "The agent whose prompt is that of the main session, where a harness has only one.",
+        ),
+    ],
+)
+.unknown(Unknown::Error);
+
+/// What a workspace says about rendering.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderConfig {
+    /// The targets, in order; nothing if none are listed.
+    pub targets: Option<Vec<String>>,
+    /// Where the files go.
+    pub scope: Option<Scope>,
+    /// Whether the guard is rendered.
+    pub guard: bool,
+    /// Whether gaps are closed.
+    pub close_gaps: bool,
+    /// Names of agents for every target.
+    aliases: Vec<(String, String)>,
+    /// What is said of one target.
+    blocks: Vec<(String, Block)>,
+}
+
+/// What is said of one target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Block {
+    aliases: Vec<(String, String)>,
+    options: Vec<(String, String)>,
+}
+
+impl RenderConfig {
+    /// Reads the block, which was validated against its table.
+    pub(crate) fn read(render: &Record<'_>) -> Self {
+        let targets = render.strings("targets").map(|names| {
+            let known = names.into_iter().filter(|name| target(name).is_some());
+            known.map(|name| name.value).collect()
+        });
+        let is_on = |name| render.bool(name).is_some_and(|value| value.value);
+        Self {
+            targets,
+            scope: render.word("scope").map(|scope| scope.value),
+            guard: is_on("guard"),
+            close_gaps: is_on("close_gaps"),
+            aliases: pairs(render.map("aliases")),
+            blocks: TARGETS.iter().filter_map(|target| block(render, target)).collect(),
+        }
+    }
+
+    /// What an agent of this name is called in a target.
+    pub fn name<'a>(&'a self, target: &Target, name: &'a str) -> &'a str {
+        let own = self.block(target).map(|block| block.aliases.as_slice()).unwrap_or_default();
+        let mut aliases = own.iter().chain(&self.aliases);
+        aliases.find(|(known, _)| known == name).map_or(name, |(_, alias)| alias)
+    }
+
+    /// The options of a target, by name.
+    pub fn options(&self, target: &Target) -> &[(String, String)] {
+        self.block(target).map(|block| block.options.as_slice()).unwrap_or_default()
+    }
+
+    fn block(&self, target: &Target) -> Option<&Block> {
+        self.blocks.iter().find(|(name, _)| name == target.name).map(|(_, block)| block)
+    }
+}
+
+fn block(render: &Record<'_>, target: &Target) -> Option<(String, Block)> {
+    let record = render.record(target.name, &OPTIONS)?;
+    let primary = record.str("primary").map(|name| ("primary".to_owned(), name.value));
+    let block =
+        Block { aliases: pairs(record.map("aliases")), options: primary.into_iter().collect() };
+    Some((target.name.to_owned(), block))
+}
+
+fn pairs(map: Option<&Map>) -> Vec<(String, String)> {
+    let entries = map.map(|map| map.entries.as_slice()).unwrap_or_default();
+    let pair = |entry: &agentry_text::Entry| {
+        Some((entry.key.text.clone(), entry.value.as_str()?.to_owned()))
+    };
+    entries.iter().filter_map(pair).collect()
+}

@@ -1,0 +1,91 @@
+//! The answer to a harness that puts a call of its agent to us.
+
+use agentry_policy::{Action, Call, Reason, Verdict};
+use agentry_targets::guard::{Answer, Asked};
+use agentry_targets::{Guard, Target};
+
+use super::protected::Protected;
+use super::searched::Searched;
+use crate::digest::digest;
+use crate::judge::{Links, judge};
+use crate::pipeline::Compiled;
+use crate::world::World;
+
+/// The agent that a harness asks about.
+#[derive(Debug)]
+pub struct Guarded<'a> {
+    /// The agent.
+    pub compiled: Compiled,
+    /// The digest that it had when it was rendered, if the hook knows it.
+    pub digest: Option<&'a str>,
+    /// Paths that no call may write to.
+    pub protected: Vec<String>,
+}
+
+/// Answers the question of a harness about a call. Whatever goes wrong is a denial.
+pub fn guard(
+    world: &dyn World,
+    target: &Target,
+    agent: Result<Guarded<'_>, String>,
+    question: &str,
+) -> Answer {
+    let Some(protocol) = &target.guard else {
+        return silent(&format!("{} has no guard", target.title));
+    };
+    let verdict = agent.and_then(|agent| decide(world, protocol, agent, question));
+    match verdict {
+        Ok(verdict) => (protocol.answer)(&verdict),
+        Err(why) => (protocol.failure)(&why),
+    }
+}
+
+/// The answer where a harness has no words for one.
+fn silent(why: &str) -> Answer {
+    Answer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
+}
+
+fn decide(
+    world: &dyn World,
+    protocol: &Guard,
+    mut agent: Guarded<'_>,
+    question: &str,
+) -> Result<Verdict, String> {
+    let Asked { directory, calls, searches } = (protocol.question)(question)?;
+    if agent.compiled.has_errors() {
+        return Err("the definition has errors: run `agentry check`".to_owned());
+    }
+    if agent.digest.is_some_and(|known| !is_same(known, &digest(world, &agent.compiled))) {
+        let why = "the definition changed since it was rendered: run `agentry render`";
+        return Err(why.to_owned());
+    }
+    let judge = judge(world, &mut agent.compiled)
+        .map_err(|_| "the user's policy has errors: run `agentry policy why`".to_owned())?;
+    let protected = Protected { paths: &agent.protected, places: judge.places() };
+    let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
+    for (section, subject) in &calls {
+        let call = Call { section: *section, subject, directory: &directory };
+        add(&mut out, judge.judge(call, &Links(world)));
+        if let Some(reason) = protected.reason(call, &Links(world)) {
+            add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
+        }
+    }
+    let searched = Searched { world, judge: &judge, directory: &directory };
+    for reason in searches.iter().filter_map(|search| searched.reason(search)) {
+        add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
+    }
+    Ok(out)
+}
+
+fn add(all: &mut Verdict, one: Verdict) {
+    all.action = all.action.strictest(one.action);
+    // What decides comes first.
+    let decides = |reason: &Reason| reason.action == one.action;
+    let (first, rest): (Vec<_>, Vec<_>) = one.reasons.into_iter().partition(decides);
+    all.reasons.extend(first.into_iter().chain(rest));
+}
+
+/// Whether two digests are one, with or without the name of the function.
+fn is_same(known: &str, now: &str) -> bool {
+    let plain = |text: &str| text.strip_prefix("sha256:").unwrap_or(text).to_owned();
+    plain(known) == plain(now)
+}

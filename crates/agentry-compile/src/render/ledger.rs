@@ -1,0 +1,230 @@
+//! The list of the files that were rendered, kept beside them: what is not in it is not ours.
+//!
+//! It is JSON with one file a line, sorted by path, so that two branches merge well.
+
+use std::collections::BTreeSet;
+
+use agentry_model::digest::hex;
+use agentry_targets::is_written_by;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::merged::{Hunk, Merge};
+
+/// The number of the form that is written.
+const VERSION: u64 = 1;
+
+/// Every file that was rendered below one root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Sorted by path.
+    entries: Vec<Entry>,
+    /// The harnesses whose files put each call to `agentry guard`.
+    guarded: BTreeSet<String>,
+}
+
+/// One file that was rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Below the root.
+    pub path: String,
+    /// The harness that it is for.
+    pub target: String,
+    /// The definition that it was made from; empty for a file of all agents.
+    pub agent: String,
+    /// The digest of what was written.
+    pub sha256: String,
+    /// How it came into a file that all agents share, and that may hold settings of the user.
+    pub merge: Option<Merge>,
+}
+
+/// The digest of a text.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+impl Ledger {
+    /// The ledger of these files; of two with one path, the last.
+    pub fn new(mut entries: Vec<Entry>) -> Self {
+        entries.reverse();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
+        Self { entries, guarded: BTreeSet::new() }
+    }
+
+    /// The same files, with the guard for these harnesses as far as there are files for them.
+    #[must_use]
+    pub fn with_guard(mut self, targets: impl IntoIterator<Item = String>) -> Self {
+        let is_rendered =
+            |target: &String| self.entries.iter().any(|entry| entry.target == *target);
+        self.guarded = targets.into_iter().filter(is_rendered).collect();
+        self
+    }
+
+    /// The harnesses whose files put each call to `agentry guard`.
+    pub fn guarded(&self) -> &BTreeSet<String> {
+        &self.guarded
+    }
+
+    /// Every file, sorted by path.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The file at `path`.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.path.as_str().cmp(path)).ok()?;
+        self.entries.get(at)
+    }
+
+    /// Whether nothing was rendered.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Reads a ledger; why it is none otherwise.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        match value.get("version").and_then(Value::as_u64) {
+            Some(VERSION) => {}
+            Some(other) => return Err(format!("its version is {other}, known is {VERSION}")),
+            None => return Err("it has no `version`".to_owned()),
+        }
+        let files = value.get("files").and_then(Value::as_array).ok_or("it has no `files`")?;
+        let entries: Option<Vec<Entry>> = files.iter().map(entry).collect();
+        let entries = entries.ok_or("one of its files lacks something")?;
+        // Whoever writes this list must not make us change or remove any other file.
+        let foreign = entries.iter().find(|it| !is_written_by(&it.target, &it.path));
+        match foreign {
+            Some(Entry { path, target, .. }) => {
+                Err(format!("`{path}` is no file that is rendered for {target}"))
+            }
+            None => Ok(Self::new(entries).with_guard(guarded(&value)?)),
+        }
+    }
+
+    /// The text of the ledger.
+    pub fn to_text(&self) -> String {
+        let lines: Vec<String> = self.entries.iter().map(|entry| line(entry).to_string()).collect();
+        let files =
+            if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
+        let guarded = if self.guarded.is_empty() {
+            String::new()
+        } else {
+            format!("\"guarded\": {},\n", json!(self.guarded))
+        };
+        format!("{{\n\"version\": {VERSION},\n{guarded}\"files\": {files}\n}}\n")
+    }
+}
+
+/// The harnesses with the guard. A list of files that was written without them has none.
+fn guarded(value: &Value) -> Result<Vec<String>, String> {
+    let Some(names) = value.get("guarded") else { return Ok(Vec::new()) };
+    let name = |name: &Value| name.as_str().map(str::to_owned);
+    let names = names.as_array().and_then(|names| names.iter().map(name).collect());
+    names.ok_or_else(|| "its `guarded` is no list of targets".to_owned())
+}
+
+fn entry(value: &Value) -> Option<Entry> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let merge = match value.get("merge") {
+        None => None,
+        Some(Value::String(word)) if word == "created" => Some(Merge::Created),
+        Some(Value::Array(hunks)) => {
+            Some(Merge::Hunks(hunks.iter().map(hunk).collect::<Option<_>>()?))
+        }
+        Some(_) => return None,
+    };
+    let entry = Entry {
+        path: text("path")?,
+        target: text("target")?,
+        agent: text("agent")?,
+        sha256: text("sha256")?,
+        merge,
+    };
+    agentry_text::path::is_plain(&entry.path).then_some(entry)
+}
+
+fn hunk(value: &Value) -> Option<Hunk> {
+    let lines = |key: &str| {
+        let lines = value.get(key)?.as_array()?;
+        lines.iter().map(|line| line.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+    };
+    let at = value.get("at").and_then(Value::as_u64)?;
+    Some(Hunk { at: usize::try_from(at).ok()?, removed: lines("removed")?, added: lines("added")? })
+}
+
+fn line(entry: &Entry) -> Value {
+    let Entry { path, target, agent, sha256, merge } = entry;
+    let mut value = json!({"path": path, "target": target, "agent": agent, "sha256": sha256});
+    let merge = match merge {
+        None => return value,
+        Some(Merge::Created) => json!("created"),
+        Some(Merge::Hunks(hunks)) => {
+            let hunk = |Hunk { at, removed, added }: &Hunk| json!({"at": at, "removed": removed, "added": added});
+            hunks.iter().map(hunk).collect()
+        }
+    };
+    if let Some(map) = value.as_object_mut() {
+        map.insert("merge".to_owned(), merge);
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, merge: Option<Merge>) -> Entry {
+        Entry {
+            path: path.to_owned(),
+            target: "opencode".to_owned(),
+            agent: "a.agent".to_owned(),
+            sha256: sha256(b"x"),
+            merge,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let hunk = Hunk { at: 3, removed: vec!["a\n".into()], added: vec!["a,\n".into()] };
+        let ledger = Ledger::new(vec![
+            entry(".opencode/z", None),
+            entry(".opencode/b", Some(Merge::Created)),
+            entry(".opencode/a", Some(Merge::Hunks(vec![hunk]))),
+        ]);
+        assert_eq!(Ledger::parse(&ledger.to_text()), Ok(ledger.clone()));
+        assert_eq!(ledger.to_text().lines().count(), 8);
+        assert!(ledger.get(".opencode/b").is_some() && ledger.get(".opencode/c").is_none());
+        assert_eq!(Ledger::parse(&Ledger::default().to_text()), Ok(Ledger::default()));
+    }
+
+    #[test]
+    fn the_guard_is_remembered_while_there_are_files() {
+        let ledger = Ledger::new(vec![entry(".opencode/a", None)]);
+        let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
+        assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
+        assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded));
+    }
+
+    #[test]
+    fn what_is_no_ledger() {
+        let cases = [
+            "",
+            "[]",
+            "{}",
+            r#"{"version": 2, "files": []}"#,
+            r#"{"version": 1}"#,
+            r#"{"version": 1, "files": [{}]}"#,
+            r#"{"version": 1, "guarded": "pi", "files": []}"#,
+            r#"{"version": 1, "files": [{"path":"../x","target":"t","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".git/config","target":"claude-code","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".claude/../x","target":"claude-code","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":".opencode/x","target":"claude-code","agent":"","sha256":""}]}"#,
+            r#"{"version": 1, "files": [{"path":"/x","target":"t","agent":"","sha256":""}]}"#,
+        ];
+        for text in cases {
+            assert!(Ledger::parse(text).is_err(), "{text}");
+        }
+    }
+}

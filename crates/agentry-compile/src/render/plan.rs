@@ -1,0 +1,495 @@
+//! What has to happen on disk so that the rendered files are there: a function of what should be
+//! there, of what was written before, and of what is there now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ledger::{Entry, Ledger, sha256};
+use super::merged::{Unmerged, merge, unmerge};
+
+/// A file that should be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Below the root.
+    pub path: String,
+    /// All that is in it.
+    pub bytes: Vec<u8>,
+    /// The harness that it is for.
+    pub target: String,
+    /// The definition that it is made from; empty for a file of all agents.
+    pub agent: String,
+    /// Whether it may hold settings of the user.
+    pub shared: bool,
+}
+
+/// What is at a path now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Present {
+    /// Nothing.
+    Nothing,
+    /// A file with these bytes.
+    File(Vec<u8>),
+    /// Something that nothing may be written to, and why.
+    Blocked(String),
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Every file that is written, kept or removed, in the order of the targets.
+    pub changes: Vec<Change>,
+    /// What must not happen.
+    pub refused: Vec<Refused>,
+    /// What will have been written then.
+    pub ledger: Ledger,
+}
+
+/// What happens to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Below the root.
+    pub path: String,
+    /// The harness that it is for.
+    pub target: String,
+    /// The definition that it is made from; empty for a file of all agents.
+    pub agent: String,
+    /// What happens.
+    pub kind: ChangeKind,
+    /// What is in it before, if there is a file.
+    pub before: Option<Vec<u8>>,
+    /// What is in it after, if there will be a file.
+    pub after: Option<Vec<u8>>,
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is new.
+    Create,
+    /// Its text changes.
+    Update,
+    /// It is as it should be.
+    Keep,
+    /// It is not wanted any more.
+    Remove,
+}
+
+/// A file that must stay as it is, and with it all files of its agent for this harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Below the root.
+    pub path: String,
+    /// The harness that it is for.
+    pub target: String,
+    /// The definition that it is made from; empty for a file of all agents.
+    pub agent: String,
+    /// What was found.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// What a plan is made of, beside the files that should be there.
+pub struct Situation<'a> {
+    /// What was written before.
+    pub ledger: &'a Ledger,
+    /// What is there now.
+    pub present: &'a dyn Fn(&str) -> Present,
+    /// Whether a file that was written before is not wanted any more when nobody asks for it.
+    pub covers: &'a dyn Fn(&Entry) -> bool,
+    /// Definitions that cannot be rendered now. What was made of them stays, and so must what they
+    /// share with others.
+    pub held: &'a BTreeSet<String>,
+    /// Whether files are replaced and removed that somebody else wrote or edited.
+    pub force: bool,
+}
+
+const TAKE_OVER: &str =
+    "pass `--force` once to replace it, if the definition was imported from it; else move it away";
+const MOVE: &str = "move it away, or pass `--force` to replace it";
+const HELD: &str = "see to that agent first; until then nothing is written for this target";
+const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
+
+impl Situation<'_> {
+    /// A definition that cannot be rendered now and has files for a target.
+    pub fn held_for(&self, target: &str) -> Option<&str> {
+        let mut entries = self.ledger.entries().iter();
+        let held = |entry: &&Entry| entry.target == target && self.held.contains(&entry.agent);
+        entries.find(held).map(|entry| entry.agent.as_str())
+    }
+}
+
+/// The plan that brings about what is wanted.
+pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
+    let mut planner = Planner {
+        situation,
+        changes: Vec::new(),
+        refused: Vec::new(),
+        blocked: BTreeSet::new(),
+        kept: Vec::new(),
+    };
+    let wanted = planner.without_clashes(wanted);
+    planner.wanted(&wanted);
+    let paths: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.path.as_str()).collect();
+    for entry in situation.ledger.entries() {
+        if !paths.contains(entry.path.as_str()) {
+            planner.unwanted(entry);
+        }
+    }
+    let Planner { changes, refused, kept, .. } = planner;
+    Plan { changes, refused, ledger: Ledger::new(kept) }
+}
+
+/// The text of a file without what was rendered: what a target starts from. `ledger` has only what
+/// this run writes anew or takes away; all else counts as the user's, whoever wrote it.
+pub fn existing(ledger: &Ledger, present: &Present, path: &str) -> Option<String> {
+    let Present::File(bytes) = present else { return None };
+    let text = || Some(String::from_utf8_lossy(bytes).into_owned());
+    let Some(entry) = ledger.get(path) else { return text() };
+    let untouched = sha256(bytes) == entry.sha256;
+    let Some(merge) = &entry.merge else { return if untouched { None } else { text() } };
+    match unmerge(merge, &String::from_utf8_lossy(bytes), untouched) {
+        Unmerged::Nothing => None,
+        Unmerged::Text(text) => Some(text),
+        Unmerged::Unknown => text(),
+    }
+}
+
+struct Planner<'a> {
+    situation: &'a Situation<'a>,
+    changes: Vec<Change>,
+    refused: Vec<Refused>,
+    /// The targets and definitions for which nothing is written.
+    blocked: BTreeSet<(String, String)>,
+    kept: Vec<Entry>,
+}
+
+impl Planner<'_> {
+    /// The files without those that another one stands in the way of.
+    fn without_clashes(&mut self, wanted: &[Wanted]) -> Vec<Wanted> {
+        let mut owners: BTreeMap<String, usize> = BTreeMap::new();
+        let mut out: Vec<Wanted> = Vec::new();
+        for file in wanted {
+            let key = file.path.to_lowercase();
+            match owners.get(&key).and_then(|at| out.get_mut(*at)) {
+                None => {
+                    owners.insert(key, out.len());
+                    out.push(file.clone());
+                }
+                Some(other) if other.path == file.path && other.bytes == file.bytes => {}
+                // The later one was made from the earlier one.
+                Some(other) if other.path == file.path && other.shared && file.shared => {
+                    *other = file.clone();
+                }
+                Some(other) => {
+                    let message = format!("`{}` is written for {} too", other.path, other.target);
+                    self.refuse(file, message, "render for one of the two only");
+                }
+            }
+        }
+        let below = |file: &Wanted| {
+            let mut above = file.path.match_indices('/').map(|(at, _)| file.path.get(..at));
+            above.find_map(|dir| owners.get_key_value(&dir?.to_lowercase()))
+        };
+        for file in &out {
+            if let Some((other, _)) = below(file) {
+                let message = format!("`{other}` would be a file and a directory");
+                self.refuse(file, message, "render for one of the two only");
+            }
+        }
+        out
+    }
+
+    fn wanted(&mut self, wanted: &[Wanted]) {
+        let steps: Vec<Result<Change, Refused>> =
+            wanted.iter().map(|file| self.step(file)).collect();
+        self.refused.extend(steps.iter().filter_map(|step| step.as_ref().err()).cloned());
+        self.blocked =
+            self.refused.iter().map(|it| (it.target.clone(), it.agent.clone())).collect();
+        for (file, step) in wanted.iter().zip(steps) {
+            let Ok(change) = step else { continue };
+            if !self.is_blocked(&file.target, &file.agent) {
+                self.kept.push(self.entry(file, &change));
+                self.changes.push(change);
+            }
+        }
+        for entry in self.situation.ledger.entries() {
+            if self.is_blocked(&entry.target, &entry.agent) {
+                self.kept.push(entry.clone());
+            }
+        }
+    }
+
+    /// What happens to a file that should be there.
+    fn step(&self, file: &Wanted) -> Result<Change, Refused> {
+        let Wanted { path, bytes, target, agent, shared } = file;
+        let refuse = |message: String, hint| {
+            let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
+            Err(Refused { path, target, agent, message, hint })
+        };
+        let (kind, before) = match (self.situation.present)(path) {
+            Present::Nothing => (ChangeKind::Create, None),
+            Present::Blocked(why) => {
+                return refuse(format!("`{path}` {why}"), "remove it, or choose another place");
+            }
+            Present::File(found) if found == *bytes => (ChangeKind::Keep, Some(found)),
+            Present::File(found) => {
+                let entry = self.situation.ledger.get(path);
+                if *shared && std::str::from_utf8(&found).is_err() {
+                    return refuse(format!("`{path}` is not UTF-8"), MOVE);
+                }
+                if let Some(held) = self.situation.held_for(target).filter(|_| *shared) {
+                    let message = format!("`{path}` is for `{held}` too, which was not rendered");
+                    return refuse(message, HELD);
+                }
+                let ours = entry.is_some_and(|entry| sha256(&found) == entry.sha256);
+                match entry {
+                    _ if ours || *shared || self.situation.force => {}
+                    Some(_) => {
+                        let message = format!("`{path}` was edited after it was rendered");
+                        return refuse(message, EDITED);
+                    }
+                    None => {
+                        let message =
+                            format!("`{path}` is there already, and agentry did not write it");
+                        return refuse(message, TAKE_OVER);
+                    }
+                }
+                (ChangeKind::Update, Some(found))
+            }
+        };
+        let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
+        Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()) })
+    }
+
+    /// What is remembered of a file.
+    fn entry(&self, file: &Wanted, change: &Change) -> Entry {
+        let before = || {
+            let present = change.before.clone();
+            let present = present.map_or(Present::Nothing, Present::File);
+            existing(self.situation.ledger, &present, &file.path)
+        };
+        Entry {
+            path: file.path.clone(),
+            target: file.target.clone(),
+            agent: file.agent.clone(),
+            sha256: sha256(&file.bytes),
+            merge: file
+                .shared
+                .then(|| merge(before().as_deref(), &String::from_utf8_lossy(&file.bytes))),
+        }
+    }
+
+    /// What happens to a file that was rendered once and is not wanted now.
+    fn unwanted(&mut self, entry: &Entry) {
+        if self.is_blocked(&entry.target, &entry.agent) {
+            return;
+        }
+        let is_held = self.situation.held.contains(&entry.agent)
+            || (entry.agent.is_empty() && self.situation.held_for(&entry.target).is_some());
+        if is_held || !(self.situation.covers)(entry) {
+            self.kept.push(entry.clone());
+            return;
+        }
+        let bytes = match (self.situation.present)(&entry.path) {
+            Present::Nothing => return,
+            Present::File(bytes) => bytes,
+            Present::Blocked(why) => {
+                self.keep(entry, format!("`{}` {why}", entry.path), "remove it by hand");
+                return;
+            }
+        };
+        let untouched = sha256(&bytes) == entry.sha256;
+        let text = String::from_utf8_lossy(&bytes);
+        let (kind, after) = match &entry.merge {
+            None if untouched || self.situation.force => (ChangeKind::Remove, None),
+            None => {
+                let path = &entry.path;
+                let message =
+                    format!("`{path}` is not rendered any more, and was edited before that");
+                self.keep(entry, message, "remove it by hand, or pass `--force`");
+                return;
+            }
+            Some(merge) => match unmerge(merge, &text, untouched) {
+                Unmerged::Nothing => (ChangeKind::Remove, None),
+                Unmerged::Text(rest) => (ChangeKind::Update, Some(rest.into_bytes())),
+                Unmerged::Unknown => {
+                    let message = format!("what was rendered into `{}` was edited", entry.path);
+                    self.keep(entry, message, "take it out by hand");
+                    return;
+                }
+            },
+        };
+        let Entry { path, target, agent, .. } = entry.clone();
+        self.changes.push(Change { path, target, agent, kind, before: Some(bytes.clone()), after });
+    }
+
+    /// Leaves a file that should go.
+    fn keep(&mut self, entry: &Entry, message: String, hint: &'static str) {
+        let Entry { path, target, agent, .. } = entry.clone();
+        self.kept.push(entry.clone());
+        self.refused.push(Refused { path, target, agent, message, hint });
+    }
+
+    fn refuse(&mut self, file: &Wanted, message: String, hint: &'static str) {
+        let Wanted { path, target, agent, .. } = file.clone();
+        self.refused.push(Refused { path, target, agent, message, hint });
+    }
+
+    /// Whether a file of the agent, or one of all agents, must stay as it is.
+    fn is_blocked(&self, target: &str, agent: &str) -> bool {
+        !self.blocked.is_empty()
+            && ["", agent]
+                .iter()
+                .any(|agent| self.blocked.contains(&(target.to_owned(), (*agent).to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::merged::Merge;
+    use super::*;
+
+    fn wanted(path: &str, text: &str, agent: &str) -> Wanted {
+        let target = "opencode".to_owned();
+        let (path, bytes, agent) = (path.to_owned(), text.into(), agent.to_owned());
+        Wanted { path, bytes, target, shared: agent.is_empty(), agent }
+    }
+
+    fn entry(path: &str, text: &str, agent: &str) -> Entry {
+        Entry {
+            path: path.to_owned(),
+            target: "opencode".to_owned(),
+            agent: agent.to_owned(),
+            sha256: sha256(text.as_bytes()),
+            merge: None,
+        }
+    }
+
+    type Disk<'a> = &'a [(&'a str, &'a str)];
+    type Wished<'a> = (&'a str, &'a [Entry], Disk<'a>, bool, &'a str);
+    type Unwished<'a> = (&'a str, Disk<'a>, &'a str, bool, &'a str);
+
+    /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, and
+    /// `#` for each line of the ledger.
+    fn told(
+        wanted: &[Wanted],
+        ledger: &[Entry],
+        disk: &[(&str, &str)],
+        (covered, force): (&str, bool),
+    ) -> String {
+        let present = |path: &str| match disk.iter().find(|(known, _)| *known == path) {
+            Some((_, "-> link")) => Present::Blocked("is a link".to_owned()),
+            Some((_, text)) => Present::File(text.as_bytes().to_vec()),
+            None => Present::Nothing,
+        };
+        let ledger = Ledger::new(ledger.to_vec());
+        let covers = |entry: &Entry| entry.agent.starts_with(covered);
+        let (present, covers, held) = (&present, &covers, &BTreeSet::from(["held".to_owned()]));
+        let situation = Situation { ledger: &ledger, present, covers, held, force };
+        let plan = plan(wanted, &situation);
+        let sign = |kind| match kind {
+            ChangeKind::Create => '+',
+            ChangeKind::Update => '~',
+            ChangeKind::Keep => '=',
+            ChangeKind::Remove => '-',
+        };
+        let changes = plan.changes.iter().map(|it| format!("{}{}", sign(it.kind), it.path));
+        let refused = plan.refused.iter().map(|it| format!("!{}", it.path));
+        let kept = plan.ledger.entries().iter().map(|it| format!("#{}", it.path));
+        changes.chain(refused).chain(kept).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn files_of_one_agent() {
+        let new = [wanted("a", "new", "x")];
+        let old = [entry("a", "old", "x")];
+        let cases: [Wished<'_>; 9] = [
+            ("nothing there", &[], &[], false, "+a #a"),
+            ("removed by somebody", &old, &[], false, "+a #a"),
+            ("ours", &old, &[("a", "old")], false, "~a #a"),
+            ("as it should be", &old, &[("a", "new")], false, "=a #a"),
+            ("the same by chance", &[], &[("a", "new")], false, "=a #a"),
+            ("edited", &old, &[("a", "mine")], false, "!a #a"),
+            ("edited, by force", &old, &[("a", "mine")], true, "~a #a"),
+            ("somebody else's", &[], &[("a", "mine")], false, "!a"),
+            ("a link", &old, &[("a", "-> link")], true, "!a #a"),
+        ];
+        for (case, ledger, disk, force, expected) in cases {
+            assert_eq!(told(&new, ledger, disk, ("", force)), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_not_wanted_any_more() {
+        let old = [entry("a", "old", "x"), entry("b", "old", "y")];
+        let cases: [Unwished<'_>; 6] = [
+            ("ours", &[("a", "old"), ("b", "old")], "", false, "-a -b"),
+            ("gone", &[], "", false, ""),
+            ("of another run", &[("a", "old"), ("b", "old")], "y", false, "-b #a"),
+            ("edited", &[("a", "mine"), ("b", "old")], "", false, "-b !a #a"),
+            ("edited, by force", &[("a", "mine"), ("b", "old")], "", true, "-a -b"),
+            ("a link", &[("a", "-> link")], "", true, "!a #a"),
+        ];
+        for (case, disk, covered, force, expected) in cases {
+            assert_eq!(told(&[], &old, disk, (covered, force)), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn an_agent_is_written_whole_or_not_at_all() {
+        let new = [wanted("a", "1", "x"), wanted("b", "2", "x"), wanted("c", "3", "y")];
+        assert_eq!(told(&new, &[], &[("b", "mine")], ("", false)), "+c !b #c");
+        let old = [entry("a", "0", "x"), entry("old", "0", "x")];
+        let disk = [("a", "0"), ("b", "mine"), ("old", "0")];
+        assert_eq!(told(&new, &old, &disk, ("", false)), "+c !b #a #c #old");
+        // Without the settings that all agents share, none of them is safe.
+        let shared = [wanted("s", "1", ""), wanted("a", "1", "x")];
+        assert_eq!(told(&shared, &[], &[("s", "-> link")], ("", false)), "!s");
+    }
+
+    #[test]
+    fn what_cannot_be_rendered_now_stays_with_all_that_it_shares() {
+        let old = [entry("h", "0", "held"), entry("a", "0", "x"), entry("s", "0", "")];
+        let disk = [("h", "0"), ("a", "0"), ("s", "0")];
+        let new = [wanted("s", "1", ""), wanted("a", "1", "x")];
+        assert_eq!(told(&new, &old, &disk, ("", false)), "!s #a #h #s");
+        let same = [wanted("s", "0", ""), wanted("a", "1", "x")];
+        assert_eq!(told(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
+        assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "~a #a #h #s");
+    }
+
+    #[test]
+    fn files_in_each_others_way() {
+        let mut other = wanted("A", "2", "y");
+        other.target = "pi".to_owned();
+        let first = wanted("a", "1", "x");
+        assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !A #a");
+        other.path = "a".to_owned();
+        assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a !a #a");
+        other.bytes = b"1".to_vec();
+        assert_eq!(told(&[first.clone(), other.clone()], &[], &[], ("", false)), "+a #a");
+        other.path = "a/b".to_owned();
+        assert_eq!(told(&[first, other], &[], &[], ("", false)), "+a !a/b #a");
+    }
+
+    #[test]
+    fn shared_files_are_merged_and_unmerged() {
+        let users = "{\n}\n";
+        let both = "{\n  1\n}\n";
+        let disk = [("s", users)];
+        assert_eq!(told(&[wanted("s", both, "")], &[], &disk, ("", false)), "~s #s");
+        let hunks = super::super::merged::merge(Some(users), both);
+        let merged = Entry { merge: Some(hunks), ..entry("s", both, "") };
+        let ledger = Ledger::new(vec![merged.clone()]);
+        let there = |text: &str| Present::File(text.as_bytes().to_vec());
+        assert_eq!(existing(&ledger, &there(both), "s").as_deref(), Some(users));
+        assert_eq!(existing(&ledger, &there("{\n  2\n}\n"), "s").as_deref(), Some("{\n  2\n}\n"));
+        let none: &[Wanted] = &[];
+        assert_eq!(told(none, std::slice::from_ref(&merged), &[("s", both)], ("", false)), "~s");
+        let lines = [("s", "// mine\n{\n  1\n}\n")];
+        assert_eq!(told(none, std::slice::from_ref(&merged), &lines, ("", false)), "~s");
+        assert_eq!(told(none, &[merged], &[("s", "{\n  2\n}\n")], ("", false)), "!s #s");
+        let created = Entry { merge: Some(Merge::Created), ..entry("s", both, "") };
+        assert_eq!(told(none, &[created], &[("s", both)], ("", false)), "-s");
+    }
+}

@@ -1,0 +1,443 @@
+//! What no call may write to, whatever the policy says: the definition, what was rendered from it,
+//! the settings of the harness, and Agentry itself. Otherwise an agent could let itself out.
+
+mod named;
+mod programs;
+mod words;
+
+use agentry_policy::argv::{Arg, Piece, Word};
+use agentry_policy::path::{Resolver, absolute, is_inside, with_home};
+use agentry_policy::shell::{self, Bases, Command, Context, Part, What};
+use agentry_policy::{Action, Call, Places, Reason, Section, Source};
+use agentry_text::path::join;
+
+use named::named;
+use programs::{Does, does};
+use words::{Meeting, Place};
+
+use super::ledger::Ledger;
+use crate::pipeline::Compiled;
+use crate::world::World;
+
+/// Paths that are not written to.
+pub(super) struct Protected<'a> {
+    /// Files, and directories with all that is below them; absolute and real.
+    pub(super) paths: &'a [String],
+    /// What relative paths and `~` are seen from.
+    pub(super) places: &'a Places,
+}
+
+/// What harnesses read their settings from, below a project or a home.
+const SETTINGS: &[&str] = &[
+    ".claude",
+    ".codex",
+    ".config/opencode",
+    ".gemini",
+    ".mcp.json",
+    ".opencode",
+    ".pi",
+    "opencode.json",
+    "opencode.jsonc",
+];
+/// What Agentry reads, below a workspace.
+const OWN: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
+
+/// The paths that the calls of an agent must not write to: its definition with its bases, what was
+/// rendered, settings of harnesses and of Agentry, and `more`.
+pub fn protect(
+    world: &dyn World,
+    compiled: &Compiled,
+    ledger: &Ledger,
+    more: &[String],
+) -> Vec<String> {
+    let below = |root: &str, paths: &[&str]| -> Vec<String> {
+        paths.iter().map(|path| join(root, path)).collect()
+    };
+    let root = world.absolute(&compiled.workspace);
+    let mut paths: Vec<String> =
+        compiled.sources.iter().map(|source| world.absolute(&source.path)).collect();
+    paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
+    paths.extend(below(&root, OWN));
+    paths.extend(below(&root, SETTINGS));
+    if let Some(home) = world.home() {
+        paths.extend(below(&home, &[".agentry"]));
+        paths.extend(below(&home, SETTINGS));
+    }
+    paths.extend(world.user_config());
+    paths.extend(more.iter().cloned());
+    let mut real: Vec<String> =
+        paths.iter().map(|path| world.real(path).unwrap_or_else(|| path.clone())).collect();
+    real.sort();
+    real.dedup();
+    real
+}
+
+impl Protected<'_> {
+    /// Why a call must not happen, if it would write to a protected path; if it may, why to ask.
+    pub(super) fn reason(&self, call: Call<'_>, resolver: &dyn Resolver) -> Option<Reason> {
+        match call.section {
+            Section::Edit => {
+                let path = with_home(call.subject, self.places)?;
+                let real = self.real(&path, call.directory, resolver)?;
+                let hit = self.covering(&real)?;
+                Some(denied(call.subject, &hit))
+            }
+            Section::Bash => self.line(call, resolver),
+            _ => None,
+        }
+    }
+
+    fn line(&self, call: Call<'_>, resolver: &dyn Resolver) -> Option<Reason> {
+        let home = self.places.home.clone();
+        let context = Context { home, directory: Some(call.directory.to_owned()) };
+        let parts = shell::analyse(call.subject, &context);
+        let links = parts.iter().any(|part| program(part).is_some_and(|it| LINKING.contains(&it)));
+        let found = parts.iter().filter_map(|part| {
+            let place = Place { bases: &part.bases, start: call.directory, resolver };
+            self.part(part, place, links)
+        });
+        found.max_by_key(|reason| reason.action)
+    }
+
+    fn part(&self, part: &Part, place: Place<'_>, links: bool) -> Option<Reason> {
+        let found = match &part.what {
+            What::Write(word) => self.written(word, part, place),
+            What::Command(command) if !command.free => self.command(command, part, place),
+            _ => None,
+        };
+        let linked = || {
+            let rule = "a link that the line makes may lead to a protected path";
+            (links && is_change(part)).then(|| asked(&part.text, rule))
+        };
+        found.or_else(linked)
+    }
+
+    /// A redirection, or a file that a wrapper writes.
+    fn written(&self, word: &Word, part: &Part, place: Place<'_>) -> Option<Reason> {
+        let meeting = self.meeting(word, place);
+        let is_free = word.literal().is_some_and(|text| text.starts_with("/dev/"));
+        let is_lost = *place.bases == Bases::Unknown && !is_free && !is_absolute(word);
+        match meeting {
+            Some(Meeting::Within(hit)) => Some(denied(&part.text, &hit)),
+            Some(Meeting::Unknown) => Some(asked(&part.text, UNKNOWN)),
+            _ => is_lost.then(|| asked(&part.text, UNKNOWN)),
+        }
+    }
+
+    /// A program that may change what it is given.
+    fn command(&self, command: &Command, part: &Part, place: Place<'_>) -> Option<Reason> {
+        let end = command.inner_at.unwrap_or(command.argv.len());
+        let words: Vec<&Word> = command.argv.iter().take(end).map(word).collect();
+        let texts: Vec<&str> = words.iter().copied().map(known).collect();
+        let does = does(&texts);
+        if does == Does::Reads {
+            return None;
+        }
+        let operands = words.get(1..).unwrap_or_default();
+        let is_known = does != Does::Changes || CHANGING.contains(&base_name(&texts));
+        let mut meetings: Vec<Meeting> = Vec::new();
+        for word in operands {
+            // `-j$(nproc)` of a program that nobody knows to write.
+            let meeting = self.meeting(word, place);
+            let is_option = !is_known && known(word).starts_with('-');
+            meetings.extend(meeting.filter(|it| !(is_option && *it == Meeting::Unknown)));
+        }
+        let lost = is_known
+            && *place.bases == Bases::Unknown
+            && operands.iter().any(|word| !is_absolute(word) && !known(word).starts_with('-'));
+        let worst = meetings.into_iter().max();
+        let found = match (worst, does) {
+            (Some(Meeting::Within(hit)), _) | (Some(Meeting::Above(hit)), Does::TakesAll) => {
+                Some(denied(&part.text, &hit))
+            }
+            (worst, does) => self.around(worst.as_ref(), does, operands, part, place),
+        };
+        found.or_else(|| lost.then(|| asked(&part.text, UNKNOWN)))
+    }
+
+    /// What a command does to protected paths that it does not name.
+    fn around(
+        &self,
+        worst: Option<&Meeting>,
+        does: Does,
+        operands: &[&Word],
+        part: &Part,
+        place: Place<'_>,
+    ) -> Option<Reason> {
+        let text = &part.text;
+        let is_here = || self.literal(".", place).is_some();
+        let unknown = (worst == Some(&Meeting::Unknown)).then(|| asked(text, UNKNOWN));
+        let near = match does {
+            Does::Own => return Some(asked(text, "it may write what decides about the agent")),
+            Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
+            Does::Tree { limited } => {
+                !limited || worst.is_some() || operands.iter().any(|it| magic(it))
+            }
+            Does::Unpacks => match self.into(operands, place) {
+                Some(meets) => meets,
+                None => is_here(),
+            },
+            Does::TakesSome => {
+                worst.is_some() || is_here() && !operands.iter().any(|it| is_path(it))
+            }
+            Does::Reads | Does::Changes | Does::TakesAll => false,
+        };
+        near.then(|| asked(text, "protected paths may be among what it changes")).or(unknown)
+    }
+
+    /// Whether a directory that an archive is unpacked to, if one is named, holds protected paths.
+    fn into(&self, operands: &[&Word], place: Place<'_>) -> Option<bool> {
+        const INTO: &[&str] = &["-C", "-d", "--directory"];
+        let mut words = operands.iter();
+        let named = words.by_ref().find(|word| INTO.contains(&known(word)));
+        named.and_then(|_| words.next()).map(|word| self.meeting(word, place).is_some())
+    }
+
+    /// What copying or moving does: the operands but the last go into it.
+    fn copied(
+        &self,
+        operands: &[&Word],
+        moves: bool,
+        part: &Part,
+        place: Place<'_>,
+    ) -> Option<Reason> {
+        const PLAIN: &str = "-abdfilnpruvzLHPR";
+        let (options, files): (Vec<&Word>, Vec<&Word>) =
+            operands.iter().copied().partition(|word| known(word).starts_with('-'));
+        let is_plain = |word: &&Word| {
+            word.literal().is_some_and(|text| text.chars().all(|letter| PLAIN.contains(letter)))
+        };
+        let (last, sources) = files.split_last()?;
+        let above = sources.iter().find_map(|word| match self.meeting(word, place)? {
+            Meeting::Above(hit) if moves => Some(hit),
+            _ => None,
+        });
+        if let Some(hit) = above {
+            return Some(denied(&part.text, &hit));
+        }
+        let plain = options.iter().all(is_plain);
+        let everything = if plain { std::slice::from_ref(last) } else { files.as_slice() };
+        let is_above = |word: &&Word| matches!(self.meeting(word, place), Some(Meeting::Above(_)));
+        if !everything.iter().any(is_above) {
+            return None;
+        }
+        let made = |word: &&Word| {
+            let name = plain.then(|| file_name(word)).flatten()?;
+            Some(self.literal(&format!("{}/{name}", last.literal()?), place))
+        };
+        let made: Option<Vec<_>> = sources.iter().map(made).collect();
+        match made.map(|made| made.into_iter().flatten().max()) {
+            Some(None) => None,
+            Some(Some(Meeting::Within(hit))) => Some(denied(&part.text, &hit)),
+            _ => Some(asked(&part.text, "protected paths may be among what it writes")),
+        }
+    }
+
+    fn real(&self, path: &str, directory: &str, resolver: &dyn Resolver) -> Option<String> {
+        let real = resolver.resolve(&absolute(path, directory, self.places)?)?;
+        Some(if self.places.ignores_case { real.to_lowercase() } else { real })
+    }
+
+    /// The protected path that a real one is, or is below.
+    fn covering(&self, real: &str) -> Option<String> {
+        let covers = |path: &&String| {
+            is_inside(real, path)
+                || (self.places.ignores_case && is_inside(real, &path.to_lowercase()))
+        };
+        let listed = self.paths.iter().find(covers).cloned();
+        listed.or_else(|| named(real, &self.places.workspace).map(str::to_owned))
+    }
+}
+
+/// Programs that make links, or show one directory at the place of another.
+const LINKING: &[&str] = &["bindfs", "gln", "link", "ln", "mount"];
+/// Programs that change the files they name.
+const CHANGING: &[&str] = &[
+    "dd", "install", "ln", "mkdir", "patch", "rmdir", "sed", "tee", "touch", "truncate", "unlink",
+];
+const UNKNOWN: &str = "nobody knows which file this writes to, and some are protected";
+
+/// The program that a part runs, without its directory.
+fn program(part: &Part) -> Option<&str> {
+    let What::Command(command) = &part.what else {
+        return None;
+    };
+    known(word(command.argv.first()?)).rsplit('/').next()
+}
+
+fn base_name<'a>(texts: &[&'a str]) -> &'a str {
+    texts.first().and_then(|text| text.rsplit('/').next()).unwrap_or_default()
+}
+
+/// Whether a part changes a file, apart from making a link.
+fn is_change(part: &Part) -> bool {
+    match &part.what {
+        What::Write(word) => word.literal().is_none_or(|text| !text.starts_with("/dev/")),
+        What::Command(command) if !command.free => {
+            let texts: Vec<&str> = command.argv.iter().map(|arg| known(word(arg))).collect();
+            let is_link = LINKING.contains(&base_name(&texts));
+            !is_link && does(&texts) != Does::Reads && texts.len() > 1
+        }
+        _ => false,
+    }
+}
+
+fn word(arg: &Arg) -> &Word {
+    match arg {
+        Arg::One(word) | Arg::Some(word) | Arg::Many(word) => word,
+    }
+}
+
+/// What a word starts with.
+fn known(word: &Word) -> &str {
+    match word.pieces.first() {
+        Some(Piece::Text(text)) => text,
+        _ => "",
+    }
+}
+
+fn is_absolute(word: &Word) -> bool {
+    known(word).starts_with('/')
+}
+
+/// Whether a word before the conditions of `find` is a path.
+fn is_path(word: &Word) -> bool {
+    let text = known(word);
+    text.contains('/') || text == "." || text.starts_with(char::is_alphanumeric)
+}
+
+/// Whether git may take a word for more paths than one.
+fn magic(word: &Word) -> bool {
+    let text = known(word);
+    word.literal().is_none()
+        || text.starts_with(':')
+        || text.contains(['*', '?', '['])
+        || text.starts_with("--pathspec")
+}
+
+/// The name that a file keeps when it is copied to a directory, if what is below a directory does not
+/// go there itself.
+fn file_name(word: &Word) -> Option<&str> {
+    let text = word.literal()?;
+    let name = text.rsplit(['/', ':']).next()?;
+    (!matches!(name, "" | "." | "..")).then_some(name)
+}
+
+/// A directory of a line, seen from the one that it starts in.
+fn at(base: &str, start: &str) -> String {
+    if base.starts_with('/') { base.to_owned() } else { format!("{start}/{base}") }
+}
+
+fn denied(segment: &str, path: &str) -> Reason {
+    reason(segment, Action::Deny, format!("`{path}` decides what the agent may do"))
+}
+
+fn asked(segment: &str, rule: &str) -> Reason {
+    reason(segment, Action::Ask, rule.to_owned())
+}
+
+fn reason(segment: &str, action: Action, rule: String) -> Reason {
+    let segment = segment.to_owned();
+    Reason { segment, action, rule, span: None, layer: Source::BuiltIn, note: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::path::NoLinks;
+
+    use super::*;
+
+    #[test]
+    fn what_writes_to_a_protected_path() {
+        let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
+        let places = Places::default();
+        let protected = Protected { paths: &paths, places: &places };
+        let cases = [
+            (Section::Edit, "a.agent", Some(Action::Deny)),
+            (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),
+            (Section::Edit, "/opt/agentry", Some(Action::Deny)),
+            (Section::Edit, "b.agent", None),
+            (Section::Read, "a.agent", None),
+            (Section::Bash, "cat a.agent", None),
+            (Section::Bash, "echo x > a.agent", Some(Action::Deny)),
+            (Section::Bash, "echo x >> ./.claude/x", Some(Action::Deny)),
+            (Section::Bash, "cd .claude && echo x > y", Some(Action::Deny)),
+            (Section::Bash, "sh -c 'echo x > .claude/y'", Some(Action::Deny)),
+            (Section::Bash, "X=.claude/y; echo x > $X", Some(Action::Deny)),
+            (Section::Bash, "echo x > .claude/$Y", Some(Action::Deny)),
+            (Section::Bash, "echo x > $Y", Some(Action::Ask)),
+            (Section::Bash, "echo x > out/$Y", None),
+            (Section::Bash, "echo x | tee .claude/y", Some(Action::Deny)),
+            (Section::Bash, "rm -rf .claude", Some(Action::Deny)),
+            (Section::Bash, "rm -rf .", Some(Action::Deny)),
+            (Section::Bash, "mv /opt x", Some(Action::Deny)),
+            (Section::Bash, "sed -i s/a/b/ a.agent", Some(Action::Deny)),
+            (Section::Bash, "dd of=a.agent", Some(Action::Deny)),
+            (Section::Bash, "sudo rm a.agent", Some(Action::Deny)),
+            (Section::Bash, "git checkout HEAD~1 -- .claude/settings.json", Some(Action::Deny)),
+            (Section::Bash, "git rm -r .claude", Some(Action::Deny)),
+            (Section::Bash, "git mv .claude x", Some(Action::Deny)),
+            (Section::Bash, "git apply e.patch", Some(Action::Ask)),
+            (Section::Bash, "git clean -fdx", Some(Action::Ask)),
+            (Section::Bash, "cd src && git reset --hard", Some(Action::Ask)),
+            (Section::Bash, "git checkout -- .", Some(Action::Ask)),
+            (Section::Bash, "git restore src/x", None),
+            (Section::Bash, "git add .claude && git commit -m x", None),
+            (Section::Bash, "cp -r evil/. .", Some(Action::Ask)),
+            (Section::Bash, "cp -rT evil .", Some(Action::Ask)),
+            (Section::Bash, "cp -r evil/.claude .", Some(Action::Deny)),
+            (Section::Bash, "cp s -t.claude", Some(Action::Deny)),
+            (Section::Bash, "cp s --target-directory=.claude", Some(Action::Deny)),
+            (Section::Bash, "cp evil/* .", Some(Action::Ask)),
+            (Section::Bash, "cp a/x .", None),
+            (Section::Bash, "mv a/x .", None),
+            (Section::Bash, "rsync -a evil/ .", Some(Action::Ask)),
+            (Section::Bash, "rsync -a evil/ out", None),
+            (Section::Bash, "tar xf e.tar -C .claude", Some(Action::Deny)),
+            (Section::Bash, "tar xf e.tar", Some(Action::Ask)),
+            (Section::Bash, "tar xf e.tar -C out", None),
+            (Section::Bash, "tar czf out.tgz src", None),
+            (Section::Bash, "unzip e.zip", Some(Action::Ask)),
+            (Section::Bash, "rm -rf .c*", Some(Action::Deny)),
+            (Section::Bash, "rm -rf */.cl*", Some(Action::Deny)),
+            (Section::Bash, "rm -rf out/*", None),
+            (Section::Bash, "rm -f *.agent", Some(Action::Deny)),
+            (Section::Bash, "rm -f *.o", None),
+            (Section::Bash, "rm -rf $X", Some(Action::Ask)),
+            (Section::Bash, "ln -s . x && echo y > x/.claude/settings.json", Some(Action::Deny)),
+            (Section::Bash, "ln -s . x && echo y > x/a.agent", Some(Action::Ask)),
+            (Section::Bash, "ln -s a b", None),
+            (Section::Bash, "find .claude -delete", Some(Action::Deny)),
+            (Section::Bash, "find . -name x -delete", Some(Action::Ask)),
+            (Section::Bash, "find .claude -name x", None),
+            (Section::Bash, "curl -o .claude/x https://x.org", Some(Action::Deny)),
+            (Section::Bash, "curl -o.claude/x https://x.org", Some(Action::Deny)),
+            (Section::Bash, "sort -o a.agent x", Some(Action::Deny)),
+            (Section::Bash, "perl -pi -e s/a/b/ a.agent", Some(Action::Deny)),
+            (Section::Bash, "sed -i s/a/b/ ./*.agent", Some(Action::Deny)),
+            (Section::Bash, "sed -n 1p a.agent", None),
+            (Section::Bash, "echo .claude | xargs rm -rf", Some(Action::Ask)),
+            (Section::Bash, "git ls-files | xargs grep x", None),
+            (Section::Bash, "agentry render --force", Some(Action::Ask)),
+            (Section::Bash, "agentry check", None),
+            (Section::Bash, "make \"-j$(nproc)\"", None),
+            (Section::Bash, "cd $X && rm x", Some(Action::Ask)),
+            (Section::Bash, "cargo test --workspace", None),
+            (Section::Bash, "timeout 5 cat a.agent", None),
+            (Section::Bash, "sudo cat a.agent", None),
+            (Section::Edit, "/other/project/.claude/settings.json", Some(Action::Deny)),
+            (Section::Edit, "sub/agentry.toml", Some(Action::Deny)),
+            (Section::Bash, "echo x > ~/.codex/config.toml", Some(Action::Deny)),
+            (Section::Bash, "rm sub/opencode.json", Some(Action::Deny)),
+            (Section::Bash, "cp -r src out", None),
+            (Section::Bash, "rm -rf target", None),
+        ];
+        let found = |section, subject| {
+            let call = Call { section, subject, directory: "/workspace" };
+            protected.reason(call, &NoLinks).map(|reason| reason.action)
+        };
+        for (section, subject, expected) in cases {
+            assert_eq!(found(section, subject), expected, "{section} {subject}");
+        }
+    }
+}

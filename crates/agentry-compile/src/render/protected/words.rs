@@ -1,0 +1,226 @@
+//! How the words of a command meet protected paths: literal ones, options with a path glued to them,
+//! globs, and what nobody knows.
+
+use agentry_policy::argv::{Piece, Word};
+use agentry_policy::path::{Resolver, is_inside};
+use agentry_policy::shell::Bases;
+
+use super::{Protected, at, named};
+
+/// How a word meets a protected path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meeting {
+    /// Nobody knows where it leads.
+    Unknown,
+    /// It may be a directory with that path below it.
+    Above(String),
+    /// It may be that path, or one below it.
+    Within(String),
+}
+
+/// Where a command runs, and how links are followed.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The directories that it may run in.
+    pub(super) bases: &'a Bases,
+    /// The directory that the line starts in.
+    pub(super) start: &'a str,
+    /// Tells where paths lead.
+    pub(super) resolver: &'a dyn Resolver,
+}
+
+impl Place<'_> {
+    fn directories(self) -> Vec<String> {
+        match self.bases {
+            Bases::Known(all) => all.iter().map(|base| at(base, self.start)).collect(),
+            Bases::Unknown => vec![self.start.to_owned()],
+        }
+    }
+}
+
+impl Protected<'_> {
+    /// The worst way in which a word meets a protected path.
+    pub(super) fn meeting(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+        match word.literal() {
+            Some(text) => paths_in(text).filter_map(|path| self.literal(path, place)).max(),
+            None => self.open(word, place),
+        }
+    }
+
+    /// The way in which a path meets a protected one.
+    pub(super) fn literal(&self, path: &str, place: Place<'_>) -> Option<Meeting> {
+        let from = |directory: &String| {
+            let Some(real) = self.real(path, directory, place.resolver) else {
+                return Some(Meeting::Unknown);
+            };
+            self.real_meeting(&real)
+        };
+        place.directories().iter().filter_map(from).max()
+    }
+
+    /// The way in which a path without links meets a protected one.
+    pub(super) fn real_meeting(&self, real: &str) -> Option<Meeting> {
+        if let Some(hit) = self.covering(real) {
+            return Some(Meeting::Within(hit));
+        }
+        let below = self.paths.iter().find(|path| is_inside(path, real));
+        below.map(|path| Meeting::Above(path.clone()))
+    }
+
+    /// A word that may be several.
+    fn open(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+        let start = match word.pieces.first() {
+            Some(Piece::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        // `--into=.cl*`, `-t$X`
+        let glued =
+            if start.starts_with('-') { start.rfind('=').map_or(2, |at| at + 1) } else { 0 };
+        let start = start.get(glued..).unwrap_or_default();
+        let (known, rest) = match start.rfind('/') {
+            Some(at) => start.split_at_checked(at + 1)?,
+            None => ("", start),
+        };
+        let behind = if has_text_first(word) { word.pieces.get(1..)? } else { &word.pieces };
+        let rest = Components::new(rest, behind);
+        let known = if known.is_empty() { "." } else { known };
+        let from = |directory: &String| {
+            let Some(real) = self.real(known, directory, place.resolver) else {
+                return Some(Meeting::Unknown);
+            };
+            match self.real_meeting(&real) {
+                Some(Meeting::Within(hit)) => Some(Meeting::Within(hit)),
+                above => self.below(&real, &rest, above.is_some() || known == "."),
+            }
+        };
+        place.directories().iter().filter_map(from).max()
+    }
+
+    /// What the rest of a word may be below a directory; `near` says whether something protected is
+    /// there.
+    fn below(&self, directory: &str, rest: &Components, near: bool) -> Option<Meeting> {
+        let Components::Known(rest) = rest else {
+            return near.then_some(Meeting::Unknown);
+        };
+        if rest.iter().any(|it| it.text() == "..") {
+            return Some(Meeting::Unknown);
+        }
+        let hidden = rest.iter().filter(|it| it.0.first().is_some_and(|it| *it == Some('.')));
+        let by_name = hidden.flat_map(|it| named::NAMES.iter().filter(|name| it.matches(name)));
+        let by_name = by_name.map(|name| Meeting::Within((*name).to_owned()));
+        let inside = self.paths.iter().filter_map(|path| {
+            let below = path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/')?;
+            let names: Vec<&str> = below.split('/').collect();
+            let agree = rest.iter().zip(&names).all(|(it, name)| it.matches(name));
+            let path = path.clone();
+            let within = rest.len() >= names.len();
+            agree.then_some(if within { Meeting::Within(path) } else { Meeting::Above(path) })
+        });
+        by_name.chain(inside).max()
+    }
+}
+
+fn has_text_first(word: &Word) -> bool {
+    matches!(word.pieces.first(), Some(Piece::Text(_)))
+}
+
+/// One part of a path: characters, and nothing for any number of them.
+struct Component(Vec<Option<char>>);
+
+/// The parts of a path that may be several.
+enum Components {
+    Known(Vec<Component>),
+    /// It may have any number of parts.
+    Unknown,
+}
+
+impl Components {
+    fn new(start: &str, pieces: &[Piece]) -> Self {
+        let mut all: Vec<Option<char>> = start.chars().map(Some).collect();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => all.extend(text.chars().map(Some)),
+                Piece::Segment => all.push(None),
+                Piece::Any => return Self::Unknown,
+            }
+        }
+        let parts = all.split(|it| *it == Some('/')).map(|part| Component(part.to_vec()));
+        let plain = parts.filter(|part| !matches!(part.text().as_str(), "" | "."));
+        Self::Known(plain.collect())
+    }
+}
+
+impl Component {
+    /// What it is, with `*` for what is open.
+    fn text(&self) -> String {
+        self.0.iter().map(|it| it.unwrap_or('*')).collect()
+    }
+
+    /// Whether it may be this name. A wildcard at the front does not stand for a dot.
+    fn matches(&self, name: &str) -> bool {
+        let opens = self.0.first().is_some_and(Option::is_none);
+        if opens && name.starts_with('.') {
+            return false;
+        }
+        let name: Vec<char> = name.chars().collect();
+        // The places in the name that the pattern so far may have come to.
+        let mut reached = vec![false; name.len() + 1];
+        if let Some(first) = reached.first_mut() {
+            *first = true;
+        }
+        for it in &self.0 {
+            reached = match it {
+                None => reached
+                    .iter()
+                    .scan(false, |any, here| {
+                        *any |= *here;
+                        Some(*any)
+                    })
+                    .collect(),
+                Some(wanted) => {
+                    let steps = reached.iter().zip(&name).map(|(here, c)| *here && c == wanted);
+                    std::iter::once(false).chain(steps).collect()
+                }
+            };
+        }
+        reached.last().copied().unwrap_or(false)
+    }
+}
+
+/// The paths that a word may name: all of it, and what is glued to an option, a name or a host.
+fn paths_in(text: &str) -> impl Iterator<Item = &str> {
+    let left_out = ["--exclude", "--ignore"].iter().any(|option| text.starts_with(option));
+    let behind = text.match_indices(['=', ':', ',']).map(|(at, _)| at + 1);
+    let letters = text
+        .strip_prefix('-')
+        .filter(|rest| !rest.starts_with('-'))
+        .map_or(0, |rest| rest.chars().take_while(char::is_ascii_alphanumeric).take(16).count());
+    let glued = (1..=letters).map(|at| at + 1);
+    let is_option = text.starts_with('-');
+    let cuts = behind.chain(glued).filter(move |_| !left_out).take(64);
+    let parts = cuts.filter_map(|at| text.get(at..)).filter(|part| !part.is_empty());
+    std::iter::once(text).filter(move |_| !is_option && !text.is_empty()).chain(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_a_word_names() {
+        let cases = [
+            ("a/b", "a/b"),
+            ("of=a", "of=a a"),
+            ("-t.x", ".x"),
+            ("-rt.x", "t.x .x"),
+            ("--into=.x", ".x"),
+            ("--exclude=.x", ""),
+            ("host:.x", "host:.x .x"),
+            ("-", ""),
+            ("", ""),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(paths_in(word).collect::<Vec<_>>().join(" "), expected, "{word}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What a search would read: the contents and names of all files below a directory, whatever the
+//! answer about the directory itself is.
+
+use agentry_policy::path::{Resolver, absolute, with_home};
+use agentry_policy::tables::secrets::may_be_secret;
+use agentry_policy::{Action, Call, Judge, Reason, Section, Source};
+use agentry_targets::guard::Search;
+
+use crate::judge::Links;
+use crate::world::{EntryKind, World};
+
+/// How many names are looked at before nobody knows what else there is.
+const LIMIT: usize = 20_000;
+/// Directories that searches leave out.
+const LEFT_OUT: &[&str] = &[".git", "node_modules"];
+
+/// Something that searches files.
+pub(super) struct Searched<'a> {
+    pub(super) world: &'a dyn World,
+    pub(super) judge: &'a Judge,
+    /// The directory that relative paths start from.
+    pub(super) directory: &'a str,
+}
+
+impl Searched<'_> {
+    /// Why a search must not happen, or why to ask; nothing if all that it reads may be read.
+    pub(super) fn reason(&self, search: &Search) -> Option<Reason> {
+        let places = self.judge.places();
+        let path = with_home(&search.directory, places)?;
+        let root = Links(self.world).resolve(&absolute(&path, self.directory, places)?)?;
+        if self.world.kind(&root) == EntryKind::File {
+            return None;
+        }
+        let filter = Filter::new(search.pattern.as_deref());
+        let named = filter.samples().into_iter().filter_map(|name| self.named(&root, &name));
+        let named = named.max_by_key(|reason| reason.action);
+        named.or_else(|| self.found(&root, &filter))
+    }
+
+    /// What is against a name that a search is about, whether such a file is there or not.
+    fn named(&self, root: &str, name: &str) -> Option<Reason> {
+        let path = format!("{}/{name}", root.trim_end_matches('/'));
+        let home = self.judge.places().home.as_deref();
+        let starts = || {
+            let what = name.starts_with('.').then(|| may_be_secret(&path, home)).flatten()?;
+            Some(asked(&path, format!("a secret: {what}")))
+        };
+        self.against(&path).or_else(starts)
+    }
+
+    /// What is against a file that is there. A person may let it be searched all the same.
+    fn found(&self, root: &str, filter: &Filter) -> Option<Reason> {
+        let mut open = vec![root.to_owned()];
+        let mut seen = 0;
+        while let Some(directory) = open.pop() {
+            for entry in self.world.list("/", &directory).unwrap_or_default() {
+                seen += 1;
+                if seen > LIMIT {
+                    let rule = "more files than can be looked at: some may be secrets";
+                    return Some(asked(root, rule.to_owned()));
+                }
+                let path = format!("{}/{}", directory.trim_end_matches('/'), entry.name);
+                match entry.kind {
+                    EntryKind::Directory if LEFT_OUT.contains(&entry.name.as_str()) => {}
+                    EntryKind::Directory => open.push(path),
+                    EntryKind::File if filter.takes(&entry.name) => {
+                        if let Some(reason) = self.against(&path) {
+                            return Some(Reason { action: Action::Ask, ..reason });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
+    fn against(&self, path: &str) -> Option<Reason> {
+        let call = Call { section: Section::Read, subject: path, directory: self.directory };
+        let verdict = self.judge.judge(call, &Links(self.world));
+        let decides = |reason: &Reason| reason.action == verdict.action;
+        (verdict.action > Action::Allow).then(|| verdict.reasons.into_iter().find(decides))?
+    }
+}
+
+fn asked(segment: &str, rule: String) -> Reason {
+    let segment = segment.to_owned();
+    let (span, note) = (None, None);
+    Reason { segment, action: Action::Ask, rule, span, layer: Source::BuiltIn, note }
+}
+
+/// The names of files that a search is about.
+struct Filter {
+    /// Patterns of the last name of a path; a search for none of them is for all files.
+    names: Vec<String>,
+    /// Names behind the directory of the search that each pattern is about.
+    paths: Vec<String>,
+}
+
+impl Filter {
+    fn new(pattern: Option<&str>) -> Self {
+        let words = pattern.unwrap_or_default().split_whitespace();
+        let paths: Vec<String> = words.flat_map(alternatives).collect();
+        let last = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches(',');
+            // All but some: nobody knows which.
+            if path.starts_with('!') { "*".to_owned() } else { name.to_owned() }
+        };
+        let names = paths.iter().map(last).collect();
+        Self { names, paths }
+    }
+
+    /// Names below the directory that show what the search is about: with nothing, and something, for
+    /// each wildcard.
+    fn samples(&self) -> Vec<String> {
+        let of = |path: &str, filler: &str| {
+            let path = path.trim_start_matches(['!', '/']).replace("**/", "");
+            path.replace("**", filler).replace(['*', '?'], filler)
+        };
+        let each = self.paths.iter().flat_map(|path| [of(path, ""), of(path, "x")]);
+        let all: Vec<String> = each.filter(|path| !path.is_empty()).collect();
+        if all.is_empty() { vec!["x".to_owned()] } else { all }
+    }
+
+    /// Whether a search takes a file of this name.
+    fn takes(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|pattern| fits(pattern, name))
+    }
+}
+
+/// The patterns that one with braces stands for; a class of characters is any of them.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let mut open = vec![pattern.to_owned()];
+    let mut out = Vec::new();
+    while let Some(pattern) = open.pop() {
+        let close = pattern.find('}');
+        let start = close.and_then(|close| pattern.get(..close)?.rfind('{'));
+        let parts = start.zip(close).and_then(|(start, close)| {
+            let inner = pattern.get(start + 1..close)?;
+            Some((pattern.get(..start)?, inner, pattern.get(close + 1..)?))
+        });
+        match parts {
+            Some((before, inner, after)) if open.len() + out.len() < 64 => {
+                open.extend(inner.split(',').map(|part| format!("{before}{part}{after}")));
+            }
+            Some(_) => out.push("*".to_owned()),
+            None => out.push(without_classes(&pattern)),
+        }
+    }
+    out
+}
+
+fn without_classes(pattern: &str) -> String {
+    match (pattern.find('['), pattern.rfind(']')) {
+        (Some(start), Some(end)) if start < end => {
+            let (before, after) = (pattern.get(..start), pattern.get(end + 1..));
+            format!("{}*{}", before.unwrap_or_default(), after.unwrap_or_default())
+        }
+        _ => pattern.to_owned(),
+    }
+}
+
+/// Whether a name is what a pattern says; any wildcard is any number of characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split(['*', '?']);
+    let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_a_search_takes() {
+        let cases = [
+            (None, ".env", true),
+            (Some(".env"), ".env", true),
+            (Some("*.rs"), ".env", false),
+            (Some("**/*.{ts,env}"), "a.env", true),
+            (Some("*.{ts,tsx}"), ".env", false),
+            (Some("*.js .env"), ".env", true),
+            (Some("!*.js"), ".env", true),
+            (Some(".[e]nv"), ".env", true),
+            (Some("src/**"), ".env", true),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(Filter::new(pattern).takes(name), expected, "{pattern:?} {name}");
+        }
+    }
+}

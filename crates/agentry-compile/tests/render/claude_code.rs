@@ -1,0 +1,454 @@
+//! Claude Code: rules for all agents at once, of which the strictest wins.
+
+use agentry_compile::targets::{LossKind, Rendered, Rendering, Scope};
+
+use crate::{Wish, agent, chiron, file, rendering, told};
+
+const HARNESS: &str = "claude-code";
+
+/// One agent with these lines, rendered, and the settings around it.
+pub(crate) fn one(lines: &str, wish: Wish<'_>) -> (Rendered, String) {
+    let mut rendering = several(&[("helper", lines)], wish);
+    let settings = settings(&rendering);
+    (rendering.agents.remove(0), settings)
+}
+
+pub(crate) fn several(agents: &[(&str, &str)], wish: Wish<'_>) -> Rendering {
+    let files: Vec<_> = agents.iter().flat_map(|(name, lines)| agent(name, lines)).collect();
+    rendering(HARNESS, &files, wish)
+}
+
+pub(crate) fn settings(rendering: &Rendering) -> String {
+    let found = rendering.shared.iter().find(|file| file.path == ".claude/settings.json");
+    found.map(|file| file.text().to_owned()).unwrap_or_default()
+}
+
+/// A section in agent-toml.
+fn section(name: &str, intent: &str, rules: &[&str]) -> String {
+    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
+}
+
+/// The rules in the settings that are about a tool: `allow Bash`.
+fn rules(settings: &str, tool: &str) -> Vec<String> {
+    if settings.is_empty() {
+        return Vec::new();
+    }
+    let value: serde_json::Value = serde_json::from_str(settings).expect("settings");
+    let list = |name: &str| value["permissions"][name].as_array().cloned().unwrap_or_default();
+    let about = |text: &String| text.split('(').next() == Some(tool);
+    ["allow", "ask", "deny"]
+        .iter()
+        .flat_map(|name| {
+            let texts = list(name).into_iter().filter_map(|it| it.as_str().map(str::to_owned));
+            texts.filter(about).map(|text| format!("{name} {text}")).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The value of a line of the metadata.
+fn field<'a>(rendered: &'a Rendered, key: &str) -> &'a str {
+    let text = file(rendered, ".md");
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    line.unwrap_or_default()
+}
+
+fn has(rendered: &Rendered, tool: &str) -> bool {
+    field(rendered, "tools").split(", ").any(|it| it == tool)
+}
+
+fn lost(rendered: &Rendered, kind: LossKind, field: &str) -> bool {
+    rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
+}
+
+#[test]
+fn the_sample() {
+    let rendering = rendering(HARNESS, &chiron(), Wish::default());
+    let rendered = rendering.agents.first().expect("an agent");
+    let text = file(rendered, "chiron.md");
+    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), told(rendered)));
+}
+
+#[test]
+fn the_sample_with_the_guard() {
+    let rendering = rendering(HARNESS, &chiron(), Wish { guard: true, ..Wish::default() });
+    let rendered = rendering.agents.first().expect("an agent");
+    let text = file(rendered, "chiron.md");
+    let digest = text.split("--digest ").nth(1).and_then(|rest| rest.split(' ').next());
+    let text = text.replace(digest.expect("a digest"), "DIGEST");
+    insta::assert_snapshot!(format!("{text}\n{}\n{}", settings(&rendering), told(rendered)));
+}
+
+#[test]
+fn t9_an_allow_below_a_denial_removes_the_tool() {
+    let (rendered, settings) =
+        one(&section("bash", "deny", &["git status*:allow"]), Wish::default());
+    assert_eq!(rules(&settings, "Bash"), [""; 0]);
+    assert_eq!(field(&rendered, "disallowedTools"), "Bash, Skill, Agent");
+    assert!(!has(&rendered, "Bash"));
+    assert!(told(&rendered).contains("--guard"), "{}", told(&rendered));
+}
+
+#[test]
+fn t10_severity_beats_specificity() {
+    let cases = [
+        (
+            ["git push origin dev*:allow", "git push*:ask"],
+            vec!["allow Bash", "ask Bash(git push*)"],
+        ),
+        (
+            ["rm -rf ./scratch*:ask", "rm -rf *:deny"],
+            vec!["allow Bash", "ask Bash(rm -rf ./scratch*)", "deny Bash(rm -rf *)"],
+        ),
+    ];
+    for (written, expected) in cases {
+        let (rendered, settings) = one(&section("bash", "allow", &written), Wish::default());
+        assert_eq!(rules(&settings, "Bash"), expected);
+        assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    }
+}
+
+#[test]
+fn t11_an_ask_below_an_allow_is_exact() {
+    let (rendered, settings) = one(&section("bash", "allow", &["rm -rf *:ask"]), Wish::default());
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(rm -rf *)"]);
+    assert!(has(&rendered, "Bash"));
+    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+}
+
+#[test]
+fn t12_what_is_exact_without_the_guard() {
+    let cases: &[(&str, &[&str], bool, &[&str])] = &[
+        ("ask", &["git log*:allow"], false, &[]),
+        ("ask", &[], true, &["ask Bash"]),
+        ("ask", &["rm *:deny"], true, &["ask Bash", "deny Bash(rm *)"]),
+        ("deny", &["git log*:ask"], false, &[]),
+        ("allow", &[], true, &["allow Bash"]),
+        ("allow", &["rm *:deny"], true, &["allow Bash", "deny Bash(rm *)"]),
+        ("deny", &["**:allow"], true, &["allow Bash"]),
+    ];
+    for (intent, written, kept, expected) in cases {
+        let (rendered, settings) = one(&section("bash", intent, written), Wish::default());
+        assert_eq!(has(&rendered, "Bash"), *kept, "{intent} {written:?}");
+        assert_eq!(rules(&settings, "Bash"), *expected, "{intent} {written:?}");
+        assert_eq!(
+            lost(&rendered, LossKind::Narrowed, "permissions.bash"),
+            !kept,
+            "{intent} {written:?}"
+        );
+    }
+}
+
+#[test]
+fn t17_one_agent_never_gets_what_another_may() {
+    let agents =
+        [("reader", section("edit", "deny", &[])), ("writer", section("edit", "allow", &[]))];
+    let agents: Vec<_> = agents.iter().map(|(name, lines)| (*name, lines.as_str())).collect();
+    let rendering = several(&agents, Wish::default());
+    let [reader, writer] = &rendering.agents[..] else { panic!("two agents") };
+    assert_eq!(field(reader, "disallowedTools"), "Edit, Write, NotebookEdit, Skill, Agent");
+    assert!(has(writer, "Edit") && has(writer, "Write") && !has(reader, "Edit"));
+    assert_eq!(rules(&settings(&rendering), "Edit"), [""; 0]);
+    assert!(reader.refused.is_none() && writer.refused.is_none());
+}
+
+#[test]
+fn t17_a_denial_of_one_agent_is_not_lifted_to_all() {
+    let (careful, free) = (section("bash", "allow", &["rm *:deny"]), section("bash", "allow", &[]));
+    let rendering = several(&[("careful", &careful), ("free", &free)], Wish::default());
+    let [careful, free] = &rendering.agents[..] else { panic!("two agents") };
+    assert!(!has(careful, "Bash") && has(free, "Bash"));
+    assert_eq!(rules(&settings(&rendering), "Bash"), [""; 0]);
+    assert!(lost(careful, LossKind::Narrowed, "permissions.bash"), "{}", told(careful));
+}
+
+#[test]
+fn t17_rules_that_all_agents_share_are_written_once() {
+    let lines = section("bash", "allow", &["rm *:deny", "git push*:ask"]);
+    let rendering = several(&[("one", &lines), ("two", &lines)], Wish::default());
+    let expected = ["allow Bash", "ask Bash(git push*)", "deny Bash(rm *)"];
+    assert_eq!(rules(&settings(&rendering), "Bash"), expected);
+    assert!(rendering.agents.iter().all(|agent| has(agent, "Bash")));
+}
+
+#[test]
+fn t17_an_ask_of_one_agent_holds_for_all() {
+    let (asks, free) = (section("bash", "ask", &[]), section("bash", "allow", &[]));
+    let rendering = several(&[("asks", &asks), ("free", &free)], Wish::default());
+    let [asks, free] = &rendering.agents[..] else { panic!("two agents") };
+    assert_eq!(rules(&settings(&rendering), "Bash"), ["ask Bash"]);
+    assert!(has(asks, "Bash") && has(free, "Bash"));
+    assert!(!lost(asks, LossKind::Narrowed, "permissions.bash"), "{}", told(asks));
+    assert!(lost(free, LossKind::Narrowed, "permissions.bash"), "{}", told(free));
+}
+
+#[test]
+fn t18_t49_a_denial_takes_all_tools_of_its_kind() {
+    let cases = [
+        ("edit", "Edit, Write, NotebookEdit"),
+        ("bash", "Bash"),
+        ("webfetch", "WebFetch"),
+        ("websearch", "WebSearch"),
+    ];
+    for (name, expected) in cases {
+        let (rendered, settings) = one(&section(name, "deny", &[]), Wish::default());
+        assert_eq!(field(&rendered, "disallowedTools"), format!("{expected}, Skill, Agent"));
+        assert!(!settings.contains("deny"), "{settings}");
+        let narrowed = format!("permissions.{name}");
+        assert!(!lost(&rendered, LossKind::Narrowed, &narrowed), "{}", told(&rendered));
+    }
+}
+
+#[test]
+fn t19_an_allow_waits_for_trust() {
+    let lines = section("bash", "allow", &[]);
+    let (rendered, _) = one(&lines, Wish::default());
+    assert!(told(&rendered).contains("until its workspace is trusted"), "{}", told(&rendered));
+    let (rendered, _) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    assert!(!told(&rendered).contains("trusted"), "{}", told(&rendered));
+}
+
+#[test]
+fn t22_an_absent_section_is_asked_about() {
+    let (rendered, settings) = one("", Wish::default());
+    for expected in ["Edit(/**)", "Bash", "WebFetch", "WebSearch"] {
+        let tool = expected.split('(').next().unwrap_or_default();
+        assert_eq!(rules(&settings, tool), [format!("ask {expected}")]);
+        assert!(has(&rendered, tool));
+    }
+    assert!(has(&rendered, "Read") && !has(&rendered, "TodoWrite"));
+    // A question about these would hold for the person's own sessions.
+    for tool in ["Skill", "Agent"] {
+        assert_eq!(rules(&settings, tool), [""; 0]);
+        assert!(!has(&rendered, tool));
+    }
+}
+
+#[test]
+fn t24_t25_wildcards_over_words() {
+    // One word in the source, any text there: a denial reaches further, an allow is not written.
+    let (rendered, settings) =
+        one(&section("bash", "allow", &["git * main:deny"]), Wish::default());
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(git * main)"]);
+    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+    let (rendered, settings) = one(&section("bash", "allow", &["ls *:ask"]), Wish::default());
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(ls *)"]);
+    assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+}
+
+#[test]
+fn t26_t32_characters_with_a_meaning() {
+    let cases: &[(&str, &[&str])] = &[
+        ("echo (x)*", &["allow Bash", "deny Bash(echo*)"]),
+        ("foo:*", &["allow Bash", "deny Bash(foo*)"]),
+        ("npm run test:unit", &["allow Bash", "deny Bash(npm run test:unit)"]),
+        ("command:x", &["allow Bash", "deny Bash(command*)"]),
+        ("a?b [c] {d,e}", &["allow Bash", "deny Bash(a?b [c] {d,e})"]),
+        ("\\\"x\\\" y", &[]),
+    ];
+    for (pattern, expected) in cases {
+        let lines =
+            format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"{pattern}:deny\"]\n");
+        let (rendered, settings) = one(&lines, Wish::default());
+        assert_eq!(rendered.refused, None, "{pattern}");
+        assert_eq!(rules(&settings, "Bash"), *expected, "{pattern}");
+    }
+    let (_, settings) = one(&section("edit", "allow", &["a?[b](c)/x:deny"]), Wish::default());
+    assert_eq!(rules(&settings, "Edit"), ["allow Edit(/**)", "deny Edit(/a??b??c?/x)"]);
+}
+
+#[test]
+fn t28_t29_t30_paths_are_anchored_by_the_scope() {
+    let rules_of = ["/run/agenix/**:deny", "secrets/**:deny", "~/x/**:deny"];
+    let lines = section("edit", "allow", &rules_of);
+    let (_, settings) = one(&lines, Wish::default());
+    let expected = [
+        "allow Edit(/**)",
+        "deny Edit(//run/agenix/**)",
+        "deny Edit(/secrets/**)",
+        "deny Edit(~/x/**)",
+    ];
+    assert_eq!(rules(&settings, "Edit"), expected);
+    let (rendered, settings) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    assert_eq!(rendered.refused, None);
+    assert_eq!(rules(&settings, "Edit")[2], "deny Edit(secrets/**)");
+}
+
+#[test]
+fn t33_a_path_is_more_than_a_host() {
+    let (rendered, settings) =
+        one(&section("webfetch", "ask", &["https://docs.example.org/*:allow"]), Wish::default());
+    assert_eq!(rules(&settings, "WebFetch"), [""; 0]);
+    assert_eq!(field(&rendered, "disallowedTools"), "WebFetch, Skill, Agent");
+    assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{}", told(&rendered));
+    let (_, settings) =
+        one(&section("webfetch", "allow", &["evil.example.org:deny"]), Wish::default());
+    assert_eq!(
+        rules(&settings, "WebFetch"),
+        ["allow WebFetch", "deny WebFetch(domain:evil.example.org)"]
+    );
+}
+
+#[test]
+fn t36_what_is_taken_apart_less_well_is_a_gap() {
+    let (rendered, _) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
+    assert!(told(&rendered).contains("`sh -c 'rm'` is deny in the source"), "{}", told(&rendered));
+    let wish = Wish { close_gaps: true, ..Wish::default() };
+    let lines = section("bash", "allow", &["rm *:deny"]) + &section("webfetch", "allow", &[]);
+    let (rendered, settings) = one(&lines, wish);
+    for name in ["bash", "read", "webfetch"] {
+        let field = format!("permissions.{name}");
+        assert!(!lost(&rendered, LossKind::Gap, &field), "{}", told(&rendered));
+    }
+    assert!(rules(&settings, "Read").contains(&"ask Read(//**/.env)".to_owned()), "{settings}");
+    assert!(has(&rendered, "Read") && !has(&rendered, "Grep") && !has(&rendered, "WebFetch"));
+}
+
+#[test]
+fn t37_paths_are_never_written_for_write() {
+    let (_, settings) = one(&section("edit", "allow", &["secrets/**:deny"]), Wish::default());
+    assert!(!settings.contains("Write("), "{settings}");
+}
+
+#[test]
+fn t38_t39_name_and_description_and_nothing_unknown() {
+    let (rendered, _) = one("", Wish::default());
+    let text = file(&rendered, ".claude/agents/helper.md");
+    let known = [
+        "# rendered by agentry",
+        "name: helper",
+        "description: ",
+        "tools: ",
+        "disallowedTools: ",
+        "---",
+    ];
+    let head = text.split("\n\n").next().unwrap_or_default();
+    assert!(head.lines().all(|line| known.iter().any(|it| line.starts_with(it))), "{head}");
+}
+
+#[test]
+fn t42_t44_no_text_breaks_out_of_its_place() {
+    let texts = [
+        "a --- b",
+        "---",
+        "x: y # z",
+        "'single' and \\\"double\\\"",
+        "* star",
+        "yes",
+        "null",
+        "@x -y",
+        "ends with a backslash \\\\",
+    ];
+    for text in texts {
+        let toml = format!(
+            "name = \"helper\"\ndescription = \"{text}\"\n[permissions.bash]\nintent = \"deny\"\n"
+        );
+        let files = [
+            ("agents/helper/agent.toml".to_owned(), toml),
+            ("agents/helper/system-prompt.md".to_owned(), "---\nx: y\n---\nprompt\n".to_owned()),
+        ];
+        let rendering = rendering(HARNESS, &files, Wish::default());
+        let rendered = rendering.agents.first().expect("an agent");
+        assert_eq!(rendered.refused, None, "{text}");
+        let written = file(rendered, "helper.md");
+        // Claude Code ends the metadata at the first `---`, wherever it stands.
+        let head = written
+            .strip_prefix("---\n")
+            .and_then(|rest| rest.split_once("---"))
+            .expect("metadata")
+            .0;
+        assert!(head.contains("disallowedTools: Bash, Skill, Agent\n"), "{written}");
+        assert!(written.ends_with("---\n\n---\nx: y\n---\nprompt\n"), "{written}");
+    }
+}
+
+#[test]
+fn t43_no_tools_are_not_all_tools() {
+    let sections = [
+        "bash",
+        "edit",
+        "read",
+        "webfetch",
+        "websearch",
+        "question",
+        "mcp",
+        "tool",
+        "skill",
+        "delegate",
+    ];
+    let lines: String = sections.iter().map(|name| section(name, "deny", &[])).collect();
+    let (rendered, settings) = one(&lines, Wish::default());
+    assert_eq!(field(&rendered, "tools"), "[]");
+    assert_eq!(settings, "");
+    let lines: String = sections.iter().map(|name| section(name, "allow", &[])).collect();
+    let (rendered, _) = one(&lines, Wish::default());
+    assert_eq!(field(&rendered, "tools"), "", "all that the session has");
+}
+
+#[test]
+fn t45_a_long_prompt_stays_whole() {
+    let prompt = "word ".repeat(20_000);
+    let mut files = agent("helper", "");
+    files[1].1.clone_from(&prompt);
+    let rendering = rendering(HARNESS, &files, Wish::default());
+    let text = file(rendering.agents.first().expect("an agent"), "helper.md");
+    assert!(text.ends_with(&format!("{}\n", prompt.trim_end())));
+}
+
+#[test]
+fn t46_t48_what_claude_code_does_not_have_is_reported() {
+    let lines = "mode = \"subagent\"\ntags = [\"x\"]\ndisplay_name = \"X\"\nmax_turns = 3\n[permissions.question]\nintent = \"allow\"\n";
+    let (rendered, _) = one(lines, Wish::default());
+    for field in ["mode", "tags", "display_name", "permissions.question"] {
+        assert!(lost(&rendered, LossKind::Dropped, field), "{field}: {}", told(&rendered));
+    }
+    assert!(lost(&rendered, LossKind::Gap, "max_turns"));
+    assert_eq!(field(&rendered, "maxTurns"), "3");
+}
+
+#[test]
+fn t47_skills_are_copied_and_missing_ones_reported() {
+    let mut files = agent("helper", "skills = [\"pdf\", \"none\"]\n");
+    let skill = "---\nname: pdf\ndescription: Reads files\n---\nRead.\n".to_owned();
+    files.push(("skills/pdf/SKILL.md".to_owned(), skill.clone()));
+    let rendering = rendering(HARNESS, &files, Wish::default());
+    let rendered = rendering.agents.first().expect("an agent");
+    assert_eq!(file(rendered, ".claude/skills/pdf/SKILL.md"), skill);
+    assert!(file(rendered, "helper.md").contains("skills: [pdf]\n"));
+    assert!(told(rendered).contains("the skill `none` was not found"), "{}", told(rendered));
+}
+
+#[test]
+fn t53_names_that_are_built_in() {
+    for name in ["explore", "plan", "general-purpose", "claude"] {
+        let rendering = several(&[(name, "")], Wish::default());
+        let refused = rendering.agents.first().and_then(|agent| agent.refused.as_ref());
+        assert!(refused.is_some_and(|it| it.message.contains("built into")), "{name}");
+        assert!(rendering.agents.iter().all(|agent| agent.files.is_empty()));
+    }
+}
+
+#[test]
+fn each_tool_that_the_guard_mode_takes_away_is_told() {
+    let guard = || Wish { guard: true, ..Wish::default() };
+    let narrowed = |rendered: &Rendered| -> Vec<String> {
+        let of_read = rendered.losses.iter().filter(|loss| loss.field == "permissions.read");
+        let narrowed = of_read.filter(|loss| loss.kind == LossKind::Narrowed);
+        narrowed.filter_map(|loss| loss.detail.split('`').nth(1).map(str::to_owned)).collect()
+    };
+    let some = section("read", "allow", &["*.pem:ask"]);
+    let (rendered, _) = one(&some, guard());
+    assert_eq!(field(&rendered, "disallowedTools"), "Glob, Grep");
+    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
+    assert!(told(&rendered).contains("it searches many files at once"), "{}", told(&rendered));
+    let (rendered, _) = one(&some, Wish::default());
+    assert_eq!(narrowed(&rendered), ["Glob", "Grep"], "{}", told(&rendered));
+    // A denial that would hold for the other agent too.
+    let denied = section("read", "allow", &["secrets/**:deny"]);
+    let free = section("read", "allow", &[]);
+    let rendering = several(&[("first", &denied), ("second", &free)], guard());
+    let first = rendering.agents.first().expect("an agent");
+    assert_eq!(narrowed(first), ["Glob", "Grep", "Read"], "{}", told(first));
+    // What the source denies is not lost.
+    let (rendered, _) = one(&section("read", "deny", &[]), guard());
+    assert_eq!(narrowed(&rendered), [""; 0], "{}", told(&rendered));
+}

@@ -1,0 +1,241 @@
+//! Claude Code: settings that are there already, the guard, and agents that are read.
+
+use agentry_compile::policy::{Action, Section};
+use agentry_compile::targets::{Scope, target};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::back::{assert_stable, definition, imported};
+use crate::claude_code::{one, settings, several};
+use crate::policies::{cases, permissions, subject_of};
+use crate::{Wish, agent, file, told};
+
+const HARNESS: &str = "claude-code";
+const PATH: &str = ".claude/settings.json";
+
+fn section(name: &str, intent: &str, rules: &[&str]) -> String {
+    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
+}
+
+#[test]
+fn settings_of_the_user_stay_as_they_are() {
+    let mine = "{\n    \"model\": \"opus\",\n    \"permissions\": { \"deny\": [\"Read(.env)\"] },\n    \"env\": {\"A\": \"1\"}\n}\n";
+    let existing = [(PATH, mine)];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let (rendered, text) = one(&section("bash", "allow", &["rm *:deny"]), wish);
+    assert_eq!(rendered.refused, None);
+    assert!(text.starts_with("{\n    \"model\": \"opus\",\n"), "{text}");
+    assert!(text.contains("\"Read(.env)\"") && text.contains("\"env\": {\"A\": \"1\"}"), "{text}");
+    assert!(text.contains("\"Bash(rm *)\""), "{text}");
+}
+
+#[test]
+fn t54_rules_that_are_no_longer_wanted_go() {
+    let (_, first) = one(&section("bash", "allow", &["rm *:deny"]), Wish::default());
+    let existing = [(PATH, first.as_str())];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let (_, second) = one(&section("bash", "ask", &[]), wish);
+    assert!(!second.contains("rm *") && second.contains("\"Bash\""), "{second}");
+    let (_, fresh) = one(&section("bash", "ask", &[]), Wish::default());
+    let value = |text: &str| -> serde_json::Value { serde_json::from_str(text).expect("json") };
+    assert_eq!(value(&second)["permissions"], value(&fresh)["permissions"]);
+    let (_, again) = one(&section("bash", "allow", &["rm *:deny"]), wish);
+    assert_eq!(again, first, "the same settings twice are the same text");
+}
+
+#[test]
+fn an_allow_of_the_user_never_wins() {
+    let mine = "{\"permissions\": {\"allow\": [\"Bash(*)\", \"Edit\", \"WebFetch\"], \"additionalDirectories\": [\"/\"]}}";
+    let existing = [(PATH, mine)];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
+    // A file outside would be edited without a question: that is refused, not written.
+    let refused = rendered.refused.expect("a refusal");
+    assert!(refused.message.contains("in the source and would be"), "{}", refused.message);
+    assert!(rendered.files.is_empty());
+    assert_eq!(text, "");
+    let existing = [(PATH, "{\"permissions\": {\"allow\": [\"Bash(*)\", \"WebFetch\"]}}")];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
+    assert_eq!(rendered.refused, None);
+    assert!(file(&rendered, "helper.md").contains("disallowedTools: Bash, Skill, Agent\n"));
+    assert!(text.contains("\"WebFetch\""), "{text}");
+}
+
+#[test]
+fn settings_that_claude_code_would_drop_are_a_refusal() {
+    let cases = [
+        ("{\n  \"permissions\": {\n", "line 1, column 1: `{` is never closed"),
+        ("{\n  // mine\n}", "line 2, column 3"),
+        ("{\"permissions\": {\"ask\": \"x\"}}", "`permissions.ask` must be a list"),
+        ("{\"a\": 1, \"a\": 2}", "line 1"),
+        ("[]", "line 1"),
+    ];
+    for (text, expected) in cases {
+        let existing = [(PATH, text)];
+        let wish = Wish { existing: &existing, ..Wish::default() };
+        let rendering = several(&[("one", ""), ("two", "")], wish);
+        assert_eq!(settings(&rendering), "", "{text}");
+        for agent in rendering.agents {
+            assert!(agent.files.is_empty());
+            let refused = agent.refused.expect(text);
+            assert!(refused.message.contains(expected), "{}", refused.message);
+        }
+    }
+}
+
+#[test]
+fn the_guard_keeps_the_tools_and_only_denials() {
+    let wish = Wish { guard: true, ..Wish::default() };
+    let lines = section("bash", "ask", &["git log*:allow", "rm *:deny"]);
+    let (rendered, text) = one(&lines, wish);
+    let agent = file(&rendered, "helper.md");
+    for expected in ["Bash", "matcher: \"*\"", "onFailure: block", "|| exit 2", "--digest sha256:"]
+    {
+        assert!(agent.contains(expected), "{expected}: {agent}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&text).expect("json");
+    assert_eq!(value["permissions"], serde_json::json!({"deny": ["Bash(rm *)"]}));
+    assert!(value["hooks"]["PreToolUse"][0]["hooks"][0]["command"].is_string());
+    assert!(told(&rendered).contains("disableAllHooks"), "{}", told(&rendered));
+}
+
+#[test]
+fn the_guard_lifts_no_denial_that_harms_another_agent() {
+    let wish = Wish { guard: true, ..Wish::default() };
+    let (careful, free) = (section("bash", "allow", &["rm *:deny"]), section("bash", "allow", &[]));
+    let rendering = several(&[("careful", &careful), ("free", &free)], wish);
+    assert!(!settings(&rendering).contains("rm *"), "{}", settings(&rendering));
+    assert!(rendering.agents.iter().all(|agent| file(agent, ".md").contains("Bash")));
+    let list = rendering.shared.iter().find(|file| file.path.ends_with("agentry-guard.json"));
+    let list = list.expect("a list of agents").text();
+    assert!(list.contains("\"careful\"") && list.contains("\"free\""), "{list}");
+}
+
+#[test]
+fn a_guard_that_is_switched_off_guards_nothing() {
+    let existing = [(".claude/settings.local.json", "{\"disableAllHooks\": true}")];
+    let wish = Wish { guard: true, existing: &existing, ..Wish::default() };
+    let (rendered, _) = one(&section("bash", "ask", &["git log*:allow"]), wish);
+    assert!(rendered.refused.is_some());
+}
+
+#[test]
+fn the_guard_needs_the_definition_in_the_project() {
+    let wish = Wish { guard: true, scope: Some(Scope::User), ..Wish::default() };
+    let (rendered, _) = one("", wish);
+    assert!(rendered.refused.is_some() && rendered.files.is_empty());
+}
+
+#[test]
+fn what_was_imported_renders_to_the_same_file() {
+    let cases = [
+        section("edit", "deny", &[]),
+        section("bash", "deny", &[]) + &section("webfetch", "deny", &[]),
+        "max_turns = 7\n".to_owned() + &section("websearch", "deny", &[]),
+    ];
+    for lines in cases {
+        let (rendered, _) = one(&lines, Wish::default());
+        assert_stable(HARNESS, &rendered, Wish::default());
+    }
+}
+
+#[test]
+fn settings_come_along_with_an_agent() {
+    let agent =
+        "---\nname: helper\ndescription: Helps\ntools: Read, Bash, WebFetch\n---\nYou help.\n";
+    let settings = "{\"permissions\": {\"allow\": [\"Bash(git log:*)\", \"WebFetch(domain:x.org)\"], \
+                    \"ask\": [\"Bash(git push *)\"], \"deny\": [\"Bash(rm *)\", \"Read(//etc/**)\"]}}";
+    let files = [(".claude/agents/helper.md", agent), (PATH, settings)];
+    let found = imported(HARNESS, &files, ".claude/agents/helper.md").expect("an agent");
+    let definition = definition(&found);
+    let toml = &definition.iter().find(|(path, _)| path.contains("agent.toml")).expect("toml").1;
+    for expected in [
+        "\"rm *:deny\"",
+        "\"git push *:ask\"",
+        "\"git log *:allow\"",
+        "\"x.org:allow\"",
+        "\"/etc/**:deny\"",
+    ] {
+        assert!(toml.contains(expected), "{expected}: {toml}");
+    }
+    let permissions = found.agent.policy.permissions.expect("permissions");
+    let intent = |section| permissions.get(section).and_then(|it| it.intent).map(|it| it.value);
+    assert_eq!(intent(Section::Bash), Some(Action::Ask));
+    assert_eq!(intent(Section::Edit), Some(Action::Deny));
+    assert_eq!(intent(Section::Tool), Some(Action::Deny));
+}
+
+#[test]
+fn t20_what_stands_in_brackets_restricts_nothing() {
+    let agent =
+        "---\nname: helper\ndescription: Helps\ntools: Read, Bash(git status*)\n---\nYou help.\n";
+    let found = imported(HARNESS, &[("a/.claude/agents/x.md", agent)], "a/.claude/agents/x.md");
+    let permissions = found.expect("an agent").agent.policy.permissions.expect("permissions");
+    let bash = permissions.get(Section::Bash).expect("bash");
+    assert_eq!((bash.intent.map(|it| it.value), bash.rules.len()), (Some(Action::Ask), 0));
+}
+
+#[test]
+fn t21_a_mode_is_no_promise() {
+    for (mode, expected) in [
+        ("bypassPermissions", Action::Ask),
+        ("acceptEdits", Action::Ask),
+        ("dontAsk", Action::Deny),
+    ] {
+        let agent = format!(
+            "---\nname: helper\ndescription: Helps\npermissionMode: {mode}\n---\nYou help.\n"
+        );
+        let found = imported(HARNESS, &[(".claude/agents/x.md", &agent)], ".claude/agents/x.md");
+        let found = found.expect("an agent");
+        assert!(found.losses.iter().any(|loss| loss.field == "permissionMode"), "{mode}");
+        let permissions = found.agent.policy.permissions.expect("permissions");
+        let edit = permissions.get(Section::Edit).and_then(|it| it.intent).map(|it| it.value);
+        assert_eq!(edit, Some(expected), "{mode}");
+    }
+}
+
+#[test]
+fn real_files_are_read_as_they_are() {
+    let cases = [
+        "---\nname: helper\ndescription: Use this: it helps. Examples: <example>Context: x</example>\ntools: Read, Grep\n---\nYou help.\n",
+        "\u{feff}---\r\nname: helper\r\ndescription: Helps\r\ntools:\r\n  - Read\r\n  - Grep\r\n---\r\nYou help.\r\n",
+        "---\nname: helper\ndescription: Helps\ntools: [Read, Grep]\ncolor: red\n---\nYou help.\n",
+    ];
+    for text in cases {
+        let found = imported(HARNESS, &[(".claude/agents/x.md", text)], ".claude/agents/x.md");
+        let found = found.expect(text);
+        assert_eq!(found.agent.name(), "helper");
+        let system = found.agent.instructions.system.as_ref().map(|it| it.value.as_str());
+        assert_eq!(system, Some("You help.\n"), "{text}");
+        let permissions = found.agent.policy.permissions.expect("permissions");
+        assert_eq!(permissions.mildest(Section::Read), Action::Allow, "{text}");
+        assert_eq!(permissions.mildest(Section::Bash), Action::Deny, "{text}");
+    }
+    let guard = target(HARNESS).and_then(|target| target.guard.as_ref()).expect("a guard");
+    assert!((guard.question)("no question").is_err());
+}
+
+#[test]
+fn agents_never_widen_each_other() {
+    let mut runner = TestRunner::new(Config {
+        cases: cases(25),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let agents = (permissions(), permissions(), any::<bool>());
+    let property = |(one, two, guard): (String, String, bool)| {
+        let wish = Wish { guard, ..Wish::default() };
+        let known = |lines: &String| subject_of(&agent("helper", lines)).is_some();
+        if !known(&one) || !known(&two) {
+            return Ok(());
+        }
+        let rendering = several(&[("one", &one), ("two", &two)], wish);
+        for refused in rendering.agents.iter().filter_map(|agent| agent.refused.as_ref()) {
+            // A widening that only the last check found is a defect of the encoder.
+            prop_assert!(!refused.message.contains("would be"), "{}", refused.message);
+        }
+        Ok(())
+    };
+    runner.run(&agents, property).expect("never wider");
+}

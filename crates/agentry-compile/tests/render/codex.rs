@@ -1,0 +1,257 @@
+//! Codex: a sandbox, approvals, and rules for everybody at once.
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::target;
+
+use crate::back::{assert_stable, imported};
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+const OPEN: &str = r#"
+[permissions.edit]
+intent = "allow"
+[permissions.read]
+intent = "allow"
+[permissions.external_directory]
+intent = "allow"
+"#;
+
+/// The agent with these rules about commands, and how it is set up.
+fn setup(bash: &str, more: &str) -> (String, String) {
+    let lines = format!("[permissions.bash]\n{bash}\n{more}");
+    let rendering = rendering("codex", &agent("helper", &lines), Wish::default());
+    let text = file(&rendering.agents[0], ".codex/agents/helper.toml").to_owned();
+    let word = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));
+        line.unwrap_or("on").trim_matches('"').to_owned()
+    };
+    let words = [word("shell_tool"), word("approval_policy"), word("sandbox_mode")];
+    let rules = rendering.shared.first().map_or("", |file| file.text());
+    let rules = rules.lines().filter(|line| line.starts_with("prefix_rule")).collect::<Vec<_>>();
+    (words.join(" "), rules.join("\n"))
+}
+
+#[test]
+fn the_sample() {
+    let rendering = rendering("codex", &chiron(), Wish::default());
+    let rendered = &rendering.agents[0];
+    let text = file(rendered, ".codex/agents/chiron.toml");
+    insta::assert_snapshot!(format!("{text}\n=====\n{}", told(rendered)));
+}
+
+#[test]
+fn t12_t14_the_strictest_prefix_decides() {
+    let (words, rules) =
+        setup("intent = \"allow\"\nrules = [\"git push *:deny\", \"rm -rf *:ask\"]", OPEN);
+    assert_eq!(words, "on on-request workspace-write");
+    assert_eq!(
+        rules,
+        "prefix_rule(pattern = [\"git\", \"push\"], decision = \"forbidden\")\n\
+         prefix_rule(pattern = [\"rm\", \"-rf\"], decision = \"prompt\")"
+    );
+    // The allow cannot win, so it is no allow.
+    let (words, rules) = setup(
+        "intent = \"allow\"\nrules = [\"git push origin dev:allow\", \"git push *:ask\"]",
+        OPEN,
+    );
+    assert_eq!(words, "on on-request workspace-write");
+    assert_eq!(rules, "prefix_rule(pattern = [\"git\", \"push\"], decision = \"prompt\")");
+}
+
+#[test]
+fn t14_a_pattern_that_ends_inside_a_word_is_no_prefix() {
+    let (words, rules) = setup("intent = \"allow\"\nrules = [\"git status*:deny\"]", OPEN);
+    assert_eq!(words, "on on-request workspace-write");
+    assert_eq!(rules, "prefix_rule(pattern = [\"git\"], decision = \"forbidden\")");
+    let (words, rules) = setup("intent = \"allow\"\nrules = [\"rm*:deny\"]", OPEN);
+    assert_eq!((words.as_str(), rules.as_str()), ("false on-request workspace-write", ""));
+}
+
+#[test]
+fn t17_rules_are_for_everybody_so_only_common_ones_are_written() {
+    let deny = format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n{OPEN}");
+    let allow = format!("[permissions.bash]\nintent = \"allow\"\n{OPEN}");
+    let mut files = agent("a", &deny);
+    files.extend(agent("b", &allow));
+    let both = rendering("codex", &files, Wish::default());
+    assert!(both.shared.is_empty(), "{:?}", both.shared);
+    assert!(file(&both.agents[0], "a.toml").contains("shell_tool = false"));
+    assert!(!file(&both.agents[1], "b.toml").contains("shell_tool"));
+    let mut files = agent("a", &deny);
+    files.extend(agent("b", &deny));
+    let both = rendering("codex", &files, Wish::default());
+    assert!(both.shared[0].text().contains("\"rm\""));
+    assert!(!both.shared[0].text().contains("\"allow\""), "never an allow");
+    assert!(!file(&both.agents[0], "a.toml").contains("shell_tool"));
+}
+
+#[test]
+fn t22_t50_an_absent_section_asks() {
+    let rendering = rendering("codex", &agent("helper", ""), Wish::default());
+    let text = file(&rendering.agents[0], "helper.toml");
+    assert!(text.contains("approval_policy = \"untrusted\""), "{text}");
+    assert!(text.contains("sandbox_mode = \"read-only\""), "{text}");
+    assert!(text.contains("web_search = \"disabled\""), "{text}");
+    // Whatever Codex takes for harmless is asked about all the same.
+    let rules = rendering.shared[0].text();
+    for name in ["cat", "ls", "git", "echo", "whoami"] {
+        let line = format!("prefix_rule(pattern = [\"{name}\"], decision = \"prompt\")");
+        assert!(rules.contains(&line), "{name}");
+    }
+}
+
+#[test]
+fn sandboxes_and_approvals_never_permit_more() {
+    let cases = [
+        ("allow", "", "on untrusted read-only"),
+        ("allow", OPEN, "on on-request workspace-write"),
+        (
+            "allow",
+            "[permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"allow\"\n[permissions.external_directory]\nintent = \"allow\"\n",
+            "on never read-only",
+        ),
+        (
+            "allow",
+            "[permissions.edit]\nintent = \"ask\"\n[permissions.read]\nintent = \"allow\"\n[permissions.external_directory]\nintent = \"allow\"\n",
+            "on on-request read-only",
+        ),
+        ("deny", "", "false on-request read-only"),
+        ("deny", "[permissions.edit]\nintent = \"allow\"\n", "false on-request workspace-write"),
+        (
+            "deny",
+            "[permissions.edit]\nintent = \"allow\"\n[permissions.external_directory]\nintent = \"deny\"\n",
+            "false never workspace-write",
+        ),
+        (
+            "deny",
+            "[permissions.edit]\nintent = \"allow\"\nrules = [\"secrets/**:deny\"]\n",
+            "false never read-only",
+        ),
+        ("ask", "[permissions.edit]\nintent = \"deny\"\n", "false never read-only"),
+    ];
+    for (intent, more, expected) in cases {
+        let (words, _) = setup(&format!("intent = \"{intent}\""), more);
+        assert_eq!(words, expected, "{intent} {more}");
+    }
+}
+
+#[test]
+fn the_session_decides_and_that_is_told() {
+    let rendered = one("codex", "", Wish::default());
+    let told_of = told(&rendered);
+    let command = "codex -s read-only -a untrusted -c web_search=disabled";
+    assert!(told_of.contains("gap permissions: session") && told_of.contains(command), "{told_of}");
+    let closed = one("codex", "", Wish { close_gaps: true, ..Wish::default() });
+    assert!(told(&closed).contains("no file of the agent can close that"));
+    assert!(closed.files.is_empty());
+}
+
+#[test]
+fn t36_lines_that_are_no_plain_words() {
+    let lines = format!("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n{OPEN}");
+    let told = told(&one("codex", &lines, Wish::default()));
+    assert!(told.contains("gap permissions.bash: lines that are no plain words"), "{told}");
+    assert!(told.contains("gap permissions.bash: nested commands"), "{told}");
+}
+
+#[test]
+fn t39_only_known_keys() {
+    let known = [
+        "name",
+        "description",
+        "model",
+        "sandbox_mode",
+        "approval_policy",
+        "web_search",
+        "developer_instructions",
+    ];
+    let rendered = one("codex", "tags = [\"x\"]\nmax_turns = 3\n", Wish::default());
+    let text = file(&rendered, "helper.toml");
+    let top = text.split("\n[").next().expect("a start");
+    let keys = top.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key);
+    assert!(keys.into_iter().all(|key| known.contains(&key)), "{text}");
+    let told = told(&rendered);
+    assert!(told.contains("dropped tags") && told.contains("dropped max_turns"), "{told}");
+}
+
+#[test]
+fn t42_t44_texts_that_toml_would_misread() {
+    let prompts = ["a \"\"\" b", "'''", "a\\b\\u0041", "---\nx\n---\ny", "é {{ x }} # y", "# x"];
+    for prompt in prompts {
+        let mut files = agent("helper", "");
+        files[1].1 = format!("{prompt}\n");
+        let rendered = rendering("codex", &files, Wish::default()).agents.remove(0);
+        let path = ".codex/agents/helper.toml";
+        let imported = imported("codex", &[(path, file(&rendered, path))], path).expect("one");
+        let system = imported.agent.instructions.system.expect("a prompt");
+        assert_eq!(system.value.trim(), prompt);
+    }
+    let long = "x".repeat(100_000);
+    let mut files = agent("helper", "");
+    files[1].1 = long;
+    assert_eq!(rendering("codex", &files, Wish::default()).agents[0].refused, None);
+}
+
+#[test]
+fn t47_t48_skills_and_questions() {
+    let lines = "skills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n";
+    let rendered = one("codex", lines, Wish::default());
+    assert!(file(&rendered, "helper.toml").contains("include_instructions = false"));
+    let told = told(&rendered);
+    assert!(told.contains("permissions.question") && told.contains("dropped skills"), "{told}");
+}
+
+#[test]
+fn t53_built_in_names() {
+    for name in target("codex").expect("a target").built_in {
+        let rendered = rendering("codex", &agent(name, ""), Wish::default()).agents.remove(0);
+        assert!(told(&rendered).contains("is built into Codex"), "{name}");
+    }
+}
+
+#[test]
+fn import_and_render_again() {
+    let bash = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push *:deny\"]\n";
+    for lines in [String::new(), OPEN.to_owned(), format!("{bash}{OPEN}")] {
+        let mut rendering = rendering("codex", &agent("helper", &lines), Wish::default());
+        let mut rendered = rendering.agents.remove(0);
+        rendered.files.append(&mut rendering.shared);
+        let path = rendered.files[0].path.clone();
+        let files: Vec<_> = rendered.files.iter().map(|it| (it.path.as_str(), it.text())).collect();
+        let imported = imported("codex", &files, &path).expect("an agent");
+        let again = crate::rendering("codex", &crate::back::definition(&imported), Wish::default());
+        let mut files = again.agents[0].files.clone();
+        files.extend(again.shared);
+        assert_eq!(files, rendered.files, "{lines}");
+    }
+    assert_stable(
+        "codex",
+        &one("codex", "[permissions.bash]\nintent = \"deny\"\n", Wish::default()),
+        Wish::default(),
+    );
+}
+
+#[test]
+fn import_takes_what_people_write() {
+    let path = ".codex/agents/pr_explorer.toml";
+    let text = "name = \"pr_explorer\"\r\ndescription = \"Reads\"\r\nmodel = \"gpt-5.5\"\r\nmodel_reasoning_effort = \"high\"\r\n\
+        sandbox_mode = \"read-only\"\r\ndeveloper_instructions = \"\"\"\r\nRead.\r\n\"\"\"\r\n[mcp_servers.docs]\r\nurl = \"https://x/\"\r\n";
+    let rules = "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\nprefix_rule(pattern=[\"ls\"])\n";
+    let files = [(path, text), (".codex/rules/default.rules", rules)];
+    let imported = imported("codex", &files, path).expect("an agent");
+    assert_eq!(imported.agent.name(), "pr-explorer");
+    assert_eq!(imported.agent.tools.mcp.as_ref().map(Vec::len), Some(1));
+    let permissions = imported.agent.policy.permissions.as_ref().expect("permissions");
+    let told = |section| {
+        let rules = permissions.get(section).expect("a section");
+        let list = rules.rules.iter().map(|rule| rule.value.to_string());
+        (rules.intent.expect("an intent").value.as_str(), list.collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(told(Section::Bash), ("allow", "rm *:deny".to_owned()));
+    assert_eq!(told(Section::Edit), ("ask", String::new()));
+    assert_eq!(told(Section::Read), ("allow", String::new()));
+    let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert_eq!(fields, ["model_reasoning_effort"]);
+    for bad in ["name = x", "name = \"x\"\ndescription = \"y\"\n"] {
+        assert!(crate::back::imported("codex", &[(path, bad)], path).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,207 @@
+//! GitHub Copilot: tools as a whole, no rules.
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::{Scope, target};
+
+use crate::back::{assert_stable, definition, imported};
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+const ALL: &str = r#"
+[permissions.bash]
+intent = "allow"
+[permissions.edit]
+intent = "allow"
+[permissions.webfetch]
+intent = "allow"
+[permissions.websearch]
+intent = "allow"
+[permissions.delegate]
+intent = "allow"
+[permissions.tool]
+intent = "allow"
+"#;
+
+fn tools(lines: &str, wish: Wish<'_>) -> String {
+    let rendered = one("copilot", lines, wish);
+    let text = file(&rendered, ".github/agents/helper.agent.md");
+    let line = text.lines().find_map(|line| line.strip_prefix("tools: "));
+    line.expect("tools are always written").trim_matches(['[', ']']).replace(',', "")
+}
+
+#[test]
+fn the_sample() {
+    let rendered = rendering("copilot", &chiron(), Wish::default()).agents.remove(0);
+    let text = file(&rendered, ".github/agents/chiron.agent.md");
+    insta::assert_snapshot!(format!("{text}\n=====\n{}", told(&rendered)));
+}
+
+#[test]
+fn t17_tools_are_per_agent() {
+    let mut files = agent("a", "[permissions.edit]\nintent = \"deny\"\n");
+    files.extend(agent("b", "[permissions.edit]\nintent = \"allow\"\n"));
+    let rendering = rendering("copilot", &files, Wish::default());
+    assert!(rendering.shared.is_empty());
+    assert!(!file(&rendering.agents[0], "a.agent.md").contains("edit]"));
+    assert!(file(&rendering.agents[1], "b.agent.md").contains("edit]"));
+}
+
+#[test]
+fn t22_an_absent_section_asks_and_so_the_tool_is_left_out() {
+    assert_eq!(tools("", Wish::default()), "read search");
+    assert_eq!(tools(ALL, Wish::default()), "execute read search edit web agent todo");
+}
+
+#[test]
+fn t23_t24_rules_have_no_words_here() {
+    let cases = [
+        ("[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n", "read search"),
+        ("[permissions.bash]\nintent = \"deny\"\nrules = [\"git * main:allow\"]\n", "read search"),
+        ("[permissions.edit]\nintent = \"deny\"\nrules = [\"src/*:allow\"]\n", "read search"),
+        ("[permissions.edit]\nintent = \"allow\"\nrules = [\"s/**:ask\"]\n", "read search"),
+        ("[permissions.read]\nintent = \"deny\"\n", ""),
+        ("[permissions.external_directory]\nintent = \"deny\"\n", ""),
+        ("[permissions.webfetch]\nintent = \"allow\"\n", "read search"),
+        ("[permissions.tool]\nintent = \"deny\"\nrules = [\"todo:allow\"]\n", "read search todo"),
+    ];
+    for (lines, expected) in cases {
+        assert_eq!(tools(lines, Wish::default()), expected, "{lines}");
+    }
+    let lines = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n";
+    let told = told(&one("copilot", lines, Wish::default()));
+    assert!(told.contains("narrowed permissions.bash"), "{told}");
+}
+
+#[test]
+fn t36_what_a_command_does_is_not_looked_at() {
+    let lines = "[permissions.bash]\nintent = \"allow\"\n[permissions.edit]\nintent = \"deny\"\n";
+    let rendered = one("copilot", lines, Wish::default());
+    let told = told(&rendered);
+    assert!(told.contains("gap permissions.bash: commands"), "{told}");
+    assert!(told.contains("gap permissions.read: temporary files"), "{told}");
+    assert_eq!(tools(lines, Wish { close_gaps: true, ..Wish::default() }), "");
+}
+
+#[test]
+fn t42_texts_that_yaml_would_misread() {
+    for text in ["a: b", "say \"hi\"", "# x", "*x", "@x", "- x", "yes", "null", "--- x"] {
+        let lines = format!("display_name = {text:?}\n");
+        let rendered = one("copilot", &lines, Wish::default());
+        let text_of = file(&rendered, "helper.agent.md");
+        let imported = imported(
+            "copilot",
+            &[(".github/agents/helper.agent.md", text_of)],
+            ".github/agents/helper.agent.md",
+        )
+        .expect("an agent");
+        let name = imported.agent.identity.display_name.expect("a name");
+        assert_eq!(name.value, text);
+    }
+}
+
+#[test]
+fn t43_an_empty_list_is_never_left_out() {
+    let lines = "[permissions.read]\nintent = \"deny\"\n";
+    let rendered = one("copilot", lines, Wish::default());
+    assert!(file(&rendered, "helper.agent.md").contains("\ntools: []\n"));
+}
+
+#[test]
+fn t44_t45_a_prompt_with_a_rule_and_an_overlong_one() {
+    let mut files = agent("helper", "");
+    files[1].1 = "---\nfirst\n---\nsecond\n".to_owned();
+    let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
+    assert_stable("copilot", &rendered, Wish::default());
+    files[1].1 = "é".repeat(30_000);
+    let fits = rendering("copilot", &files, Wish::default()).agents.remove(0);
+    assert_eq!(fits.refused, None);
+    files[1].1 = "x".repeat(100_000);
+    let long = rendering("copilot", &files, Wish::default()).agents.remove(0);
+    assert!(told(&long).contains("100000 characters"), "{}", told(&long));
+    assert!(long.files.is_empty());
+}
+
+#[test]
+fn t46_mode_is_two_booleans() {
+    let cases = [
+        ("primary", Some("disable-model-invocation: true")),
+        ("subagent", Some("user-invocable: false")),
+        ("all", None),
+    ];
+    for (mode, expected) in cases {
+        let rendered = one("copilot", &format!("mode = \"{mode}\"\n"), Wish::default());
+        let text = file(&rendered, "helper.agent.md");
+        let found = text.lines().find(|line| line.contains("invo"));
+        assert_eq!(found, expected, "{mode}");
+        assert_stable("copilot", &rendered, Wish::default());
+    }
+}
+
+#[test]
+fn t47_t48_t50_what_has_no_place_is_told() {
+    let lines = "max_turns = 5\ntags = [\"x\"]\nskills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n";
+    let rendered = one("copilot", lines, Wish::default());
+    let told = told(&rendered);
+    for part in
+        ["dropped max_turns", "dropped tags", "dropped skills", "dropped permissions.question"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn t53_built_in_names() {
+    for name in target("copilot").expect("a target").built_in {
+        let rendered = rendering("copilot", &agent(name, ""), Wish::default()).agents.remove(0);
+        assert!(told(&rendered).contains("is built into GitHub Copilot"), "{name}");
+    }
+}
+
+#[test]
+fn users_have_a_place_of_their_own() {
+    let rendered = one("copilot", "", Wish { scope: Some(Scope::User), ..Wish::default() });
+    assert_eq!(rendered.refused, None);
+    file(&rendered, ".copilot/agents/helper.agent.md");
+}
+
+#[test]
+fn import_and_render_again() {
+    let cases = ["", ALL, "mode = \"subagent\"\ndisplay_name = \"X: y\"\n"];
+    for lines in cases {
+        let rendered = one("copilot", lines, Wish::default());
+        assert_stable("copilot", &rendered, Wish::default());
+    }
+}
+
+#[test]
+fn import_takes_what_people_write() {
+    let path = ".github/agents/Code Review.md";
+    let text = "---\r\nname: Reviewer\r\ndescription: Use this: always\r\ntools: read, Shell, github/*, unknown\r\n\
+        model: [gpt-5, other]\r\nhandoffs:\r\n  - label: x\r\nmcp-servers:\r\n  github:\r\n    command: gh\r\n    args: [mcp]\r\n---\r\nReview.\r\n";
+    let imported = imported("copilot", &[(path, text)], path).expect("an agent");
+    let agent = &imported.agent;
+    assert_eq!(agent.name(), "code-review");
+    assert_eq!(agent.identity.description.as_ref().expect("text").value, "Use this: always");
+    assert_eq!(agent.model.preferred.as_ref().map(Vec::len), Some(2));
+    assert_eq!(agent.tools.mcp.as_ref().map(Vec::len), Some(1));
+    let permissions = agent.policy.permissions.as_ref().expect("permissions");
+    let told = |section| {
+        let rules = permissions.get(section).expect("a section");
+        (rules.intent.expect("an intent").value.as_str(), rules.rules.len())
+    };
+    assert_eq!(told(Section::Bash), ("allow", 0));
+    assert_eq!(told(Section::Edit), ("deny", 0));
+    assert_eq!(told(Section::Read), ("ask", 2));
+    assert_eq!(told(Section::Mcp), ("deny", 1));
+    let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert_eq!(fields, ["handoffs", "metadata"]);
+    assert!(!definition(&imported).is_empty());
+}
+
+#[test]
+fn import_without_a_list_has_all_tools() {
+    let path = ".github/agents/x.agent.md";
+    let imported = imported("copilot", &[(path, "---\ndescription: x\n---\nx")], path);
+    let permissions = imported.expect("an agent").agent.policy.permissions.expect("permissions");
+    let intent = permissions.get(Section::Bash).and_then(|rules| rules.intent);
+    assert_eq!(intent.expect("an intent").value.as_str(), "allow");
+}

@@ -1,0 +1,359 @@
+//! Gemini CLI: tools by name, rules by priority.
+
+use std::cell::Cell;
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::{Loss, LossKind, Scope, Settings, render, target};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::back::{again, assert_stable, imported};
+use crate::policies::{self, cases, subject_of};
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+const PASSED: Wish<'_> = Wish {
+    guard: false,
+    close_gaps: false,
+    scope: None,
+    options: &[("policy", "passed")],
+    alias: None,
+    existing: &[],
+};
+const RULES: &str = ".gemini/agentry-policies/helper.toml";
+
+/// The rules about one tool, one line each: what it looks at, and its answer.
+fn rules(text: &str, tool: &str) -> Vec<String> {
+    let tables = text.split("[[rule]]").skip(1);
+    let value = |table: &str, key: &str| {
+        let line = table.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));
+        line.map(|value| value.trim_matches(['\'', '"']).to_owned())
+    };
+    let of = tables.filter(|table| value(table, "toolName").as_deref() == Some(tool));
+    of.map(|table| {
+        let when = value(table, "commandRegex").or_else(|| value(table, "argsPattern"));
+        format!("{} {}", when.unwrap_or("-".to_owned()), value(table, "decision").expect("one"))
+    })
+    .collect()
+}
+
+fn tools(text: &str) -> String {
+    let from = text.find("tools:").expect("tools are always written") + "tools:".len();
+    let list = text[from..].split("\n---").next().expect("an end");
+    let words = list.split(|c: char| !(c.is_alphanumeric() || "_*".contains(c)));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_sample() {
+    let rendered = rendering("gemini", &chiron(), PASSED).agents.remove(0);
+    let text = file(&rendered, ".gemini/agents/chiron.md");
+    let policy = file(&rendered, ".gemini/agentry-policies/chiron.toml");
+    insta::assert_snapshot!(format!("{text}\n=====\n{policy}\n=====\n{}", told(&rendered)));
+}
+
+#[test]
+fn t1_the_first_rule_has_the_highest_priority() {
+    let lines = r#"
+[permissions.bash]
+intent = "ask"
+rules = ["git push --force*:deny", "git push*:allow"]
+"#;
+    let rendered = one("gemini", lines, PASSED);
+    let expected =
+        [r"git push \-\-force deny", "git push allow", r"[\\s\\S]* ask_user"].map(str::to_owned);
+    let found = rules(file(&rendered, RULES), "run_shell_command");
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[1], expected[1]);
+    assert!(found[0].ends_with("deny") && found[2].ends_with("ask_user"), "{found:?}");
+}
+
+#[test]
+fn t2_t3_duplicates_and_catch_alls() {
+    let cases = [
+        (r#"["git *:allow", "git *:deny"]"#, vec!["git[ \"] allow", "ask_user"]),
+        (r#"["*:deny", "git *:allow"]"#, vec![]),
+        (r#"["**:allow"]"#, vec!["- allow"]),
+    ];
+    for (list, expected) in cases {
+        let lines = format!("[permissions.bash]\nintent = \"ask\"\nrules = {list}\n");
+        let rendered = one("gemini", &lines, PASSED);
+        let found = rules(file(&rendered, RULES), "run_shell_command");
+        assert_eq!(found.len(), expected.len(), "{list}: {found:?}");
+        for (found, end) in found.iter().zip(expected) {
+            assert!(found.ends_with(end.trim_start_matches("git")), "{list}: {found}");
+        }
+    }
+}
+
+#[test]
+fn t15_priorities_are_unique_and_run_out() {
+    let many = |count: usize| {
+        let rules: Vec<_> = (0..count).map(|at| format!("cmd{at} *:allow")).collect();
+        format!("[permissions.bash]\nintent = \"ask\"\nrules = {rules:?}\n")
+    };
+    let rendered = one("gemini", &many(20), PASSED);
+    let text = file(&rendered, RULES);
+    let priorities: Vec<i64> =
+        text.lines().filter_map(|line| line.strip_prefix("priority = ")?.parse().ok()).collect();
+    assert!(priorities.windows(2).all(|pair| pair[0] > pair[1]), "{priorities:?}");
+    assert!(priorities.iter().all(|it| (0..1000).contains(it)));
+    assert_eq!(text.matches("subagent = \"helper\"").count(), priorities.len());
+    let too_many = one("gemini", &many(1_000), PASSED);
+    assert!(told(&too_many).contains("refused permissions: 1"), "{}", told(&too_many));
+    assert!(too_many.files.is_empty());
+}
+
+#[test]
+fn t15_rules_of_a_project_hold_for_nobody() {
+    let lines = r#"
+[permissions.bash]
+intent = "ask"
+rules = ["git log*:allow"]
+[permissions.edit]
+intent = "deny"
+"#;
+    let rendered = one("gemini", lines, Wish::default());
+    let text = file(&rendered, ".gemini/agents/helper.md");
+    assert!(!tools(text).contains("run_shell_command"), "{text}");
+    assert!(!tools(text).contains("replace"), "{text}");
+    assert!(!text.contains("runs only under the rules"), "{text}");
+    let told = told(&rendered);
+    assert!(told.contains("only with `--policy`"), "{told}");
+    assert!(told.contains("dropped name: Gemini has a person confirm"), "{told}");
+    for wish in [PASSED, Wish { scope: Some(Scope::User), ..Wish::default() }] {
+        let rendered = one("gemini", lines, wish);
+        assert!(tools(file(&rendered, "helper.md")).contains("run_shell_command"));
+    }
+    let user = one("gemini", lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    file(&user, ".gemini/policies/agentry-helper.toml");
+}
+
+#[test]
+fn t17_rules_name_their_agent() {
+    let mut files = agent("a", "[permissions.edit]\nintent = \"deny\"\n");
+    files.extend(agent("b", "[permissions.edit]\nintent = \"allow\"\n"));
+    let rendering = rendering("gemini", &files, PASSED);
+    assert!(rendering.shared.is_empty());
+    assert!(rules(file(&rendering.agents[0], "a.toml"), "replace").is_empty());
+    assert_eq!(rules(file(&rendering.agents[1], "b.toml"), "replace"), ["- allow"]);
+    assert!(!file(&rendering.agents[1], "b.toml").contains("subagent = \"a\""));
+}
+
+#[test]
+fn t22_an_absent_section_is_written_out() {
+    let rendered = one("gemini", "", PASSED);
+    let text = file(&rendered, RULES);
+    for (tool, expected) in [
+        ("replace", "- ask_user"),
+        ("write_file", "- ask_user"),
+        ("read_file", "- allow"),
+        ("web_fetch", "- ask_user"),
+        ("google_web_search", "- ask_user"),
+        ("ask_user", "- ask_user"),
+        ("activate_skill", "- ask_user"),
+    ] {
+        assert_eq!(rules(text, tool), [expected], "{tool}");
+    }
+    assert!(rules(text, "run_shell_command")[0].ends_with("* ask_user"));
+}
+
+#[test]
+fn t23_t28_t30_paths_have_no_words_here() {
+    let cases = [
+        ("edit", "deny", "src/*:allow", "deny"),
+        ("edit", "allow", "/run/agenix/**:deny", "allow"),
+        ("edit", "allow", "secrets/**:deny", "deny"),
+        ("edit", "allow", "secrets/**:ask", "ask_user"),
+        ("read", "allow", "**/.env*:deny", "deny"),
+    ];
+    for (section, intent, rule, expected) in cases {
+        let lines =
+            format!("[permissions.{section}]\nintent = \"{intent}\"\nrules = [\"{rule}\"]\n");
+        let rendered = one("gemini", &lines, PASSED);
+        let tool = if section == "edit" { "replace" } else { "glob" };
+        let found = rules(file(&rendered, RULES), tool);
+        let found = found.first().map_or("- deny", |rule| rule.as_str());
+        assert_eq!(found, format!("- {expected}"), "{rule}");
+    }
+}
+
+#[test]
+fn t24_t25_wildcards_take_no_more_than_they_say() {
+    let lines = r#"
+[permissions.bash]
+intent = "deny"
+rules = ["git * main:allow", "ls *:allow", "make:allow"]
+"#;
+    let rendered = one("gemini", lines, PASSED);
+    let found = rules(file(&rendered, RULES), "run_shell_command");
+    // One word is taken for any number of them, so that the rule cannot be an allow.
+    assert!(!found.iter().any(|rule| rule.starts_with("git ") && rule.ends_with("allow")));
+    assert!(found.iter().any(|rule| rule.starts_with("ls[ ") && rule.ends_with("allow")));
+    assert!(found.iter().any(|rule| rule.starts_with("make") && rule.ends_with("allow")));
+}
+
+#[test]
+fn t26_t32_t34_t35_expressions_are_escaped_and_anchored() {
+    let lines = r#"
+[permissions.bash]
+intent = "ask"
+rules = ["npm run test:unit:allow", "a.b+c [x] {y}:allow", "RM *:deny", "x^y$:deny"]
+"#;
+    let rendered = one("gemini", lines, PASSED);
+    let text = file(&rendered, RULES);
+    assert!(text.contains(r#"npm run test\:unit""#), "{text}");
+    assert!(text.contains(r#"a\.b\+c \[x\] \{y\}""#), "{text}");
+    assert!(text.contains("RM[ "), "{text}");
+}
+
+#[test]
+fn t33_addresses_have_no_words_here() {
+    let lines = "[permissions.webfetch]\nintent = \"ask\"\nrules = [\"https://docs.example.org/*:allow\"]\n";
+    let rendered = one("gemini", lines, PASSED);
+    assert_eq!(rules(file(&rendered, RULES), "web_fetch"), ["- ask_user"]);
+    assert!(told(&rendered).contains("narrowed permissions.webfetch"));
+}
+
+#[test]
+fn t36_gaps_are_told_and_closed() {
+    let lines =
+        "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\", \"cat *:allow\"]\n";
+    let gaps = told(&one("gemini", lines, PASSED));
+    assert!(gaps.contains("gap permissions.bash: dangerous options"), "{gaps}");
+    let closed = one("gemini", lines, Wish { close_gaps: true, ..PASSED });
+    assert!(!told(&closed).contains("gap permissions.bash"), "{}", told(&closed));
+}
+
+#[test]
+fn t39_t41_t43_nothing_but_what_gemini_knows() {
+    let lines = "max_turns = 5\ntags = [\"x\"]\n[permissions.read]\nintent = \"deny\"\n";
+    let text = file(&one("gemini", lines, Wish::default()), "helper.md").to_owned();
+    let keys: Vec<_> = text.lines().skip(2).take_while(|line| *line != "---").collect();
+    assert_eq!(
+        keys,
+        [
+            "kind: local",
+            "name: helper",
+            "description: Answers questions",
+            "max_turns: 5",
+            "tools: [replace, write_file, web_fetch, activate_skill]"
+        ],
+    );
+    let nothing = "[permissions.edit]\nintent = \"deny\"\n[permissions.read]\nintent = \"deny\"\n\
+        [permissions.webfetch]\nintent = \"deny\"\n[permissions.skill]\nintent = \"deny\"\n";
+    let text = file(&one("gemini", nothing, Wish::default()), "helper.md").to_owned();
+    assert!(text.contains("\ntools: []\n"), "{text}");
+}
+
+#[test]
+fn t42_t44_texts_that_yaml_would_misread() {
+    for text in ["a: b", "say \"hi\"", "# x", "*x", "@x", "- x", "yes", "null", "--- x"] {
+        let lines = format!("display_name = {text:?}\n");
+        let rendered = one("gemini", &lines, PASSED);
+        let again = again("gemini", &rendered, PASSED);
+        assert_eq!(again.files, rendered.files, "{text}");
+    }
+    let mut files = agent("helper", "");
+    files[1].1 = "---\r\nfirst\r\n---\r\nsecond {{ x }}\n".to_owned();
+    let rendered = rendering("gemini", &files, PASSED).agents.remove(0);
+    assert_stable("gemini", &rendered, PASSED);
+}
+
+#[test]
+fn t47_t48_t49_t50_tools_of_each_section() {
+    let lines = "skills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n\
+        [permissions.skill]\nintent = \"deny\"\nrules = [\"pdf:allow\", \"git-*:ask\"]\n";
+    let rendered = one("gemini", lines, PASSED);
+    let text = file(&rendered, RULES);
+    assert_eq!(rules(text, "ask_user"), ["- allow"]);
+    assert_eq!(
+        (rules(text, "replace"), rules(text, "write_file")),
+        (vec!["- allow".to_owned()], vec!["- allow".to_owned()])
+    );
+    let skills = rules(text, "activate_skill");
+    assert!(skills[0].contains("pdf") && skills[0].ends_with("allow"), "{skills:?}");
+    assert!(skills[1].ends_with("ask_user") && skills[2] == "- deny", "{skills:?}");
+    assert!(told(&rendered).contains("dropped skills: the skill `pdf` was not found"));
+}
+
+#[test]
+fn t53_built_in_names() {
+    for name in target("gemini").expect("a target").built_in {
+        let rendered = rendering("gemini", &agent("x", ""), Wish { alias: Some(name), ..PASSED })
+            .agents
+            .remove(0);
+        assert!(told(&rendered).contains("is built into Gemini CLI"), "{name}");
+    }
+}
+
+#[test]
+fn servers_are_ruled_by_name() {
+    let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/create_issue:ask\", \"github/*:allow\"]\n";
+    let rendered = one("gemini", lines, PASSED);
+    let text = file(&rendered, RULES);
+    assert_eq!(rules(text, "create_issue"), ["- ask_user"]);
+    assert_eq!(rules(text, "*"), ["- allow", "- deny"], "{text}");
+    assert!(tools(file(&rendered, "helper.md")).ends_with("mcp_*"));
+}
+
+#[test]
+fn import_and_render_again() {
+    let cases = [
+        "",
+        "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push --force*:deny\", \"git *:allow\", \"make:ask\"]\n",
+        "max_turns = 7\ndisplay_name = \"X\"\n[permissions.mcp]\nintent = \"ask\"\nrules = [\"a/b:deny\", \"a/*:allow\"]\n",
+        "[permissions.skill]\nintent = \"deny\"\nrules = [\"pdf:allow\"]\n[permissions.tool]\nintent = \"allow\"\n",
+    ];
+    for lines in cases {
+        let rendered = one("gemini", lines, PASSED);
+        assert_stable("gemini", &rendered, PASSED);
+        let plain = one("gemini", lines, Wish::default());
+        let again = again("gemini", &plain, Wish::default());
+        assert_eq!(again.files[0], plain.files[0], "{lines}");
+    }
+}
+
+#[test]
+fn import_takes_what_people_write() {
+    let path = ".gemini/agents/x.md";
+    let text = "---\r\nname: reviewer\r\ndescription: Use this: always\r\ntools:\r\n  - read_file\r\n  - run_shell_command\r\ntimeout_mins: 5\r\ncolor: red\r\n---\r\nReview.\r\n";
+    let imported = imported("gemini", &[(path, text)], path).expect("an agent");
+    assert_eq!(imported.agent.name(), "reviewer");
+    let permissions = imported.agent.policy.permissions.as_ref().expect("permissions");
+    let intent = |section| {
+        permissions.get(section).and_then(|rules| rules.intent).map(|it| it.value.as_str())
+    };
+    assert_eq!(intent(Section::Bash), Some("ask"));
+    assert_eq!(intent(Section::Edit), Some("deny"));
+    let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert_eq!(fields, ["color", "metadata", "timeout_mins"]);
+    let remote = "---\nkind: remote\nname: x\nagent_card_url: https://x/\n---\n";
+    assert!(crate::back::imported("gemini", &[(path, remote)], path).is_err());
+}
+
+/// The property of every target, for rules that Gemini reads.
+#[test]
+fn whatever_the_rules_they_permit_no_more() {
+    let options = [("policy".to_owned(), "passed".to_owned())];
+    let (narrowed, all) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
+    let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
+        let Some(subject) = subject_of(&files) else { return Ok(()) };
+        let scope = Scope::Project;
+        let settings =
+            Settings { scope, guard: false, close_gaps, options: &options, existing: &|_| None };
+        let target = target("gemini").expect("a target");
+        let rendered = render(target, &[subject], &settings).agents.remove(0);
+        all.set(all.get() + 1);
+        let field = |loss: &Loss| loss.field == "permissions.bash";
+        let strict = |loss: &Loss| field(loss) && loss.kind == LossKind::Narrowed;
+        narrowed.set(narrowed.get() + u32::from(rendered.losses.iter().any(strict)));
+        prop_assert!(rendered.refused.is_none(), "{:?}", rendered.refused);
+        let gap = |loss: &Loss| field(loss) && loss.kind == LossKind::Gap;
+        prop_assert!(!close_gaps || !rendered.losses.iter().any(gap), "{:?}", rendered.losses);
+        Ok(())
+    };
+    let result = TestRunner::new(config).run(&(policies::agent(), any::<bool>()), property);
+    println!("gemini: rules about commands narrowed for {} of {}", narrowed.get(), all.get());
+    result.expect("never wider");
+}

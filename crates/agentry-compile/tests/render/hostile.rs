@@ -1,0 +1,97 @@
+//! Bad input, and what several harnesses have in common: Codex, Gemini CLI, Copilot.
+
+use crate::back::imported;
+use crate::{Wish, agent, rendering, told};
+
+const HARNESSES: &[&str] = &["codex", "gemini", "copilot"];
+
+#[test]
+fn descriptions_that_a_file_could_end_at() {
+    let texts = [
+        "it's \"so\": a # b",
+        "---",
+        "a\n---\nb",
+        "---\nname: other\n---\nx",
+        "\"\"\"",
+        "'''\nx = 1\n'''",
+        "back\\slash \\u0041 \\n",
+        "tab\there",
+        "- x\n- y",
+        "null",
+        "{{ x }} ${y} `z`",
+    ];
+    for harness in HARNESSES {
+        for text in texts {
+            let json = quoted(text);
+            let manifest = format!("name: helper\ndescription: {json}\n");
+            let files = vec![("helper.agent".to_owned(), manifest)];
+            let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
+            assert_eq!(rendered.refused, None, "{harness} {text}");
+            let written = &rendered.files[0];
+            let path = written.path.as_str();
+            let found = imported(harness, &[(path, written.text())], path).expect("an agent");
+            assert_eq!(found.agent.name(), "helper", "{harness}");
+            let description = found.agent.identity.description.expect("a description");
+            assert_eq!(description.value.trim(), text.trim(), "{harness}");
+        }
+    }
+}
+
+/// A text in double quotes, as YAML reads it.
+fn quoted(text: &str) -> String {
+    format!("{text:?}").replace("\\'", "'")
+}
+
+#[test]
+fn two_agents_for_one_file() {
+    for harness in HARNESSES {
+        let mut files = agent("helper", "");
+        for (path, text) in agent("helper", "max_turns = 3\n") {
+            files.push((format!("other/{path}"), text));
+        }
+        let rendering = rendering(harness, &files, Wish::default());
+        for rendered in &rendering.agents {
+            assert!(told(rendered).contains("would be written for"), "{}", told(rendered));
+            assert!(rendered.files.is_empty());
+        }
+    }
+}
+
+#[test]
+fn t55_names_that_are_no_files() {
+    for harness in HARNESSES {
+        for name in ["-x", "a--b", "con", "com1", "a/b", "..", "Upper", ""] {
+            let wish = Wish { alias: Some(name), ..Wish::default() };
+            let rendered = rendering(harness, &agent("helper", ""), wish).agents.remove(0);
+            assert!(rendered.refused.is_some(), "{harness} {name}");
+            assert!(rendered.files.is_empty(), "{harness} {name}");
+        }
+    }
+}
+
+#[test]
+fn prompts_of_any_size() {
+    let mut files = agent("helper", "");
+    files[1].1 = format!("{}\n", "Say something. ".repeat(7_000));
+    for harness in HARNESSES {
+        let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
+        assert_eq!(rendered.refused.is_some(), *harness == "copilot", "{harness}");
+    }
+}
+
+#[test]
+fn servers_go_where_a_harness_has_a_place() {
+    let tool = "---\nkind: mcp\nname: github\ntransport: stdio\ncommand: gh-mcp\nargs: [serve, --quiet]\nenv: {TOKEN: \"${env:TOKEN}\"}\n---\n";
+    let files = vec![
+        ("helper/instructions.md".to_owned(), "You answer.\n".to_owned()),
+        ("helper/tools/github.md".to_owned(), tool.to_owned()),
+    ];
+    let told_of = |harness: &str| told(&rendering(harness, &files, Wish::default()).agents[0]);
+    assert!(told_of("copilot").contains("dropped tools.mcp"), "{}", told_of("copilot"));
+    assert!(told_of("codex").contains("dropped tools.mcp"), "{}", told_of("codex"));
+    let passed = Wish { options: &[("policy", "passed")], ..Wish::default() };
+    let rendered = rendering("gemini", &files, passed).agents.remove(0);
+    let text = rendered.files[0].text();
+    assert!(told(&rendered).contains("`${env:…}`"), "{}", told(&rendered));
+    assert!(text.contains("mcp_servers:") && text.contains("command: gh-mcp"), "{text}");
+}

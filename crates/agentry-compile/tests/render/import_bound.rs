@@ -1,0 +1,313 @@
+//! Whatever the files of a harness say: what is read from them permits no more than the harness does,
+//! in every definition format. The harness is asked over texts as they are typed, without any machine.
+
+use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::model::Format;
+use agentry_compile::policy::path::NoLinks;
+use agentry_compile::policy::{Action, Call, Section};
+use agentry_compile::targets::{Imported, Subject};
+use proptest::collection::vec;
+use proptest::sample::select;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use crate::back::{definition, imported};
+use crate::opencode_oracle::{Ruled, fits, there};
+use crate::policies::{cases, subject_of};
+
+const OPENCODE: &str = ".opencode/agents/helper.md";
+const CLAUDE: &str = ".claude/agents/helper.md";
+const SETTINGS: &str = ".claude/settings.json";
+
+fn opencode(section: &str, rules: &[(String, Action)]) -> Imported {
+    let line = |(pattern, action): &(String, Action)| {
+        format!("    {}: {action}\n", serde_json::Value::from(pattern.as_str()))
+    };
+    let lines: String = rules.iter().map(line).collect();
+    let text = format!("---\ndescription: x\npermission:\n  {section}:\n{lines}---\nx\n");
+    imported("opencode", &[(OPENCODE, &text)], OPENCODE).expect("an agent")
+}
+
+fn claude_code(mode: &str, rules: &[(String, Action)]) -> Imported {
+    let list = |action| {
+        let of = rules.iter().filter(|rule| rule.1 == action);
+        of.map(|rule| format!("Bash({})", rule.0)).collect::<Vec<_>>()
+    };
+    let lists = serde_json::json!({
+        "permissions": {
+            "allow": list(Action::Allow), "ask": list(Action::Ask), "deny": list(Action::Deny),
+        },
+    });
+    let text = format!("---\nname: helper\ndescription: x\npermissionMode: {mode}\n---\nx\n");
+    imported("claude-code", &[(CLAUDE, &text), (SETTINGS, &lists.to_string())], CLAUDE)
+        .expect("an agent")
+}
+
+fn judged(subject: &Subject, section: Section, text: &str) -> Action {
+    let call = Call { section, subject: text, directory: "/workspace" };
+    subject.judge.judge(call, &NoLinks).action
+}
+
+fn rules(list: &[(&str, Action)]) -> Vec<(String, Action)> {
+    list.iter().map(|(pattern, action)| ((*pattern).to_owned(), *action)).collect()
+}
+
+#[test]
+fn what_a_shell_changes_is_denied_all_the_same() {
+    let list = rules(&[
+        ("*", Action::Allow),
+        ("rm -rf $HOME*", Action::Deny),
+        ("git commit -m \"wip*", Action::Deny),
+        ("frob * --force*", Action::Deny),
+        ("qux -r ~*", Action::Deny),
+        ("qux -s ~", Action::Deny),
+        ("qux -t ~/*", Action::Deny),
+        ("qux -u *~/a", Action::Deny),
+    ]);
+    for found in [opencode("bash", &list), claude_code("default", &list)] {
+        for changed in ["`rm -rf $HOME*`", "`git commit -m \"wip*`"] {
+            let said = found.losses.iter().any(|loss| loss.detail.contains(changed));
+            assert!(said, "{changed}: {:?}", found.losses);
+        }
+        let subject = subject_of(&definition(&found)).expect("an agent");
+        for line in [
+            "rm -rf $HOME",
+            "rm -rf \"$HOME\"/x",
+            "git commit -m \"wip\"",
+            "git commit -m 'wip'",
+            "frob \"a --force\"",
+            "frob a --force",
+            "qux -r ~/x",
+            "qux -s ~",
+            "qux -t ~/x",
+            "qux -u b ~/a",
+        ] {
+            assert_eq!(judged(&subject, Section::Bash, line), Action::Deny, "{line}");
+        }
+        // It is still of use.
+        for line in ["frob a", "git commit -a", "zap \"x\""] {
+            assert_eq!(judged(&subject, Section::Bash, line), Action::Allow, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_denial_of_one_tool_is_one_of_the_permission() {
+    let text = "---\nname: helper\ndescription: x\n---\nx\n";
+    let settings = r#"{"permissions": {"allow": ["Edit(/**)"], "deny": ["Write", "Grep"]}}"#;
+    let found = imported("claude-code", &[(CLAUDE, text), (SETTINGS, settings)], CLAUDE);
+    let subject = subject_of(&definition(&found.expect("an agent"))).expect("an agent");
+    for section in [Section::Edit, Section::Read] {
+        assert_eq!(judged(&subject, section, "/workspace/x"), Action::Deny, "{section}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_denied() {
+    for permission in ["{bash: dney}", "[deny]", "{bash: {\"*\": 1}}"] {
+        let text = format!("---\ndescription: x\npermission: {permission}\n---\nx\n");
+        let found = imported("opencode", &[(OPENCODE, &text)], OPENCODE).expect("an agent");
+        let subject = subject_of(&definition(&found)).expect("an agent");
+        assert_eq!(judged(&subject, Section::Bash, "frob"), Action::Deny, "{permission}");
+    }
+    let files = [(OPENCODE, "---\ndescription: x\n---\nx\n"), ("opencode.json", "{")];
+    assert!(imported("opencode", &files, OPENCODE).is_err());
+}
+
+#[test]
+fn rules_of_codex_over_several_lines() {
+    let path = ".codex/agents/helper.toml";
+    let text = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
+    let cases = [
+        (
+            "prefix_rule(\n  pattern = ['frob', ['a', 'b']],\n  decision = 'forbidden',\n)\n",
+            Action::Allow,
+        ),
+        ("prefix_rule(pattern = ['frob'] + X, decision = 'forbidden')\n", Action::Deny),
+    ];
+    for (rules, others) in cases {
+        let files = [(path, text), (".codex/rules/default.rules", rules)];
+        let found = imported("codex", &files, path).expect("an agent");
+        let subject = subject_of(&definition(&found)).expect("an agent");
+        for (line, expected) in
+            [("frob a x", Action::Deny), ("frob b", Action::Deny), ("zap", others)]
+        {
+            assert_eq!(judged(&subject, Section::Bash, line), expected, "{line}: {rules}");
+        }
+    }
+}
+
+/// Rules with characters that a shell or a pattern gives a meaning.
+fn list(pieces: &'static [&'static str]) -> impl Strategy<Value = Vec<(String, Action)>> {
+    let pattern = vec(select(pieces), 1..5).prop_map(|pieces| pieces.concat());
+    let action = select(&[Action::Allow, Action::Ask, Action::Deny][..]);
+    let rest = vec((pattern, action.clone()), 0..6);
+    (action, rest).prop_map(|(intent, rest)| {
+        let mut list = vec![("*".to_owned(), intent)];
+        for rule in rest {
+            // A map has each key once.
+            if list.iter().all(|known| known.0 != rule.0) {
+                list.push(rule);
+            }
+        }
+        list
+    })
+}
+
+const COMMANDS: &[&str] = &[
+    "frob", "frob ", "frob", "zap", " ", " a", "b", "*", " *", "* ", "?", "\"", "'", "$HOME", "\\",
+    ":*", ":", "--x", "(b)", "`", "~/a", "é",
+];
+const PATHS: &[&str] =
+    &["src", "src/", "a", "b", "/", "*", "*/", "/*", "?", "..", ".rs", "[a]", "\\", "$HOME", "~/"];
+
+/// What a list is asked about: its own words with something in the place of each wildcard.
+fn texts(rules: &[(String, Action)], fills: &[&str]) -> Vec<String> {
+    let filled = rules.iter().flat_map(|(pattern, _)| {
+        fills.iter().map(move |fill| pattern.replace(['*', '?'], fill).replace(":*", fill))
+    });
+    filled.collect()
+}
+
+/// A line that is one command, or nothing: what a shell would take apart is asked about piece by piece.
+fn line(text: &str) -> Option<String> {
+    let quotes = |quote| text.matches(quote).count() % 2 == 1;
+    let single = text.chars().any(|c| "`();&|<>\n".contains(c));
+    let text = format!(
+        "{text}{}{}",
+        if quotes('"') { "\"" } else { "" },
+        if quotes('\'') { "'" } else { "" }
+    );
+    let plain = text.trim() == text && !text.is_empty() && !text.contains("  ");
+    // A command that does nothing is always allowed.
+    let nothing = text.trim_start_matches(['"', '\'', '\\']).starts_with(':');
+    (plain && !single && !nothing && !text.ends_with('\\')).then_some(text)
+}
+
+/// What a harness says of a command, whichever way it is typed: a milder rule about the same words
+/// without quotes holds for them here, a stricter one has to match what was typed.
+fn however_typed(line: &str, answer: impl Fn(&dyn Fn(&str, Action) -> bool) -> Action) -> Action {
+    let bare = line.replace(['"', '\'', '\\'], "");
+    let up_to = |most: Action| {
+        answer(&|pattern: &str, action: Action| {
+            fits(pattern, line) || (action <= most && fits(pattern, &bare))
+        })
+    };
+    // A pattern may take the name of a variable, whose value nobody knows: a person is asked.
+    let most = if line.contains('$') { Action::Ask } else { Action::Deny };
+    up_to(Action::Allow).min(up_to(Action::Ask)).min(most)
+}
+
+/// Holds what was read against the harness, in every format.
+fn never_wider(
+    found: &Imported,
+    section: Section,
+    texts: &[String],
+    there: impl Fn(&str) -> Action,
+) -> Result<(), TestCaseError> {
+    for format in
+        [Format::AgentToml, Format::AgentMd, Format::Manifest, Format::AgentFs, Format::AgentDir]
+    {
+        let written = convert(&found.agent, format, &Written::default());
+        if written.widened.is_some() {
+            return Err(TestCaseError::fail(format!("{format}: {:?}", written.widened)));
+        }
+    }
+    let files = definition(found);
+    let Some(subject) = subject_of(&files) else {
+        return Err(TestCaseError::fail(format!("it is no agent: {files:?}")));
+    };
+    for text in texts {
+        let (here, there) = (judged(&subject, section, text), there(text));
+        if here < there {
+            let why = format!("`{text}` is {there} there, {here} here\n{}", files[0].1);
+            return Err(TestCaseError::fail(why));
+        }
+    }
+    Ok(())
+}
+
+fn run(
+    pieces: &'static [&'static str],
+    test: impl Fn(Vec<(String, Action)>) -> Result<(), TestCaseError>,
+) {
+    let config = Config { cases: cases(150), failure_persistence: None, ..Config::default() };
+    TestRunner::new(config).run(&list(pieces), test).expect("never wider");
+}
+
+const FILLS: &[&str] = &["", "a", "a b", "\"a b\"", "'", "x\\ a", "\"b", "$HOME", "/x"];
+
+#[test]
+fn commands_of_opencode_are_never_wider() {
+    run(COMMANDS, |rules| {
+        let found = opencode("bash", &rules);
+        let ruled: Vec<Ruled> = with_home("bash", &rules);
+        let lines: Vec<_> = texts(&rules, FILLS).iter().filter_map(|text| line(text)).collect();
+        never_wider(&found, Section::Bash, &lines, |line| {
+            however_typed(line, |takes| {
+                let decides = ruled.iter().rev().find(|rule| takes(&rule.1, rule.2));
+                decides.map_or(Action::Ask, |rule| rule.2)
+            })
+        })
+    });
+}
+
+#[test]
+fn paths_of_opencode_are_never_wider() {
+    run(PATHS, |rules| {
+        let found = opencode("edit", &rules);
+        let mut ruled = vec![("external_directory".to_owned(), "*".to_owned(), Action::Ask)];
+        ruled.extend(with_home("edit", &rules));
+        let texts = texts(&rules, &["", "a", "a/b", "b/", ".rs"]);
+        let paths =
+            texts.iter().flat_map(|text| [format!("/workspace/{text}"), format!("/{text}")]);
+        let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\\');
+        let paths: Vec<_> = paths.filter(|it| it.split('/').skip(1).all(plain)).collect();
+        never_wider(&found, Section::Edit, &paths, |path| there(&ruled, Section::Edit, path))
+    });
+}
+
+/// The rules as OpenCode flattens them.
+fn with_home(key: &str, rules: &[(String, Action)]) -> Vec<Ruled> {
+    let mut out: Vec<Ruled> = Vec::new();
+    for (pattern, action) in rules {
+        let text = match pattern.strip_prefix("$HOME") {
+            Some(rest) => format!("/home/user{rest}"),
+            None => {
+                match pattern.strip_prefix('~').filter(|it| it.is_empty() || it.starts_with('/')) {
+                    Some(rest) => format!("/home/user{rest}"),
+                    None => pattern.clone(),
+                }
+            }
+        };
+        out.push((key.to_owned(), text, *action));
+    }
+    out
+}
+
+#[test]
+fn commands_of_claude_code_are_never_wider() {
+    run(COMMANDS, |rules| {
+        for (mode, silence) in [("default", Action::Ask), ("dontAsk", Action::Deny)] {
+            let found = claude_code(mode, &rules);
+            let there = |line: &str| {
+                however_typed(line, |takes| {
+                    let matching = rules.iter().filter(|rule| takes(&spelled(&rule.0), rule.1));
+                    match matching.map(|rule| rule.1).max().unwrap_or(silence) {
+                        Action::Ask => silence,
+                        action => action,
+                    }
+                })
+            };
+            let lines: Vec<_> = texts(&rules, FILLS).iter().filter_map(|text| line(text)).collect();
+            never_wider(&found, Section::Bash, &lines, there)?;
+        }
+        Ok(())
+    });
+}
+
+/// A pattern of Claude Code in the words of OpenCode, but for `?`, which no line holds.
+fn spelled(pattern: &str) -> String {
+    let pattern = pattern.replace('?', "\0");
+    pattern.strip_suffix(":*").map_or(pattern.clone(), |head| format!("{head} *"))
+}

@@ -1,0 +1,57 @@
+//! OpenCode with the guard: what is allowed is asked, and the plugin answers.
+
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+const GUARD: Wish<'_> =
+    Wish { guard: true, close_gaps: false, scope: None, options: &[], alias: None, existing: &[] };
+
+#[test]
+fn what_is_allowed_is_asked_without_the_plugin() {
+    let lines = r#"
+[permissions.bash]
+intent = "allow"
+rules = ["rm *:deny", "git push*:ask"]
+[permissions.edit]
+intent = "allow"
+rules = ["src/**:deny"]
+[permissions.webfetch]
+intent = "deny"
+rules = ["docs.example.org:allow"]
+"#;
+    let rendered = one("opencode", lines, GUARD);
+    let text = file(&rendered, "helper.md");
+    for expected in [
+        "  bash:\n    \"*\": ask\n    git push*: ask\n    rm *: deny\n",
+        "  edit:\n    \"*\": ask\n    src/*: deny\n",
+        "\n  webfetch: ask\n",
+        "\n  read: ask\n",
+        "\n  external_directory: ask\n",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    let told = told(&rendered);
+    assert!(!told.contains("narrowed"), "{told}");
+    assert!(told.contains("without the plugin, OpenCode asks where webfetch is denied"), "{told}");
+    assert!(told.contains("gap guard: with `--pure`"), "{told}");
+}
+
+#[test]
+fn one_plugin_for_all_agents() {
+    let files = [agent("helper", ""), agent("other", "")].concat();
+    let rendering = rendering("opencode", &files, GUARD);
+    let [plugin] = rendering.shared.as_slice() else { panic!("one plugin") };
+    assert_eq!(plugin.path, ".opencode/plugins/agentry-guard.js");
+    assert!(plugin.text().starts_with("// rendered by agentry from "), "{}", plugin.text());
+    for name in ["helper", "other"] {
+        let entry = format!("\"{name}\":[\"agents/{name}/agent.toml\",\"");
+        assert!(plugin.text().contains(&entry), "{}", plugin.text());
+    }
+}
+
+#[test]
+fn the_sample_is_exact() {
+    let rendered = rendering("opencode", &chiron(), GUARD).agents.remove(0);
+    assert_eq!(rendered.refused, None);
+    let told = told(&rendered);
+    assert!(!told.contains("narrowed"), "{told}");
+}

@@ -1,0 +1,100 @@
+//! From OpenCode and back.
+
+use crate::back::{assert_stable, definition, imported};
+use crate::{Wish, chiron, one, rendering};
+
+#[test]
+fn what_was_rendered_comes_back() {
+    let rendered = rendering("opencode", &chiron(), Wish::default()).agents.remove(0);
+    let files: Vec<_> = rendered.files.iter().map(|f| (f.path.as_str(), f.text())).collect();
+    let agent = imported("opencode", &files, files[0].0).expect("an agent");
+    let again = rendering("opencode", &definition(&agent), Wish::default()).agents.remove(0);
+    assert_eq!(again.files[0].text(), rendered.files[0].text());
+}
+
+#[test]
+fn rules_come_back() {
+    for lines in [
+        "",
+        "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push --force*:deny\", \"git *:allow\", \"ls *:allow\"]\n",
+        "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\", \"git push*:ask\"]\n",
+        "[permissions.edit]\nintent = \"deny\"\nrules = [\"src/**:allow\", \"**/*.md:allow\"]\n",
+        "[permissions.edit]\nintent = \"allow\"\nrules = [\"secret/**:deny\", \"docs/**/*.md:ask\"]\n",
+        "[permissions.delegate]\nintent = \"deny\"\nrules = [\"rev*:allow\"]\n",
+        "[permissions.skill]\nintent = \"deny\"\nrules = [\"git-*:allow\"]\n",
+        "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/*:allow\"]\n",
+        "[permissions.tool]\nintent = \"allow\"\nrules = [\"todowrite:deny\"]\n[permissions.mcp]\nintent = \"allow\"\n",
+        "[permissions.external_directory]\nintent = \"deny\"\nrules = [\"~/p/**:allow\"]\n[permissions.read]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n",
+        "[permissions.webfetch]\nintent = \"allow\"\n[permissions.question]\nintent = \"deny\"\n",
+    ] {
+        let rendered = one("opencode", lines, Wish::default());
+        assert_stable("opencode", &rendered, Wish::default());
+    }
+}
+
+#[test]
+fn files_as_people_write_them() {
+    let text = "---\r\ndescription: Use this: always\r\ntools:\r\n  write: false\r\n  bash: false\r\ncolor: \"#ff0000\"\r\nmaxSteps: 5\r\nmodel: anthropic/claude\r\n---\r\nYou review.\r\n";
+    let agent =
+        imported("opencode", &[(".opencode/agent/review.md", text)], ".opencode/agent/review.md")
+            .expect("an agent");
+    let losses: Vec<_> = agent.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert!(losses.contains(&"color") && losses.contains(&"metadata"), "{losses:?}");
+    let files = definition(&agent);
+    let toml = &files[0].1;
+    for line in [
+        "name = \"review\"",
+        "description = \"Use this: always\"",
+        "max_turns = 5",
+        "[permissions.bash]\nintent = \"deny\"",
+        "[permissions.edit]\nintent = \"deny\"",
+        "[permissions.question]\nintent = \"deny\"",
+        "[permissions.webfetch]\nintent = \"allow\"",
+    ] {
+        assert!(toml.contains(line), "{line}\n{toml}");
+    }
+}
+
+#[test]
+fn settings_for_all_agents_count() {
+    let files = [
+        (
+            "opencode.json",
+            "{\"permission\": {\"bash\": {\"*\": \"ask\", \"git *\": \"allow\"}, \"edit\": \"deny\"}}",
+        ),
+        (
+            ".opencode/agents/review.md",
+            "---\npermission:\n  bash:\n    git push*: deny\n---\nYou review.\n",
+        ),
+    ];
+    let agent = imported("opencode", &files, ".opencode/agents/review.md").expect("an agent");
+    let toml = definition(&agent).remove(0).1;
+    let bash = "[permissions.bash]\nintent = \"ask\"\nrules = [\n  \"git push*:deny\",\n  \"git *:allow\",\n]\n";
+    assert!(toml.contains(bash), "{toml}");
+    assert!(toml.contains("[permissions.edit]\nintent = \"deny\"\n"), "{toml}");
+}
+
+#[test]
+fn a_word_for_everything() {
+    let text = "---\npermission: deny\n---\nx\n";
+    let path = ".opencode/agents/x.md";
+    let agent = imported("opencode", &[(path, text)], path).expect("an agent");
+    let permissions = agent.agent.policy.permissions.expect("permissions");
+    for section in permissions.sections {
+        let intent = section.intent.map(|intent| intent.value.as_str());
+        assert_eq!(intent, Some("deny"), "{}", section.section.value);
+        assert_eq!(section.rules, [], "{}", section.section.value);
+    }
+}
+
+#[test]
+fn what_is_no_agent() {
+    let cases = [
+        (".opencode/agents/x.md", "---\ndescription: [x\n---\n", "its metadata is not YAML"),
+        (".opencode/agents/x.md", "---\ndisable: true\n---\n", "it is switched off (`disable`)"),
+        ("notes/x.md", "---\n---\n", "it is not where OpenCode looks for agents"),
+    ];
+    for (path, text, expected) in cases {
+        assert_eq!(imported("opencode", &[(path, text)], path).err().as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,141 @@
+//! OpenCode's rules once more, over texts as it sees them and without any machine: what was written is
+//! never milder than what the judge of the source says.
+
+use agentry_compile::policy::path::NoLinks;
+use agentry_compile::policy::{Action, Call, Section};
+use agentry_compile::targets::front;
+use agentry_compile::targets::{Scope, Settings, Subject, render, target};
+use agentry_compile::text::Data;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use crate::policies::{agent, cases, samples, subject_of};
+
+/// A rule: key, pattern, answer.
+pub(crate) type Ruled = (String, String, Action);
+
+/// The answer of the last rule whose key and pattern match.
+fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
+    let matching = |(key, pattern, _): &&Ruled| fits(key, permission) && fits(pattern, text);
+    rules.iter().rev().find(matching).map_or(Action::Ask, |(_, _, action)| *action)
+}
+
+/// Whether a pattern takes a text: `*` anything, `?` any character, a last ` *` nothing too.
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+    if pattern.strip_suffix(" *").is_some_and(|start| wild(start, text)) {
+        return true;
+    }
+    wild(pattern, text)
+}
+
+fn wild(pattern: &str, text: &str) -> bool {
+    let mut pattern_chars = pattern.chars();
+    let Some(first) = pattern_chars.next() else { return text.is_empty() };
+    let rest = pattern_chars.as_str();
+    let after = |text: &'_ str| text.chars().next().map(|c| text[c.len_utf8()..].to_owned());
+    match first {
+        '*' => wild(rest, text) || after(text).is_some_and(|text| wild(pattern, &text)),
+        '?' => after(text).is_some_and(|text| wild(rest, &text)),
+        c => text.starts_with(c) && wild(rest, &text[c.len_utf8()..]),
+    }
+}
+
+/// The rules of a rendered file, in order.
+fn rules(text: &str) -> Vec<Ruled> {
+    let (data, _) = front::read(text).expect("metadata");
+    let Some(Data::Map(keys)) = data.get("permission") else { panic!("no permission: {text}") };
+    let word = |data: &Data| data.as_str().and_then(|word| word.parse().ok()).expect("an action");
+    let home = |pattern: &str| match pattern.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("/home/user{rest}"),
+        _ => pattern.to_owned(),
+    };
+    let mut out = Vec::new();
+    for (key, value) in keys {
+        match value {
+            Data::Map(patterns) => {
+                out.extend(patterns.iter().map(|(it, to)| (key.clone(), home(it), word(to))));
+            }
+            other => out.push((key.clone(), "*".to_owned(), word(other))),
+        }
+    }
+    out
+}
+
+/// What OpenCode does about a call, as its tools ask.
+pub(crate) fn there(rules: &[Ruled], section: Section, text: &str) -> Action {
+    match section {
+        Section::Edit | Section::Read => {
+            let key = section.as_str();
+            match text.strip_prefix("/workspace/") {
+                Some(inside) => answer(rules, key, inside),
+                None => {
+                    let (dir, _) = text.rsplit_once('/').unwrap_or_default();
+                    let beyond = answer(rules, "external_directory", &format!("{dir}/*"));
+                    answer(rules, key, &format!("..{text}")).strictest(beyond)
+                }
+            }
+        }
+        Section::Delegate => answer(rules, "task", text),
+        Section::Mcp => answer(rules, &text.replacen('/', "_", 1), "*"),
+        Section::Tool => answer(rules, text, "*"),
+        section => answer(rules, section.as_str(), text),
+    }
+}
+
+/// Whether nothing that is built in comes into the source's answer.
+fn is_plain(section: Section, text: &str) -> bool {
+    let words = ["frob", "zap", "qux", "a", "b", "src", "tmp", "docs", "x", "workspace", "c"];
+    match section {
+        Section::Bash => {
+            let known = text.split(' ').all(|word| words.contains(&word));
+            known && (text.starts_with("frob") || text.starts_with("zap"))
+        }
+        Section::Edit | Section::Read => {
+            text.split('/').skip(1).all(|part| words.contains(&part)) && text != "/workspace"
+        }
+        Section::Mcp => {
+            let plain = |name: &str| name.chars().all(|c| c.is_ascii_lowercase());
+            text.split_once('/').is_some_and(|(server, tool)| plain(server) && plain(tool))
+        }
+        // These are no other tools.
+        Section::Tool if matches!(text, "bash" | "edit" | "write") => false,
+        _ => text.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+    }
+}
+
+fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
+    let settings = Settings {
+        scope: Scope::Project,
+        guard: false,
+        close_gaps: false,
+        options: &[],
+        existing: &|_| None,
+    };
+    let opencode = target("opencode").expect("a target");
+    let mut rendering = render(opencode, std::slice::from_ref(subject), &settings);
+    let rendered = rendering.agents.remove(0);
+    let Some(file) = rendered.files.first() else { return Ok(()) };
+    let rules = rules(file.text());
+    for section in Section::ALL {
+        let texts = samples(subject, *section).into_iter().map(|sample| sample.to_string());
+        for text in texts.filter(|text| is_plain(*section, text)) {
+            let call = Call { section: *section, subject: &text, directory: "/workspace" };
+            let here = subject.judge.judge(call, &NoLinks).action;
+            let there = there(&rules, *section, &text);
+            if there < here && *section != Section::Env && *section != Section::ExternalDirectory {
+                let why = format!("{section} `{text}`: {here}, there {there}\n{}", file.text());
+                return Err(TestCaseError::fail(why));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_written_is_never_milder() {
+    let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
+    let property = |files: Vec<(String, String)>| match subject_of(&files) {
+        Some(subject) => never_milder(&subject),
+        None => Ok(()),
+    };
+    TestRunner::new(config).run(&agent(), property).expect("never milder");
+}

@@ -1,0 +1,74 @@
+//! What the user's own settings allow is told, and changes nothing that is written.
+
+use crate::{Wish, agent, rendering, told};
+
+const ASKS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n\
+                    [permissions.edit]\nintent = \"allow\"\nrules = []\n\
+                    [permissions.external_directory]\nintent = \"ask\"\nrules = []\n";
+const ASKS_ALWAYS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = []\n";
+
+#[test]
+fn what_the_user_allows_is_a_gap() {
+    let claude = "~/.claude/settings.json";
+    let allow = "{\"permissions\": {\"allow\": [\"Edit(//etc/**)\"]}}";
+    let more = "{\"permissions\": {\"additionalDirectories\": [\"/srv\"]}}";
+    let rule = "prefix_rule(\n  pattern = [\"make\"],\n  decision = \"allow\",\n)\n";
+    let policy = "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\n\
+                  decision = \"allow\"\npriority = 999\n";
+    let options = &[("policy", "passed")][..];
+    let cases = [
+        ("claude-code", ASKS, claude, allow, &[][..], "by `Edit(//etc/**)`"),
+        ("claude-code", ASKS, claude, more, &[], "by `/srv`"),
+        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, &[], "`make` is ask"),
+        ("gemini", ASKS_ALWAYS, "~/.gemini/policies/mine.toml", policy, options, "is ask"),
+    ];
+    for (harness, lines, path, text, options, expected) in cases {
+        let files = agent("helper", lines);
+        let plain = rendering(harness, &files, Wish { options, ..Wish::default() });
+        assert_eq!(plain.agents[0].refused, None, "{harness}");
+        let existing = [(path, text)];
+        let wish = Wish { options, existing: &existing, ..Wish::default() };
+        let widened = rendering(harness, &files, wish);
+        assert_eq!(widened.agents[0].refused, None, "{harness}");
+        assert_eq!(widened.agents[0].files, plain.agents[0].files, "{harness}");
+        assert_eq!(widened.shared, plain.shared, "{harness}");
+        let found = told(&widened.agents[0]);
+        let line = found.lines().find(|line| line.contains("your own settings")).expect(&found);
+        assert!(line.starts_with("gap permissions.") && line.contains(expected), "{line}");
+        assert!(!told(&plain.agents[0]).contains("your own"), "{harness}");
+    }
+}
+
+#[test]
+fn hooks_that_the_user_switched_off() {
+    let existing = [("~/.claude/settings.json", "{\"disableAllHooks\": true}")];
+    let wish = Wish { guard: true, existing: &existing, ..Wish::default() };
+    let rendered = rendering("claude-code", &agent("helper", ASKS), wish).agents.remove(0);
+    assert_eq!(rendered.refused, None);
+    assert!(told(&rendered).contains("your own settings"), "{}", told(&rendered));
+}
+
+/// Whatever is read is allowed; commands are asked about, so that Codex asks about unknown ones.
+const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = []\n\
+                       [permissions.edit]\nintent = \"ask\"\nrules = []\n\
+                       [permissions.external_directory]\nintent = \"ask\"\nrules = []\n\
+                       [permissions.read]\nintent = \"ask\"\nrules = []\n";
+
+#[test]
+fn other_rules_of_a_project_count() {
+    let files = agent("helper", CAREFUL);
+    let text = |existing: &[(&str, &str)]| {
+        let wish = Wish { existing, ..Wish::default() };
+        let rendered = rendering("codex", &files, wish).agents.remove(0);
+        assert_eq!(rendered.refused, None);
+        (crate::file(&rendered, "helper.toml").to_owned(), told(&rendered))
+    };
+    let off = "shell_tool = false";
+    assert!(!text(&[]).0.contains(off), "{}", text(&[]).0);
+    let allow = "prefix_rule(pattern = [\"make\"], decision = \"allow\")\n";
+    assert!(text(&[(".codex/rules/mine.rules", allow)]).0.contains(off));
+    let forbid = "prefix_rule(pattern = [\"make\"], decision = \"forbidden\")\n";
+    assert!(!text(&[(".codex/rules/mine.rules", forbid)]).0.contains(off));
+    let odd = text(&[(".codex/rules/odd.rules", "load(\"x\")\n")]).1;
+    assert!(odd.contains("`.codex/rules/odd.rules` holds rules that are not understood"), "{odd}");
+}

@@ -1,0 +1,451 @@
+//! Pi: a tool is there or it is not, and nobody looks at what is done with it.
+
+use agentry_compile::targets::import::import;
+use agentry_compile::targets::{Rendering, Scope, Settings, Subject, render, target};
+use agentry_compile::{MemoryWorld, discover, read, subject};
+
+use crate::{Wish, agent, file, one, rendering, told};
+
+/// Lines that allow everything that Pi's own tools could do.
+const ALL: &str = r#"
+[permissions.bash]
+intent = "allow"
+[permissions.edit]
+intent = "allow"
+[permissions.read]
+intent = "allow"
+[permissions.external_directory]
+intent = "allow"
+[permissions.webfetch]
+intent = "allow"
+"#;
+
+/// The tools of an agent that has none.
+const NONE: &str = "contact_supervisor";
+
+/// Lines that allow every section.
+fn everything() -> String {
+    let rest = ["websearch", "question", "mcp", "tool", "skill", "delegate", "env"];
+    let rest = rest.map(|section| format!("[permissions.{section}]\nintent = \"allow\"\n"));
+    format!("{ALL}{}", rest.concat())
+}
+
+/// One field of the file of `helper`.
+fn field(text: &str, key: &str) -> Option<String> {
+    let start = format!("{key}:");
+    text.lines().find_map(|line| line.strip_prefix(&start)).map(|value| value.trim().to_owned())
+}
+
+fn tools(lines: &str) -> String {
+    let rendered = one("pi", lines, Wish::default());
+    field(file(&rendered, ".pi/agents/helper.md"), "tools").expect("always written")
+}
+
+pub(crate) fn subjects(files: &[(String, String)]) -> Vec<Subject> {
+    let world = MemoryWorld::new(files.iter().cloned());
+    let found = discover(&world, &[String::new()], None, &|_| false);
+    let each = |found| subject(&world, &read(&world, found), None);
+    found.agents.iter().map(each).collect()
+}
+
+fn with(files: &[(String, String)], options: &[(String, String)], scope: Scope) -> Rendering {
+    let settings =
+        Settings { scope, guard: false, close_gaps: false, options, existing: &|_| None };
+    render(target("pi").expect("a target"), &subjects(files), &settings)
+}
+
+#[test]
+fn t22_an_absent_section_is_written_as_no_tool() {
+    assert_eq!(tools(""), NONE);
+    let told = told(&one("pi", "", Wish::default()));
+    assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
+    assert!(told.contains("narrowed permissions.read: Pi checks no call"), "{told}");
+}
+
+#[test]
+fn t36_a_shell_is_given_only_where_all_that_it_reaches_is_allowed() {
+    assert_eq!(tools(ALL), "read, grep, find, ls, bash, edit, write, fetch_content");
+    for section in ["edit", "read", "external_directory", "webfetch"] {
+        let stricter = ALL.replace(
+            &format!("[permissions.{section}]\nintent = \"allow\""),
+            &format!("[permissions.{section}]\nintent = \"ask\""),
+        );
+        assert!(!tools(&stricter).contains("bash"), "{section}");
+    }
+}
+
+#[test]
+fn t39_where_it_comes_from_stands_on_a_line_of_its_own() {
+    let rendered = one("pi", "", Wish::default());
+    let text = file(&rendered, ".pi/agents/helper.md");
+    let mark = "---\n# rendered by agentry from agents/helper/agent.toml\nname: helper\n";
+    assert!(text.starts_with(mark), "{text}");
+}
+
+#[test]
+fn t41_a_limit_of_turns_is_one_of_calls() {
+    let rendered = one("pi", "max_turns = 7\n", Wish::default());
+    let text = file(&rendered, "helper.md");
+    assert_eq!(field(text, "toolBudget").as_deref(), Some(r#"{"hard":7,"block":"*"}"#));
+    assert!(told(&rendered).contains("narrowed max_turns: Pi counts calls"));
+}
+
+#[test]
+fn t42_values_are_written_without_escapes() {
+    let cases = [
+        ("plain words", Some("plain words")),
+        ("Use this: always", Some("\"Use this: always\"")),
+        ("a # b", Some("\"a # b\"")),
+        ("- x", Some("\"- x\"")),
+        ("yes", Some("\"yes\"")),
+        ("say \\\"x\\\": y", Some("'say \"x\": y'")),
+        ("it's \\\"x\\\": y", None),
+        ("---", Some("---")),
+    ];
+    for (description, expected) in cases {
+        let mut files = agent("helper", "");
+        let described = format!("description = \"{description}\"");
+        files[0].1 = files[0].1.replace("description = \"Answers questions\"", &described);
+        let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+        match expected {
+            Some(expected) => {
+                let text = file(&rendered, "helper.md");
+                assert_eq!(field(text, "description").as_deref(), Some(expected), "{description}");
+            }
+            None => {
+                assert!(told(&rendered).starts_with("refused description: Pi cannot read"));
+                assert!(rendered.files.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn t43_no_tool_is_never_written_as_all_tools() {
+    let rendered = one("pi", "[permissions.bash]\nintent = \"deny\"\n", Wish::default());
+    let text = file(&rendered, "helper.md");
+    assert_eq!(field(text, "tools").as_deref(), Some(NONE));
+    assert!(!tools(ALL).contains('['));
+    // Neither of the two is all tools to Pi, but a missing list is.
+    let model = target("pi").expect("a target").model;
+    for (tools, ways) in [("tools:\n", false), ("tools: contact_supervisor\n", false), ("", true)] {
+        let text = format!("---\nname: x\ndescription: y\n{tools}---\n");
+        let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
+        assert_eq!(!model(&files, "x").expect("an agent").ways.is_empty(), ways, "{tools}");
+    }
+}
+
+#[test]
+fn t44_a_prompt_may_hold_three_dashes() {
+    for prompt in ["---\nA\n---\nB\n", "A\r\n---\r\nB\r\n", "\u{feff}A\n"] {
+        let mut files = agent("helper", "");
+        files[1].1 = prompt.to_owned();
+        let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+        let text = file(&rendered, "helper.md");
+        assert!(text.starts_with("---\n"), "{text}");
+        let body = prompt.replace("\r\n", "\n");
+        let body = body.trim_start_matches('\u{feff}').trim();
+        assert!(text.ends_with(&format!("\n---\n\n{body}\n")), "{text}");
+    }
+}
+
+#[test]
+fn t45_the_main_session_is_told_the_prompt_to_the_letter() {
+    let mut files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
+    files[1].1 = "\n  Be {{ kind }}.  \n\n\n".to_owned();
+    let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+    // White space around a prompt is gone when it is read.
+    assert_eq!(file(&rendered, ".pi/SYSTEM.md"), "Be {{ kind }}.\n");
+}
+
+#[test]
+fn t46_one_of_two_primaries_has_to_be_chosen() {
+    let lines = format!("mode = \"primary\"\n{}", everything());
+    let mut files = agent("first", &lines);
+    files.extend(agent("second", &lines));
+    files.extend(agent("third", "mode = \"subagent\"\n"));
+    let none = with(&files, &[], Scope::Project);
+    for rendered in &none.agents[..2] {
+        assert!(told(rendered).contains("refused mode: Pi has one main session and 2 agents"));
+        assert!(rendered.files.is_empty());
+    }
+    assert!(none.agents[2].refused.is_none());
+    let chosen = with(&files, &[("primary".to_owned(), "second".to_owned())], Scope::Project);
+    let paths = |at: usize| -> Vec<&str> {
+        chosen.agents[at].files.iter().map(|file| file.path.as_str()).collect()
+    };
+    assert_eq!(paths(0), [".pi/agents/first.md"]);
+    assert_eq!(paths(1), [".pi/agents/second.md", ".pi/SYSTEM.md"]);
+    assert!(told(&chosen.agents[0]).contains("narrowed mode: Pi has one main session"));
+    let wrong = with(&files, &[("primary".to_owned(), "third".to_owned())], Scope::Project);
+    assert!(told(&wrong.agents[2]).contains("refused mode: `third` is no agent that people start"));
+}
+
+#[test]
+fn t46_a_main_session_without_limits_is_not_for_an_agent_with_some() {
+    for (lines, main) in [(everything(), true), (ALL.to_owned(), false), (String::new(), false)] {
+        let rendered = one("pi", &format!("mode = \"primary\"\n{lines}"), Wish::default());
+        let found = rendered.files.iter().any(|file| file.path == ".pi/SYSTEM.md");
+        assert_eq!(found, main, "{lines}");
+        let told = told(&rendered);
+        assert_eq!(told.contains("narrowed mode: a main session of Pi"), !main, "{told}");
+    }
+}
+
+#[test]
+fn t47_skills_need_the_tool_that_loads_them() {
+    let skill = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: x\n---\nDo.\n");
+        (format!("skills/{name}/SKILL.md"), text)
+    };
+    let read = "[permissions.read]\nintent = \"allow\"\n[permissions.external_directory]\nintent = \"allow\"\n";
+    let deny = "[permissions.skill]\nintent = \"ask\"\nrules = [\"two:deny\"]\n";
+    let lines = format!("skills = [\"one\", \"two\"]\n{read}{deny}");
+    let mut files = agent("helper", &lines);
+    files.extend([skill("one"), skill("two")]);
+    let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+    let text = file(&rendered, "agents/helper.md");
+    assert_eq!(field(text, "skills").as_deref(), Some("one"));
+    assert!(file(&rendered, ".pi/skills/one/SKILL.md").contains("Do."));
+    assert!(told(&rendered).contains("dropped skills: `two` is denied in the source"));
+
+    let mut files = agent("helper", "skills = [\"one\"]\n");
+    files.push(skill("one"));
+    let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+    assert_eq!(field(file(&rendered, "agents/helper.md"), "skills"), None);
+    assert!(told(&rendered).contains("dropped skills: `one` is loaded with `read`"));
+}
+
+#[test]
+fn t47_pi_gives_read_to_an_agent_with_skills() {
+    let model = target("pi").expect("a target").model;
+    let text = "---\nname: x\ndescription: y\ntools: edit, write\nskills: one\n---\n";
+    let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.to_owned());
+    let model = model(&files, "x").expect("an agent");
+    assert!(model.ways.iter().any(|way| way.tool == "read"));
+}
+
+#[test]
+fn t48_there_is_no_one_to_ask() {
+    let rendered = one("pi", "[permissions.question]\nintent = \"allow\"\n", Wish::default());
+    assert!(told(&rendered).contains("dropped permissions.question"));
+}
+
+#[test]
+fn t49_edit_is_edit_and_write() {
+    let outside = "[permissions.external_directory]\nintent = \"allow\"\n";
+    let edit = |intent: &str| format!("[permissions.edit]\nintent = \"{intent}\"\n{outside}");
+    assert_eq!(tools(&edit("allow")), "edit, write");
+    let rendered = one("pi", &edit("deny"), Wish::default());
+    let rules = field(file(&rendered, "helper.md"), "permission");
+    assert_eq!(rules.as_deref(), Some(r#"{"edit":"deny","write":"deny"}"#));
+}
+
+#[test]
+fn t50_an_ask_is_a_tool_that_is_not_there() {
+    for section in ["bash", "edit", "read", "webfetch", "websearch"] {
+        let intent = format!("[permissions.{section}]\nintent = \"allow\"");
+        let asks = ALL.replace(&intent, &intent.replace("allow", "ask"));
+        let tool = match section {
+            "webfetch" => "fetch_content",
+            "websearch" => "web_search",
+            tool => tool,
+        };
+        let tools = tools(&asks);
+        assert!(!tools.split(", ").any(|name| name == tool), "{section}: {tools}");
+    }
+    let rendered = one("pi", "[permissions.bash]\nintent = \"ask\"\n", Wish::default());
+    assert!(!file(&rendered, "helper.md").contains("ask"));
+}
+
+#[test]
+fn t51_rules_about_commands_take_the_shell_away() {
+    let rules = "rules = [\"git log*:allow\"]\n";
+    let lines = format!("[permissions.bash]\nintent = \"deny\"\n{rules}");
+    let rendered = one("pi", &lines, Wish::default());
+    let text = file(&rendered, "helper.md");
+    assert_eq!(field(text, "tools").as_deref(), Some(NONE));
+    assert_eq!(field(text, "permission"), None);
+    let told = told(&rendered);
+    assert!(told.contains("narrowed permissions.bash: Pi checks no call"), "{told}");
+    assert!(told.contains("the guard would make it exact"), "{told}");
+}
+
+#[test]
+fn t51_an_agent_with_a_rule_about_bash_is_lost() {
+    let model = target("pi").expect("a target").model;
+    for rules in ["{\"bash\":\"deny\"}", "{\"intercom\":\"deny\"}", "[]", "{\"edit\":\"no\"}"] {
+        let text = format!("---\nname: x\ndescription: y\npermission: {rules}\n---\n");
+        let files = |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
+        assert!(model(&files, "x").is_none(), "{rules}");
+    }
+}
+
+#[test]
+fn t52_skills_of_the_open_standard_are_no_agents() {
+    let files = agent("helper", "");
+    let skill = rendering("agent-skills", &files, Wish::default()).agents.remove(0);
+    let agent = rendering("pi", &files, Wish::default()).agents.remove(0);
+    // pi-subagents takes every Markdown file below `.agents` for an agent, except skills.
+    assert!(skill.files.iter().all(|file| file.path.starts_with(".agents/skills/")));
+    assert!(agent.files.iter().all(|file| file.path.starts_with(".pi/")));
+}
+
+#[test]
+fn t53_built_in_names_are_refused() {
+    for name in ["scout", "worker", "reviewer", "oracle", "researcher", "delegate"] {
+        let rendered = rendering("pi", &agent(name, ""), Wish::default());
+        assert!(told(&rendered.agents[0]).contains("is built into Pi"), "{name}");
+        assert!(rendered.agents[0].files.is_empty());
+        assert!(rendered.shared.is_empty());
+    }
+}
+
+#[test]
+fn t54_a_list_of_nobody_is_removed() {
+    let files = agent("helper", &format!("mode = \"primary\"\n{}", everything()));
+    let first = rendering("pi", &agent("other", ""), Wish::default());
+    let listed = first.shared[0].text().to_owned();
+    let existing = [("AGENTS.md", listed.as_str())];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let rendering = rendering("pi", &files, wish);
+    assert_eq!(rendering.shared[0].text(), "");
+}
+
+#[test]
+fn specialists_are_listed_between_marks() {
+    let existing = [("AGENTS.md", "# Mine\n\nKeep this.\n")];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let files = agent("helper", "display_name = \"The Helper\"\n");
+    let shared = &rendering("pi", &files, wish).shared[0];
+    assert_eq!(shared.path, "AGENTS.md");
+    assert!(shared.text().starts_with("# Mine\n\nKeep this.\n\n<!-- begin agentry pi"));
+    assert!(shared.text().contains("- `helper` (The Helper): Answers questions\n"));
+
+    let broken = [("AGENTS.md", "<!-- end agentry pi -->\n")];
+    let rendering = rendering("pi", &files, Wish { existing: &broken, ..Wish::default() });
+    assert!(rendering.shared.is_empty());
+    assert!(told(&rendering.agents[0]).contains("dropped display_name: `AGENTS.md` does not"));
+}
+
+#[test]
+fn settings_of_the_project_may_give_more_tools() {
+    let cases = [
+        (r#"{"subagents":{"agentOverrides":{"helper":{"tools":"inherit"}}}}"#, true),
+        (r#"{"subagents":{"agentOverrides":{"helper":{"tools":["bash"]}}}}"#, true),
+        (r#"{"subagents":{"agentOverridesByProvider":{"p":{"helper":{"tools":false}}}}}"#, true),
+        (r#"{"subagents":{"agentOverrides":{"other":{"tools":"inherit"}}}}"#, false),
+        (r#"{"subagents":{"agentOverrides":{"helper":{"model":"x"}}}}"#, false),
+    ];
+    for (settings, refused) in cases {
+        let existing = [(".pi/settings.json", settings)];
+        let rendered = one("pi", "", Wish { existing: &existing, ..Wish::default() });
+        assert_eq!(rendered.refused.is_some(), refused, "{settings}: {}", told(&rendered));
+    }
+}
+
+#[test]
+fn secrets_are_a_gap_that_can_be_closed() {
+    let rendered = one("pi", ALL, Wish::default());
+    assert!(told(&rendered).contains(
+        "gap permissions.read: secrets: Pi does not know them; `/workspace/.env` is ask"
+    ));
+    let closed = one("pi", ALL, Wish { close_gaps: true, ..Wish::default() });
+    assert_eq!(field(file(&closed, "helper.md"), "tools").as_deref(), Some(NONE));
+    assert!(!told(&closed).contains("gap "), "{}", told(&closed));
+}
+
+#[test]
+fn the_scope_of_the_user() {
+    let rendering = with(&agent("helper", ""), &[], Scope::User);
+    assert!(rendering.agents[0].refused.is_none());
+    assert_eq!(rendering.agents[0].files[0].path, ".pi/agent/agents/helper.md");
+    assert_eq!(rendering.shared[0].path, ".pi/agent/AGENTS.md");
+}
+
+#[test]
+fn a_large_prompt_and_many_special_characters() {
+    let mut files = agent("helper", "");
+    files[1].1 = "All work and no play. ".repeat(5_000);
+    let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+    assert!(file(&rendered, "helper.md").len() > 100_000);
+    let rules = r#"rules = ["a'b \"c\" ) : * ? [x] {a,b} $(y):deny", "10:allow"]"#;
+    let lines = format!("{ALL}[permissions.websearch]\nintent = \"ask\"\n{rules}\n");
+    assert!(one("pi", &lines, Wish::default()).refused.is_none());
+}
+
+#[test]
+fn the_sample_of_the_document() {
+    let rendering = rendering("pi", &crate::chiron::files(), Wish::default());
+    insta::assert_snapshot!(crate::chiron::shown(&rendering));
+}
+
+#[test]
+fn what_pi_understands_comes_back() {
+    let target = target("pi").expect("a target");
+    for lines in ["", ALL, "max_turns = 7\n[permissions.edit]\nintent = \"deny\"\n"] {
+        let first = one("pi", lines, Wish::default());
+        let text = file(&first, ".pi/agents/helper.md");
+        let files = |path: &str| (path == ".pi/agents/helper.md").then(|| text.to_owned());
+        let imported = import(target, &files, ".pi/agents/helper.md").expect("an agent");
+        let mut subject = subjects(&agent("helper", lines)).remove(0);
+        let permissions = imported.agent.policy.permissions.clone().expect("always some");
+        let places = subject.judge.places().clone();
+        let place = agentry_compile::policy::Place::default();
+        let layers = agentry_compile::policy::layers(&imported.agent.policy, &place, &places);
+        subject.judge = agentry_compile::policy::Judge::new(layers, places);
+        subject.permissions = permissions;
+        subject.agent.behaviour = imported.agent.behaviour;
+        let settings = Settings {
+            scope: Scope::Project,
+            guard: false,
+            close_gaps: false,
+            options: &[],
+            existing: &|_| None,
+        };
+        let second = render(target, &[subject], &settings).agents.remove(0);
+        let again = file(&second, ".pi/agents/helper.md");
+        assert_eq!(field(again, "tools"), field(text, "tools"), "{lines}");
+        assert_eq!(field(again, "toolBudget"), field(text, "toolBudget"), "{lines}");
+    }
+}
+
+#[test]
+fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
+    let target = target("pi").expect("a target");
+    let imported = |text: &str| {
+        let text = text.to_owned();
+        let files = move |path: &str| (path == ".pi/agents/x.md").then(|| text.clone());
+        import(target, &files, ".pi/agents/x.md")
+    };
+    let text = "\u{feff}---\r\nname: x\r\ndescription: Use this: x \"y\"\r\ntools:\r\n  - read\r\n  - mcp:db/query\r\n  - edit\r\nthinking: high\r\n---\r\nBe kind.\r\n";
+    let read = imported(text).expect("an agent");
+    assert_eq!(read.agent.identity.description.expect("one").value, "Use this: x \"y\"");
+    let details: Vec<_> =
+        read.losses.iter().map(|it| format!("{}: {}", it.field, it.detail)).collect();
+    assert!(details.contains(&"thinking: there is no place for it".to_owned()), "{details:?}");
+    let one = "permissions: `edit` and `write` are one permission: neither is granted";
+    assert!(details.contains(&one.to_owned()), "{details:?}");
+    let permissions = read.agent.policy.permissions.expect("some");
+    let said: Vec<String> = permissions
+        .sections
+        .iter()
+        .map(|it| {
+            let rules: Vec<String> = it.rules.iter().map(|rule| rule.to_string()).collect();
+            let intent = it.intent.expect("one").value;
+            format!("{} {intent} {}", it.section.value, rules.join(" "))
+        })
+        .collect();
+    assert!(said.contains(&"read allow ".to_owned()), "{said:?}");
+    assert!(said.contains(&"edit deny ".to_owned()), "{said:?}");
+    assert!(said.contains(&"mcp deny db/query:allow".to_owned()), "{said:?}");
+
+    for broken in [
+        "no metadata",
+        "---\nname: x\n---\n",
+        "---\nname: x\ndescription: y\npermission: {bash: deny}\n---\n",
+        "---\nname: x\ndescription: y\nrunner: {type: external-cli, command: rm}\n---\n",
+    ] {
+        assert!(imported(broken).is_err(), "{broken}");
+    }
+}

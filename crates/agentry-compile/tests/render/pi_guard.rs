@@ -1,0 +1,124 @@
+//! Pi with the guard: its own tools are gone, and those that stand in for them ask first.
+
+use agentry_compile::targets::{Scope, Settings, render, target};
+
+use crate::pi::subjects;
+use crate::{Wish, agent, file, one, rendering, told};
+
+const GUARD: Wish<'_> =
+    Wish { guard: true, close_gaps: false, scope: None, options: &[], alias: None, existing: &[] };
+
+const LINES: &str = r#"
+[permissions.bash]
+intent = "deny"
+rules = ["git push --force*:deny", "git *:allow"]
+[permissions.edit]
+intent = "deny"
+"#;
+
+#[test]
+fn t51_rules_about_commands_hold_with_the_guard() {
+    let rendered = one("pi", LINES, GUARD);
+    let text = file(&rendered, ".pi/agents/helper.md");
+    let own = "excludeTools: read, grep, find, ls, bash, powershell, edit, write\n\
+               extensions: ../guard/helper.ts\n";
+    assert!(text.contains(own), "{text}");
+    assert!(!text.contains("\ntools:"), "{text}");
+    let extension = file(&rendered, ".pi/guard/helper.ts");
+    let mark = "// rendered by agentry from agents/helper/agent.toml\n";
+    assert!(extension.starts_with(mark), "{extension}");
+    assert!(extension.contains("const AGENT = \"helper\";\n"));
+    assert!(extension.contains(
+        "const GUARD = [\"agentry\",\"guard\",\"pi\",\"agents/helper/agent.toml\",\"--digest\",\""
+    ));
+    // What is never allowed has no tool.
+    assert!(extension.contains(" = { read: pi.createReadTool, bash: pi.createBashTool };\n"));
+    assert!(!extension.contains('@') || extension.contains("@earendil-works"), "{extension}");
+}
+
+#[test]
+fn the_limits_of_the_guard_are_told() {
+    let told = told(&one("pi", LINES, GUARD));
+    assert!(told.contains("gap permissions: Pi protects no file"), "{told}");
+    assert!(told.contains("narrowed permissions: an ask is refused"), "{told}");
+    assert!(!told.contains("permissions.bash"), "{told}");
+}
+
+#[test]
+fn a_guard_that_somebody_changed_is_none() {
+    let rendered = one("pi", LINES, GUARD);
+    let agent = file(&rendered, "agents/helper.md").to_owned();
+    let guard = file(&rendered, "guard/helper.ts").to_owned();
+    let opened = [
+        guard.replace("await permit(name, call, ctx);", ""),
+        guard.replace("if (decision === \"allow\") return;", "return;"),
+        guard.replace("\"agentry\",\"guard\"", "\"true\",\"guard\""),
+        guard.replace("{ read:", "{ eval: eval(\"1\"), read:"),
+        guard.replace("AGENT = \"helper\"", "AGENT = \"other\""),
+        format!("{guard}process.exit(0);\n"),
+        "// mine".to_owned(),
+    ];
+    let model = target("pi").expect("a target").model;
+    let ways = |guard: Option<&str>, agent: &str| {
+        let files = |path: &str| match path {
+            ".pi/agents/helper.md" => Some(agent.to_owned()),
+            ".pi/guard/helper.ts" => guard.map(str::to_owned),
+            _ => None,
+        };
+        model(&files, "helper").expect("an agent").ways.len()
+    };
+    assert_eq!(ways(Some(&guard), &agent), 0);
+    for open in opened {
+        assert_ne!(open, guard);
+        assert!(ways(Some(&open), &agent) > 0, "{open}");
+    }
+    let less = agent.replace("excludeTools: read, ", "excludeTools: ");
+    assert!(ways(Some(&guard), &less) > 0);
+}
+
+#[test]
+fn the_main_session_is_guarded() {
+    let lines = format!("mode = \"primary\"\n{LINES}");
+    let rendered = one("pi", &lines, GUARD);
+    assert_eq!(file(&rendered, ".pi/SYSTEM.md"), "You answer questions.\n");
+    assert!(
+        file(&rendered, ".pi/extensions/agentry-guard.ts").contains("const AGENT = \"helper\"")
+    );
+    let told = told(&rendered);
+    assert!(told.contains("gap permissions: the main session has no limits where"), "{told}");
+    assert!(rendered.refused.is_none(), "{told}");
+}
+
+#[test]
+fn a_path_cannot_become_code() {
+    let mut files = agent("helper", LINES);
+    for (path, _) in &mut files {
+        *path = path.replace("agents/", "ag\nents\"]; process.exit(0); @TOOLS@/");
+    }
+    let rendered = rendering("pi", &files, GUARD).agents.remove(0);
+    let text = file(&rendered, "guard/helper.ts");
+    assert!(text.starts_with("// rendered by agentry from ag?ents\"]; process"), "{text}");
+    let guards = text.lines().filter(|line| line.starts_with("const GUARD = [\"agentry\"")).count();
+    assert_eq!(guards, 1, "{text}");
+    assert!(!text.contains("\nents"), "{text}");
+}
+
+#[test]
+fn the_guard_needs_the_project() {
+    let settings = Settings {
+        scope: Scope::User,
+        guard: true,
+        close_gaps: false,
+        options: &[],
+        existing: &|_| None,
+    };
+    let subjects = subjects(&agent("helper", LINES));
+    let rendering = render(target("pi").expect("a target"), &subjects, &settings);
+    assert!(told(&rendering.agents[0]).contains("refused permissions: the guard needs"));
+}
+
+#[test]
+fn the_sample_of_the_document_with_the_guard() {
+    let rendering = rendering("pi", &crate::chiron::files(), GUARD);
+    insta::assert_snapshot!(crate::chiron::shown(&rendering));
+}

@@ -1,0 +1,183 @@
+//! Whatever the policy: no target permits more than its source, by machines and by sampling.
+
+use agentry_compile::policy::compare::{Example, decide};
+use agentry_compile::policy::path::NoLinks;
+use agentry_compile::policy::{Action, Call, Kind, Protections, Rules, Section};
+use agentry_compile::targets::proof::{Proof, within};
+use agentry_compile::targets::{
+    LossKind, Model, Rendering, Scope, Settings, Subject, TARGETS, Target, Way, render,
+};
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use crate::policies::{agent, cases, samples, subject_of};
+
+/// What became of the policies that a target was given.
+#[derive(Default)]
+struct Shares {
+    exact: u32,
+    narrowed: u32,
+    refused: u32,
+    unenforced: u32,
+}
+
+/// Targets that write the rules in words, for whoever reads them.
+const UNENFORCED: &[&str] = &["agents-md", "agent-skills"];
+
+impl Shares {
+    /// One row of the table.
+    fn row(&self, name: &str) -> String {
+        let Self { exact, narrowed, refused, unenforced } = *self;
+        let all = exact + narrowed + refused + unenforced;
+        let share = |part: u32| format!("{:.1} %", 100.0 * f64::from(part) / f64::from(all.max(1)));
+        let cells = [exact, narrowed, refused, unenforced].map(share);
+        let [exact, narrowed, refused, unenforced] = cells;
+        format!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}")
+    }
+}
+
+#[test]
+fn no_target_permits_more_than_the_source() {
+    let mut shares: Vec<Shares> = TARGETS.iter().map(|_| Shares::default()).collect();
+    let counted = std::cell::RefCell::new(&mut shares);
+    let mut runner = TestRunner::new(Config {
+        cases: cases(120),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    // Without anything, with the guard, with the gaps closed.
+    let wish =
+        select(&[(false, false), (false, false), (true, false), (true, false), (false, true)][..]);
+    let property = |(files, (guard, close_gaps)): (Vec<(String, String)>, (bool, bool))| {
+        let Some(subject) = subject_of(&files) else { return Ok(()) };
+        let subjects = [subject];
+        for (target, shares) in TARGETS.iter().zip(counted.borrow_mut().iter_mut()) {
+            let settings = Settings {
+                scope: Scope::Project,
+                guard: guard && target.guard.is_some(),
+                close_gaps,
+                options: &[],
+                existing: &|_| None,
+            };
+            let rendering = render(target, &subjects, &settings);
+            one(target, &subjects[0], &rendering, shares)?;
+        }
+        Ok(())
+    };
+    let result = runner.run(&(agent(), wish), property);
+    let (name, heads) = ("target", ["policies", "exact", "narrowed", "refused", "not enforced"]);
+    let [all, exact, narrowed, refused, unenforced] = heads;
+    println!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}");
+    for (target, shares) in TARGETS.iter().zip(&shares) {
+        println!("{}", shares.row(target.name));
+    }
+    result.expect("never wider");
+}
+
+/// Holds one rendering against its source.
+fn one(
+    target: &Target,
+    subject: &Subject,
+    rendering: &Rendering,
+    shares: &mut Shares,
+) -> Result<(), TestCaseError> {
+    let Some(rendered) = rendering.agents.first() else {
+        return Err(TestCaseError::fail("no agent came back"));
+    };
+    if let Some(refused) = &rendered.refused {
+        shares.refused += 1;
+        // A widening that only the last check found is a defect of the encoder.
+        let message = &refused.message;
+        return if message.contains("in the source and would be") {
+            Err(TestCaseError::fail(format!("{}: {message}", target.name)))
+        } else {
+            Ok(())
+        };
+    }
+    let narrowed = rendered.losses.iter().any(|loss| loss.kind == LossKind::Narrowed);
+    let share = match narrowed {
+        _ if UNENFORCED.contains(&target.name) => &mut shares.unenforced,
+        true => &mut shares.narrowed,
+        false => &mut shares.exact,
+    };
+    *share += 1;
+    let model = read_back(target, rendering);
+    for way in model.iter().flat_map(|model| &model.ways) {
+        // Where the guard denies, the harness may ask.
+        let most = if rendered.guarded.contains(&way.section) { Action::Ask } else { Action::Deny };
+        never_wider(target, subject, way, most)?;
+    }
+    Ok(())
+}
+
+/// What the harness makes of the files that were written.
+pub(crate) fn read_back(target: &Target, rendering: &Rendering) -> Option<Model> {
+    let own = rendering.agents.iter().flat_map(|agent| &agent.files);
+    let all: Vec<_> = own.chain(&rendering.shared).collect();
+    let files =
+        |path: &str| all.iter().find(|file| file.path == path).map(|file| file.text().to_owned());
+    (target.model)(&files, "helper")
+}
+
+fn never_wider(
+    target: &Target,
+    subject: &Subject,
+    way: &Way,
+    most: Action,
+) -> Result<(), TestCaseError> {
+    let Way { section, tool, layers } = way;
+    let mut bounds = subject.bounds(*section);
+    for rule in
+        bounds.iter_mut().flat_map(|rules| rules.rules.iter_mut().chain([&mut rules.intent]))
+    {
+        rule.action = rule.action.min(most);
+    }
+    let proof = within(layers, &bounds);
+    let fail = |what: String| TestCaseError::fail(format!("{} {tool}: {what}", target.name));
+    if proof != Proof::Holds {
+        return Err(fail(format!("{proof:?}")));
+    }
+    for sample in samples(subject, *section) {
+        let answer = |rules: &[Rules]| {
+            let rules: Vec<&Rules> = rules.iter().collect();
+            let decided = sample.with(|subject| decide(&rules, subject, Protections::Off));
+            decided.map_or(Action::Allow, |decision| decision.action)
+        };
+        let (there, here) = (answer(layers), answer(&bounds));
+        let judged = judged(subject, *section, &sample).map_or(here, |action| action.min(most));
+        if there < here || there < judged {
+            return Err(fail(format!(
+                "`{sample}` is {here} ({judged}) in the source, {there} here"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What the judge says, where nothing that is built in comes into it.
+fn judged(subject: &Subject, section: Section, sample: &Example) -> Option<Action> {
+    let plain = match section.kind() {
+        Kind::Command => {
+            let line = sample.to_string();
+            let harmless = |word: &str| word.chars().all(|c| c.is_ascii_lowercase());
+            let known = matches!(line.split(' ').next(), Some("frob" | "zap"));
+            known && line.split(' ').all(harmless)
+        }
+        Kind::Path => {
+            let path = sample.to_string();
+            // Secrets are asked about whatever the rules say.
+            let words = ["src", "tmp", "docs", "workspace", "a", "b", "x", "p", "home", "user"];
+            path.split('/').all(|part| part.is_empty() || words.contains(&part))
+        }
+        // What is no public host is denied whatever the rules say.
+        Kind::Web => sample.to_string().contains(".org:443/"),
+        Kind::Name | Kind::Text => true,
+    };
+    let text = match sample {
+        Example::Text(text) => text.clone(),
+        Example::Command(words) => words.join(" "),
+    };
+    let directory = subject.judge.places().workspace.clone();
+    let call = Call { section, subject: &text, directory: &directory };
+    plain.then(|| subject.judge.judge(call, &NoLinks).action)
+}

@@ -1,0 +1,136 @@
+//! What Agentry protects whatever the rules say: told where a harness does not, and closed on demand.
+
+use agentry_compile::policy::compare::decide;
+use agentry_compile::policy::path::NoLinks;
+use agentry_compile::policy::tables::secrets;
+use agentry_compile::policy::{Action, Call, Protections, Rules, Section, Subject as Text, web};
+use agentry_compile::targets::{LossKind, Rendered, Subject, TARGETS, Way};
+
+use crate::property::read_back;
+use crate::{Wish, agent, file, one, rendering, subjects, told};
+
+/// Everything is allowed.
+const ALL: &[(&str, &str)] = &[
+    ("bash", "intent = \"allow\""),
+    ("read", "intent = \"allow\""),
+    ("edit", "intent = \"allow\""),
+    ("external_directory", "intent = \"allow\""),
+    ("webfetch", "intent = \"allow\""),
+    ("websearch", "intent = \"allow\""),
+    ("mcp", "intent = \"allow\""),
+    ("tool", "intent = \"allow\""),
+    ("skill", "intent = \"allow\""),
+    ("delegate", "intent = \"allow\""),
+    ("env", "intent = \"allow\""),
+    ("question", "intent = \"allow\""),
+];
+/// Everything in the workspace.
+const INSIDE: &[(&str, &str)] = &[
+    ("read", "intent = \"allow\""),
+    ("edit", "intent = \"allow\""),
+    ("webfetch", "intent = \"ask\""),
+];
+/// Some directories, inside and outside.
+const SOME: &[(&str, &str)] = &[
+    ("read", "intent = \"deny\"\nrules = [\"src/**:allow\", \"docs/*.md:allow\"]"),
+    ("edit", "intent = \"ask\"\nrules = [\"src/x*:allow\", \"~/p/**:allow\"]"),
+    ("external_directory", "intent = \"ask\"\nrules = [\"~/p/**:allow\"]"),
+    ("webfetch", "intent = \"deny\"\nrules = [\"http://localhost/*:allow\"]"),
+];
+
+fn lines(sections: &[(&str, &str)]) -> String {
+    let section = |(name, lines): &(&str, &str)| format!("[permissions.{name}]\n{lines}\n");
+    sections.iter().map(section).collect::<Vec<_>>().concat()
+}
+
+/// The gaps of the sections in which something is protected.
+fn gaps(rendered: &Rendered) -> Vec<&str> {
+    let gaps = rendered.losses.iter().filter(|loss| loss.kind == LossKind::Gap);
+    let ours = |detail: &&str| {
+        detail.starts_with("secrets: ") || detail.starts_with("private addresses: ")
+    };
+    gaps.map(|loss| loss.detail.as_str()).filter(ours).collect()
+}
+
+/// Paths and addresses that no rule need name.
+fn probes(section: Section) -> Vec<String> {
+    match section {
+        Section::Read | Section::Edit => {
+            let below = ["/workspace", "/workspace/src", "/home/user", "/home/user/p"];
+            let kinds = secrets::all().flat_map(|secret| {
+                let example = secret.example();
+                let starts = if secret.rooted { &[""][..] } else { &below };
+                let slash = if secret.rooted { "" } else { "/" };
+                starts.iter().map(|dir| format!("{dir}{slash}{example}")).collect::<Vec<_>>()
+            });
+            kinds.collect()
+        }
+        Section::Webfetch => {
+            let all = ["http://localhost/", "http://169.254.169.254/", "http://192.168.0.1/"];
+            all.map(|text| web::address(text).expect("an address").text).into()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn never_milder(subject: &Subject, way: &Way, case: &str) {
+    let layers: Vec<&Rules> = way.layers.iter().collect();
+    for text in probes(way.section) {
+        let there = decide(&layers, Text::Text(&text), Protections::Off)
+            .map_or(Action::Allow, |decision| decision.action);
+        let call = Call { section: way.section, subject: &text, directory: "/workspace" };
+        let here = subject.judge.judge(call, &NoLinks).action;
+        assert!(there >= here, "{case} {}: `{text}` is {here}, there {there}", way.tool);
+    }
+}
+
+#[test]
+fn closed_gaps_are_closed() {
+    for (name, sections) in [("all", ALL), ("inside", INSIDE), ("some", SOME)] {
+        let files = agent("helper", &lines(sections));
+        let subject = subjects(&files, None).remove(0);
+        for target in TARGETS {
+            let options: &[(&str, &str)] =
+                if target.name == "gemini" { &[("policy", "passed")] } else { &[] };
+            let wish = Wish { close_gaps: true, options, ..Wish::default() };
+            let rendering = rendering(target.name, &files, wish);
+            let rendered = &rendering.agents[0];
+            let case = format!("{} {name}", target.name);
+            assert_eq!(gaps(rendered), [""; 0], "{case}");
+            let codex = rendered.refused.is_some() && target.name == "codex";
+            assert!(rendered.refused.is_none() || codex, "{case}: {}", told(rendered));
+            let model = read_back(target, &rendering);
+            for way in model.iter().flat_map(|model| &model.ways) {
+                never_milder(&subject, way, &case);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_section_tells_its_gap() {
+    let lines = lines(ALL);
+    for target in TARGETS.iter().filter(|target| target.name != "agents-md") {
+        let options: &[(&str, &str)] =
+            if target.name == "gemini" { &[("policy", "passed")] } else { &[] };
+        let rendered = one(target.name, &lines, Wish { options, ..Wish::default() });
+        let told = told(&rendered);
+        for (section, what) in
+            [("read", "secrets"), ("edit", "secrets"), ("webfetch", "private addresses")]
+        {
+            let line = format!("gap permissions.{section}: {what}: {}", target.title);
+            assert_eq!(told.matches(&line).count(), 1, "{line}\n{told}");
+        }
+        assert!(!gaps(&rendered).is_empty());
+    }
+}
+
+#[test]
+fn what_can_be_named_is_asked_about_alone() {
+    let wish = Wish { close_gaps: true, ..Wish::default() };
+    let rendered = one("opencode", &lines(INSIDE), wish);
+    let text = file(&rendered, "helper.md");
+    for line in ["\"*\": allow", "\"*.env\": ask", "\"*id_rsa*\": ask", "\"*.ssh/*\": ask"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}

@@ -1,0 +1,74 @@
+//! An agent that is refused leaves nothing behind, not even in the files that all agents share.
+
+use agentry_compile::targets::Rendering;
+
+use crate::{Wish, agent, rendering, told};
+
+const WIDE: &str =
+    "{\"permissions\": {\"allow\": [\"Edit\"], \"additionalDirectories\": [\"/srv\"]}}";
+/// Is asked about what lies outside the workspace.
+const CAREFUL: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n";
+/// May change nothing at all, and read everything.
+const READER: &str = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:ask\"]\n\
+                      [permissions.edit]\nintent = \"deny\"\nrules = []\n\
+                      [permissions.read]\nintent = \"allow\"\nrules = []\n\
+                      [permissions.external_directory]\nintent = \"allow\"\nrules = []\n";
+
+fn rendered(harness: &str, agents: &[(&str, &str)], wish: Wish<'_>) -> Rendering {
+    let files: Vec<_> = agents.iter().flat_map(|(name, lines)| agent(name, lines)).collect();
+    rendering(harness, &files, wish)
+}
+
+fn refused(rendering: &Rendering) -> Vec<bool> {
+    rendering.agents.iter().map(|agent| agent.refused.is_some()).collect()
+}
+
+#[test]
+fn nothing_is_shared_for_a_refused_agent() {
+    let existing = [(".claude/settings.json", WIDE)];
+    for guard in [false, true] {
+        let existing = if guard { &[][..] } else { &existing };
+        let wish = Wish { guard, existing, ..Wish::default() };
+        let name = if guard { "plan" } else { "careful" };
+        let rendering = rendered("claude-code", &[(name, CAREFUL)], wish);
+        assert_eq!(refused(&rendering), [true], "{}", told(&rendering.agents[0]));
+        assert_eq!(rendering.shared, [], "{name}");
+    }
+    let denies = "[permissions.bash]\nintent = \"allow\"\nrules = [\"rm *:deny\"]\n";
+    let good = rendered("codex", &[("helper", denies)], Wish::default());
+    assert_eq!((refused(&good), good.shared.len()), (vec![false], 1));
+    let built_in = rendered("codex", &[("worker", denies)], Wish::default());
+    assert_eq!((refused(&built_in), built_in.shared), (vec![true], Vec::new()));
+}
+
+#[test]
+fn the_others_are_rendered_as_if_it_were_not_there() {
+    let existing = [(".claude/settings.json", WIDE)];
+    let wish = Wish { existing: &existing, ..Wish::default() };
+    let both = rendered("claude-code", &[("careful", CAREFUL), ("reader", READER)], wish);
+    assert_eq!(refused(&both), [true, false], "{}", told(&both.agents[1]));
+    let alone = rendered("claude-code", &[("reader", READER)], wish);
+    assert_eq!(both.shared, alone.shared);
+    assert_eq!(both.agents[1].files, alone.agents[0].files);
+    let wish = Wish { guard: true, ..Wish::default() };
+    let both = rendered("claude-code", &[("plan", CAREFUL), ("reader", READER)], wish);
+    assert_eq!(refused(&both), [true, false]);
+    let list = both.shared.iter().find(|file| file.path.ends_with("agentry-guard.json"));
+    let list = list.expect("a list of agents").text();
+    assert!(list.contains("\"reader\"") && !list.contains("\"plan\""), "{list}");
+}
+
+#[test]
+fn the_hint_names_the_guard_only_where_it_would_help() {
+    let existing = [
+        (".claude/settings.json", WIDE),
+        (".claude/settings.local.json", "{\"disableAllHooks\": true}"),
+    ];
+    for guard in [false, true] {
+        let wish = Wish { existing: &existing, guard, ..Wish::default() };
+        let rendering = rendered("claude-code", &[("careful", CAREFUL)], wish);
+        let refusal = rendering.agents[0].refused.as_ref().expect("a refusal");
+        let hint = refusal.hint.as_deref().expect("a hint");
+        assert_eq!(hint.contains("--guard"), !guard, "{hint}");
+    }
+}

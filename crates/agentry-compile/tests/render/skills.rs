@@ -1,0 +1,25 @@
+//! Skills: copied byte for byte, whatever harness they are for.
+
+use agentry_compile::targets::TARGETS;
+
+use crate::{Wish, agent, rendering, told};
+
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\x00\xff\xfe";
+
+#[test]
+fn files_that_are_no_text_stay_as_they_are() {
+    let lines = "skills = [\"pdf\"]\n[permissions.read]\nintent = \"allow\"\n\
+                 [permissions.external_directory]\nintent = \"allow\"\n\
+                 [permissions.skill]\nintent = \"allow\"\n";
+    let files = agent("helper", lines).into_iter().map(|(path, text)| (path, text.into_bytes()));
+    let mut files: Vec<(String, Vec<u8>)> = files.collect();
+    let skill = b"---\nname: pdf\ndescription: Reads files\n---\nRead.\n".to_vec();
+    files.push(("skills/pdf/SKILL.md".to_owned(), skill));
+    files.push(("skills/pdf/logo.png".to_owned(), PICTURE.to_vec()));
+    for target in TARGETS.iter().filter(|target| target.name != "agents-md") {
+        let rendered = rendering(target.name, &files, Wish::default()).agents.remove(0);
+        let copy = rendered.files.iter().find(|file| file.path.ends_with("skills/pdf/logo.png"));
+        let bytes = copy.map(|file| file.bytes.as_slice());
+        assert_eq!(bytes, Some(PICTURE), "{}: {}", target.name, told(&rendered));
+    }
+}

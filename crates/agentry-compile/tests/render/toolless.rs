@@ -1,0 +1,39 @@
+//! An agent that no harness can give a tool to without giving it too much.
+
+use crate::{Wish, one, told};
+
+const SECTIONS: [&str; 9] =
+    ["read", "edit", "bash", "webfetch", "websearch", "skill", "delegate", "mcp", "tool"];
+
+/// An agent that may do `allowed` in some sections and nothing else.
+fn lines(allowed: &[(&str, &str)]) -> String {
+    let rules = |section: &str| -> Vec<String> {
+        let of_section = allowed.iter().filter(|(known, _)| *known == section);
+        of_section.map(|(_, pattern)| format!("{pattern}:allow")).collect()
+    };
+    let section = |name: &&str| {
+        format!("[permissions.{name}]\nintent = \"deny\"\nrules = {:?}\n", rules(name))
+    };
+    SECTIONS.iter().map(section).collect()
+}
+
+#[test]
+fn an_agent_without_tools_is_told() {
+    let some = lines(&[("read", "src/**"), ("bash", "git status")]);
+    for harness in ["claude-code", "pi", "codex", "gemini", "copilot"] {
+        let said = told(&one(harness, &some, Wish::default()));
+        let way_out = if ["claude-code", "pi"].contains(&harness) {
+            "; `--guard` would keep them"
+        } else {
+            ""
+        };
+        let line = format!("narrowed permissions: no tool is left{way_out}");
+        assert!(said.lines().any(|known| known == line), "{harness}:\n{said}");
+        // Where the source gives none, none is lost.
+        let said = told(&one(harness, &lines(&[]), Wish::default()));
+        assert!(!said.contains("no tool is left"), "{harness}:\n{said}");
+        let guard = Wish { guard: true, ..Wish::default() };
+        let said = told(&one(harness, &some, guard));
+        assert!(!said.contains("`--guard` would"), "{harness}:\n{said}");
+    }
+}

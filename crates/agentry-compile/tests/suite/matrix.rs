@@ -1,0 +1,220 @@
+//! What each target can say: the page is written from the rows of the targets, the rows are held
+//! against what rendering reports, and both against the matrix of the agent-toml document.
+
+use agentry_compile::render::{Job, RenderConfig, run};
+use agentry_compile::targets::{LossKind, Scope, Support, TARGETS, Target, target};
+use agentry_compile::{MemoryWorld, at, read, subject};
+
+use crate::generated::current;
+
+/// How far a field is supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Full,
+    Partial,
+    None,
+}
+
+use Level::{Full, None as Not, Partial};
+
+/// The matrix of the document: OpenCode, Claude Code, Pi.
+const DOCUMENT: &[(&str, [Level; 3])] = &[
+    ("name", [Full, Full, Full]),
+    ("description", [Full, Full, Full]),
+    ("display_name", [Full, Not, Full]),
+    ("mode", [Full, Not, Partial]),
+    ("tags", [Partial, Not, Not]),
+    ("max_turns", [Full, Full, Not]),
+    ("skills", [Full, Full, Full]),
+    ("context", [Full, Full, Partial]),
+    ("rules", [Full, Full, Not]),
+    ("permissions.bash", [Full, Full, Partial]),
+    ("permissions.edit", [Full, Full, Partial]),
+    ("permissions.webfetch", [Full, Full, Partial]),
+    ("permissions.websearch", [Full, Full, Partial]),
+    ("permissions.question", [Full, Not, Not]),
+    ("permissions.external_directory", [Full, Not, Partial]),
+];
+const COLUMNS: [&str; 3] = ["opencode", "claude-code", "pi"];
+
+/// Where a target differs from the document on purpose: target, field, reason.
+const DIFFERENCES: &[(&str, &str, &str)] = &[
+    ("opencode", "display_name", "a `name` in the file changes the identifier of the agent"),
+    ("opencode", "tags", "OpenCode sends fields that it does not know to the model provider"),
+    (
+        "opencode",
+        "max_turns",
+        "`steps` only asks the model to stop; OpenCode goes on if it does not",
+    ),
+    ("opencode", "permissions.webfetch", "a map of addresses keeps OpenCode from starting"),
+    ("opencode", "permissions.websearch", "OpenCode has one answer for all searches"),
+    ("opencode", "permissions.question", "OpenCode has one answer for all questions"),
+    ("claude-code", "max_turns", "`maxTurns` is ignored for the agent of a main session"),
+    (
+        "claude-code",
+        "permissions.bash",
+        "rules hold for all agents at once, and the strictest wins",
+    ),
+    (
+        "claude-code",
+        "permissions.edit",
+        "rules hold for all agents at once, and the strictest wins",
+    ),
+    (
+        "claude-code",
+        "permissions.webfetch",
+        "rules name hosts and no paths, for all agents at once",
+    ),
+    ("claude-code", "permissions.websearch", "one answer, for all agents at once"),
+    ("claude-code", "permissions.question", "there is a tool for it by now, in a main session"),
+    ("claude-code", "permissions.external_directory", "rules with whole paths exist by now"),
+    ("pi", "max_turns", "pi-subagents has budgets by now, which count calls of tools"),
+    ("pi", "skills", "a skill is a file, and can only be used where the agent may read"),
+    ("pi", "context", "the files are copied into the prompt"),
+    ("pi", "rules", "the files are copied into the prompt"),
+];
+
+fn level(support: Support) -> Level {
+    match support {
+        Support::Yes(_) | Support::Prompt => Full,
+        Support::Partly(_) => Partial,
+        Support::No(_) => Not,
+    }
+}
+
+fn support(target: &Target, field: &str) -> Option<Support> {
+    target.supports.iter().find(|(known, _)| *known == field).map(|(_, support)| *support)
+}
+
+#[test]
+fn every_difference_from_the_document_has_its_reason() {
+    let mut wrong = Vec::new();
+    for (at, name) in COLUMNS.iter().enumerate() {
+        let target = target(name).expect("a target of the document");
+        for (field, levels) in DOCUMENT {
+            let ours = support(target, field).map(level);
+            let explained = DIFFERENCES.iter().any(|(known, of, _)| known == name && of == field);
+            let differs = ours != Some(levels[at]);
+            if differs != explained {
+                wrong.push(format!("{name} {field}: {ours:?}, in the document {:?}", levels[at]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A row of a target must not say other than what rendering reports.
+#[test]
+fn what_is_left_out_is_reported() {
+    let cases = [
+        ("display_name", "display_name = \"The Helper\"\n"),
+        ("tags", "tags = [\"a\"]\n"),
+        ("max_turns", "max_turns = 7\n"),
+        ("mode", "mode = \"subagent\"\n"),
+    ];
+    for (field, line) in cases {
+        let text = format!("name = \"helper\"\ndescription = \"Answers\"\n{line}");
+        let files = [("agent.toml", text.as_str()), ("system-prompt.md", "You answer.\n")];
+        let files = files.map(|(path, text)| (format!("agents/helper/{path}"), text));
+        let world = MemoryWorld::new(files);
+        let compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
+        let job = Job {
+            targets: TARGETS,
+            scope: Scope::Project,
+            guard: &|_| false,
+            close_gaps: false,
+            explain: false,
+            config: &RenderConfig::default(),
+            existing: &|_| None,
+        };
+        for ran in run(&job, &mut [subject(&world, &compiled, None)]) {
+            let Some(support) = support(ran.target, field) else { continue };
+            let losses = ran.rendering.agents.iter().flat_map(|agent| &agent.losses);
+            let about: Vec<_> = losses.filter(|loss| loss.field == field).collect();
+            let dropped = about.iter().any(|loss| loss.kind == LossKind::Dropped);
+            let name = ran.target.name;
+            match level(support) {
+                Full => assert!(!dropped, "{name} {field}: {about:?}"),
+                Partial => {}
+                Not => assert!(dropped, "{name} {field}: {about:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn generated_targets() {
+    let mut page = "# What each target can say\n\nWritten from the rows of the targets. \
+        `yes`: the harness has a place for it. `~`: for a part of it, or in other words.\n\
+        `prompt`: it goes into the prompt. Empty: it is left out, and `agentry render` says so.\n\n"
+        .to_owned();
+    let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
+    page.push_str(&format!(
+        "| field | {} |\n| --- |{}\n",
+        names.join(" | "),
+        " --- |".repeat(names.len())
+    ));
+    for field in fields() {
+        let cells = TARGETS.iter().map(|target| match support(target, field) {
+            Some(Support::Yes(_)) => "yes",
+            Some(Support::Partly(_)) => "~",
+            Some(Support::Prompt) => "prompt",
+            Some(Support::No(_)) | None => "",
+        });
+        page.push_str(&format!("| `{field}` | {} |\n", cells.collect::<Vec<_>>().join(" | ")));
+    }
+    let has = |has: bool| if has { "yes" } else { "" };
+    let guard = TARGETS.iter().map(|target| has(target.guard.is_some()));
+    page.push_str(&format!("| `--guard` | {} |\n", guard.collect::<Vec<_>>().join(" | ")));
+    let import = TARGETS.iter().map(|target| has(target.import.is_some()));
+    page.push_str(&format!("| `import` | {} |\n", import.collect::<Vec<_>>().join(" | ")));
+    TARGETS.iter().for_each(|target| page.push_str(&section(target)));
+    page.push_str(
+        "\n## Beside the document\n\nThe document of agent-toml has a matrix of its own. It is older \
+         than the harnesses of today;\nwhere a target differs from it, this is why.\n\n\
+         | target | field | why |\n| --- | --- | --- |\n",
+    );
+    let known = |(name, ..): &&(&str, &str, &str)| target(name).is_some();
+    for (name, field, why) in DIFFERENCES.iter().filter(known) {
+        page.push_str(&format!("| `{name}` | `{field}` | {why} |\n"));
+    }
+    current([("docs/reference/targets.md".to_owned(), page)]);
+}
+
+/// Every field that some target speaks of, in the order of the first.
+fn fields() -> Vec<&'static str> {
+    let mut out: Vec<&'static str> = Vec::new();
+    for (field, _) in TARGETS.iter().flat_map(|target| target.supports) {
+        if !out.contains(field) {
+            out.push(field);
+        }
+    }
+    out
+}
+
+fn section(target: &Target) -> String {
+    let mut out = format!("\n## {}\n\n| field | where |\n| --- | --- |\n", target.title);
+    for (field, support) in target.supports {
+        let words = match support {
+            Support::Yes(words) => (*words).to_owned(),
+            Support::Partly(words) => format!("partly: {words}"),
+            Support::Prompt => "in the prompt".to_owned(),
+            Support::No(words) => format!("left out: {words}"),
+        };
+        out.push_str(&format!("| `{field}` | {words} |\n"));
+    }
+    if !target.built_in.is_empty() {
+        let names: Vec<_> = target.built_in.iter().map(|name| format!("`{name}`")).collect();
+        out.push_str(&format!(
+            "\nBuilt in, so no agent can have the name: {}.\n",
+            names.join(", ")
+        ));
+    }
+    if !target.blind.is_empty() {
+        out.push_str("\nWhat it does not look at:\n\n");
+        for blind in target.blind {
+            out.push_str(&format!("- {}: {}\n", blind.name, blind.why));
+        }
+    }
+    out
+}

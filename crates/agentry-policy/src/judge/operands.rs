@@ -1,0 +1,223 @@
+//! Files and addresses that a command is given: `cat .env` reads `.env`, whatever rules about
+//! commands say.
+//!
+//! The rules about commands have answered the question whether the command may run; so only what
+//! somebody wrote against the file or the address counts here: a rule that asks or denies, an intent
+//! that denies, and the table of secrets. Where nothing is written, nothing changes.
+
+mod overlap;
+mod read;
+mod tar;
+
+use overlap::Paths;
+
+use crate::argv::{Arg, Piece, Word};
+use crate::path::{Resolver, absolute, is_inside};
+use crate::pattern::Subject;
+use crate::shell::{Bases, word_text};
+use crate::tables::operands::Touch;
+use crate::tables::secrets::{is_secret, may_be_secret};
+use crate::verdict::Decision;
+use crate::web::address;
+use crate::{Action, Rule, Rules, Section, Source};
+
+use super::line::at;
+use super::{Call, Judge};
+
+impl Judge {
+    /// The strictest decision about the files and addresses that a command is given, if any is
+    /// against them.
+    pub(super) fn operands(
+        &self,
+        argv: &[Arg],
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Option<Decision> {
+        let touched = read::touched(argv).into_iter();
+        let decisions = touched.filter_map(|(touch, word)| {
+            let does = match touch {
+                Touch::Read => "reads",
+                Touch::Write => "writes",
+                Touch::Fetch => "fetches",
+            };
+            let decision = match touch {
+                Touch::Fetch => self.fetched(&word, bases, call, resolver),
+                Touch::Read => self.operand(Section::Read, &word, bases, call, resolver),
+                Touch::Write => self.operand(Section::Edit, &word, bases, call, resolver),
+            };
+            let note = Some(format!("it {does} `{}`", word_text(&word)));
+            decision.map(|decision| Decision { note, ..decision })
+        });
+        decisions.reduce(Decision::strictest)
+    }
+
+    fn operand(
+        &self,
+        section: Section,
+        word: &Word,
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Option<Decision> {
+        let start = match word.pieces.first() {
+            Some(Piece::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        // `<(…)` is a file of the shell's own.
+        if word.literal().is_some_and(is_free) || start.starts_with("/dev/fd/") {
+            return None;
+        }
+        let directories: Vec<String> = match bases {
+            Bases::Unknown if start.starts_with('/') => vec![call.directory.to_owned()],
+            Bases::Known(all) => all.iter().map(|base| at(base, call.directory)).collect(),
+            Bases::Unknown => {
+                let named = self.secret(section, &Paths::new(word, call.directory, None));
+                let why = "where it leads cannot be told";
+                return self
+                    .not_understood(section, why)
+                    .into_iter()
+                    .chain(named)
+                    .reduce(Decision::strictest);
+            }
+        };
+        let decide = |directory: &String| {
+            let resolve = |path: &str| {
+                let path = absolute(path, directory, &self.places)?;
+                resolver.resolve(&path)
+            };
+            match Paths::resolved(word, directory, &resolve, self.places.ignores_case) {
+                Some(paths) if section == Section::Edit && self.is_beyond(&paths) => {
+                    let call = Call { section, subject: paths.known(), directory };
+                    Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
+                }
+                Some(paths) => self.paths(section, &paths),
+                None => self.not_understood(section, "where it leads cannot be told"),
+            }
+        };
+        directories.iter().filter_map(decide).reduce(Decision::strictest)
+    }
+
+    /// Whether files are nothing that a rule about commands alone may let be written: outside of the
+    /// workspace, apart from temporary files, and where git keeps what it runs. They are judged like
+    /// the target of a redirection.
+    fn is_beyond(&self, paths: &Paths) -> bool {
+        const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp"];
+        let path = paths.known();
+        let is_temporary = TEMPORARY.iter().any(|place| is_inside(path, place));
+        let is_git = path.split('/').any(|name| name == ".git");
+        !self.is_open(Section::Bash) && (is_git || (!self.is_inside(path) && !is_temporary))
+    }
+
+    /// What is against any of `paths`.
+    fn paths(&self, section: Section, paths: &Paths) -> Option<Decision> {
+        let own = self.against(section, paths);
+        let is_outside = !self.is_inside(paths.known());
+        let outside = is_outside.then(|| self.against(Section::ExternalDirectory, paths)).flatten();
+        let secret = self.secret(section, paths);
+        own.into_iter().chain(outside).chain(secret).reduce(Decision::strictest)
+    }
+
+    fn against(&self, section: Section, paths: &Paths) -> Option<Decision> {
+        let decide = |(source, rules): (Source, &Rules)| {
+            if !is_strict(rules) {
+                return None;
+            }
+            let mut strictest: Option<Decision> = None;
+            for rule in rules.all() {
+                let covers = paths.are_all_in(&rule.pattern);
+                if (covers || paths.meet(&rule.pattern)) && counts(rule, rules) {
+                    let decision = Decision::by(rule, source);
+                    strictest = strictest.into_iter().chain([decision]).reduce(Decision::strictest);
+                }
+                if covers {
+                    break;
+                }
+            }
+            strictest
+        };
+        self.rules(section).filter_map(decide).reduce(Decision::strictest)
+    }
+
+    fn secret(&self, section: Section, paths: &Paths) -> Option<Decision> {
+        if section != Section::Read {
+            return None;
+        }
+        let home = self.places.home.as_deref();
+        let what = match paths.literal() {
+            Some(path) => is_secret(path, home),
+            None => paths.samples().iter().find_map(|path| may_be_secret(path, home)),
+        };
+        what.map(|what| Decision::built_in(Action::Ask, format!("a secret: {what}")))
+    }
+
+    /// A file that may be any: a question, where somebody wrote against some.
+    fn not_understood(&self, section: Section, why: &str) -> Option<Decision> {
+        let sections = [section, Section::ExternalDirectory];
+        let mut lists = sections.into_iter().flat_map(|section| self.rules(section));
+        // An intent that asks about what is outside says nothing about a file that may be inside.
+        let is_against = |rules: &Rules| {
+            rules.intent.action == Action::Deny
+                || rules.rules.iter().any(|rule| rule.action > Action::Allow)
+        };
+        if !lists.any(|(_, rules)| is_against(rules)) {
+            return None;
+        }
+        let intents = self.rules(section).filter(|(_, rules)| counts(&rules.intent, rules));
+        let intents = intents.map(|(source, rules)| Decision::by(&rules.intent, source));
+        let ask = Decision::built_in(Action::Ask, format!("not understood: {why}"));
+        intents.chain([ask]).reduce(Decision::strictest)
+    }
+
+    /// What is against an address.
+    fn fetched(
+        &self,
+        word: &Word,
+        bases: &Bases,
+        call: Call<'_>,
+        resolver: &dyn Resolver,
+    ) -> Option<Decision> {
+        let text = word.literal();
+        if let Some(path) = text.and_then(|text| text.strip_prefix("file://")) {
+            return self.operand(Section::Read, &Word::text(path), bases, call, resolver);
+        }
+        if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules)) {
+            return None;
+        }
+        let address = text.and_then(|text| address(text).ok());
+        let Some(address) = address else {
+            return self.not_understood(Section::Webfetch, "where it leads cannot be told");
+        };
+        let subject = Subject::Text(&address.text);
+        let decide = |(source, rules): (Source, &Rules)| {
+            let rule = rules.first(subject);
+            counts(rule, rules).then(|| Decision::by(rule, source))
+        };
+        self.rules(Section::Webfetch).filter_map(decide).reduce(Decision::strictest)
+    }
+}
+
+/// Whether a rule is against something by the will of its author. An intent that asks is not: the
+/// rules about commands answer it. Outside of the workspace it is, if it was written.
+fn counts(rule: &Rule, rules: &Rules) -> bool {
+    let is_intent = std::ptr::eq(rule, &raw const rules.intent);
+    match rule.action {
+        Action::Allow => false,
+        Action::Ask if is_intent => {
+            rules.section == Section::ExternalDirectory && rule.span.is_some()
+        }
+        Action::Ask | Action::Deny => true,
+    }
+}
+
+fn is_strict(rules: &Rules) -> bool {
+    rules.all().any(|rule| counts(rule, rules))
+}
+
+/// Standard input and output, and files that take and give nothing of interest.
+fn is_free(path: &str) -> bool {
+    matches!(
+        path,
+        "" | "-" | "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
+    )
+}

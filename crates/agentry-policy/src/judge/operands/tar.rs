@@ -1,0 +1,114 @@
+//! The files of `tar`, whose letters stand first with or without a dash.
+
+use super::read::{Touched, behind, first, word_of};
+use crate::argv::{Arg, Piece, Word};
+use crate::tables::operands::Touch;
+
+/// Files are looked for in so many directories.
+const MAX_DIRECTORIES: usize = 4;
+
+/// The archive, and what goes into it.
+pub(super) fn touched(words: &[Arg]) -> Vec<Touched> {
+    let mut tar = Tar { creates: creates(words), ..Tar::default() };
+    let mut before = String::new();
+    for (at, arg) in words.iter().enumerate() {
+        let takes_value = before.ends_with(['f', 'C']) || is_long_value(&before);
+        if let Some(letters) = letters(at, arg).filter(|_| !takes_value) {
+            before = letters;
+            continue;
+        }
+        match arg.literal().filter(|word| word.starts_with("--")) {
+            Some(long) => {
+                tar.joined(arg);
+                long.clone_into(&mut before);
+            }
+            None => {
+                tar.word(arg, &before);
+                before.clear();
+            }
+        }
+    }
+    tar.finish()
+}
+
+#[derive(Default)]
+struct Tar {
+    creates: bool,
+    found: Vec<Touched>,
+    members: Vec<Word>,
+    directories: Vec<String>,
+}
+
+impl Tar {
+    fn word(&mut self, arg: &Arg, before: &str) {
+        let word = word_of(arg);
+        if before.ends_with('C') || before == "--directory" {
+            self.directories.extend(word.literal().map(str::to_owned));
+        } else if before.ends_with('f') || before == "--file" {
+            self.archive(word.clone());
+        } else if self.creates {
+            self.members.push(word.clone());
+        }
+    }
+
+    fn joined(&mut self, arg: &Arg) {
+        if let Some(word) = behind(arg, "--file=") {
+            self.archive(word);
+        }
+        let directory = behind(arg, "--directory=");
+        self.directories.extend(directory.and_then(|it| it.literal().map(str::to_owned)));
+    }
+
+    fn archive(&mut self, word: Word) {
+        if word.literal() != Some("-") {
+            self.found.push((if self.creates { Touch::Write } else { Touch::Read }, word));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Touched> {
+        self.found.extend(self.members.iter().map(|word| (Touch::Read, word.clone())));
+        // From which of the directories a file is taken is not looked at.
+        self.directories.sort();
+        self.directories.dedup();
+        if self.directories.len() > MAX_DIRECTORIES {
+            self.found.push((Touch::Read, Word::any()));
+            return self.found;
+        }
+        for directory in self.directories {
+            let inside = self.members.iter().filter(|word| !first(word).starts_with('/'));
+            let seen = inside.map(|word| (Touch::Read, below(&directory, word)));
+            self.found.extend(seen);
+        }
+        self.found
+    }
+}
+
+/// A word seen from a directory.
+pub(super) fn below(directory: &str, word: &Word) -> Word {
+    if let Some(name) = word.literal() {
+        return Word::text(format!("{directory}/{name}"));
+    }
+    let start = Piece::Text(format!("{directory}/"));
+    Word { pieces: std::iter::once(start).chain(word.pieces.iter().cloned()).collect() }
+}
+
+fn creates(words: &[Arg]) -> bool {
+    words.iter().enumerate().any(|(at, arg)| {
+        let short = letters(at, arg).is_some_and(|letters| letters.contains(['c', 'r', 'u']));
+        short || matches!(arg.literal(), Some("--create" | "--append" | "--update"))
+    })
+}
+
+/// The letters of a word of short options; the first word needs no dash.
+fn letters(at: usize, arg: &Arg) -> Option<String> {
+    let word = arg.literal()?;
+    match word.strip_prefix('-') {
+        Some(rest) if rest.is_empty() || rest.starts_with('-') => None,
+        Some(rest) => Some(rest.to_owned()),
+        None => (at == 0).then(|| word.to_owned()),
+    }
+}
+
+fn is_long_value(before: &str) -> bool {
+    matches!(before, "--file" | "--directory")
+}

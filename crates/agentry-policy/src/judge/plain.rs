@@ -1,0 +1,279 @@
+//! Commands without the options that change nothing about what they may do: `curl -o /dev/null`,
+//! `git -C sub`. What allows the plain form allows the whole, unless a rule is against the whole.
+
+use crate::argv::Arg;
+use crate::pattern::command::{Drops, base_name, drops};
+use crate::tables::global_options::global_options;
+
+use super::spelling::subcommand;
+
+/// The plain form of a command, if it has one. `is_inside` tells whether a directory, seen from where
+/// the command starts, lies in the workspace.
+pub(super) fn plain(argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Option<Vec<Arg>> {
+    let program = argv.first().and_then(Arg::literal).map(base_name)?;
+    if let Some(form) = help(program, argv) {
+        return Some(form);
+    }
+    let form = match program {
+        "curl" | "wget" | "wget2" => without_outputs(program, argv)?,
+        "cargo" => without_tool_chain(argv),
+        "docker" | "docker-compose" | "podman" => followed_logs(argv),
+        "git" => reading_settings(&elsewhere(program, argv, is_inside)),
+        _ if !places(program).is_empty() => elsewhere(program, argv, is_inside),
+        _ => return None,
+    };
+    (form != argv).then_some(form)
+}
+
+/// Help about a subcommand is help.
+fn help(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
+    let [command, subcommand, option] = argv else { return None };
+    let subcommand = subcommand.literal()?;
+    let is_plain = subcommand.starts_with(|c: char| c.is_ascii_lowercase())
+        && subcommand.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let is_help = matches!(option.literal()?, "--help" | "-h");
+    let has_subcommands = !global_options(program).is_empty();
+    (is_plain && is_help && has_subcommands).then(|| vec![command.clone(), option.clone()])
+}
+
+/// Where a command runs that has options to go elsewhere: each of their values in order. Nothing if
+/// one is not known.
+pub(super) fn directories(argv: &[Arg]) -> Option<Vec<String>> {
+    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let mut found = Vec::new();
+    if places(program).is_empty() {
+        return Some(found);
+    }
+    let mut at = 1;
+    while let Some((length, global)) = place(program, argv, at) {
+        if let Global::Directory(directory) = global {
+            found.push(directory?);
+        }
+        at += length;
+    }
+    Some(found)
+}
+
+/// The options of a program that say where it runs.
+fn places(program: &str) -> &'static [&'static str] {
+    match program {
+        "git" => &["-C"],
+        "make" | "gmake" => &["-C", "--directory"],
+        "npm" => &["-C", "--prefix"],
+        "pnpm" => &["-C", "--dir"],
+        "yarn" => &["--cwd"],
+        _ => &[],
+    }
+}
+
+/// A global option.
+enum Global {
+    /// It says where the program runs; nothing if that is not known.
+    Directory(Option<String>),
+    /// Any other one.
+    Other,
+}
+
+/// The global option at `at`, and how many words it takes.
+fn place(program: &str, argv: &[Arg], at: usize) -> Option<(usize, Global)> {
+    let word = argv.get(at)?.literal()?;
+    let (name, joined) = match word.split_once('=').filter(|_| word.starts_with("--")) {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (word, None),
+    };
+    if places(program).contains(&name) {
+        let next = || argv.get(at + 1).and_then(Arg::literal).map(str::to_owned);
+        let length = if joined.is_some() { 1 } else { 2 };
+        return Some((length, Global::Directory(joined.or_else(next))));
+    }
+    match drops(global_options(program), word) {
+        Drops::One => Some((1, Global::Other)),
+        Drops::Two => Some((2, Global::Other)),
+        Drops::Nothing | Drops::Either => None,
+    }
+}
+
+/// Without the options that name a directory of the workspace; all of them, or none.
+fn elsewhere(program: &str, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> Vec<Arg> {
+    let mut form: Vec<Arg> = argv.iter().take(1).cloned().collect();
+    let mut at = 1;
+    let mut path = String::new();
+    while let Some((length, global)) = place(program, argv, at) {
+        match global {
+            Global::Directory(Some(directory)) if !directory.is_empty() => {
+                let is_first = path.is_empty() || directory.starts_with('/');
+                path = if is_first { directory } else { format!("{path}/{directory}") };
+                if !is_inside(&path) {
+                    return argv.to_vec();
+                }
+            }
+            Global::Directory(_) => return argv.to_vec(),
+            Global::Other => form.extend(argv.iter().skip(at).take(length).cloned()),
+        }
+        at += length;
+    }
+    form.extend(argv.iter().skip(at).cloned());
+    form
+}
+
+/// Reading settings of git is no more than asking it anything else.
+fn reading_settings(argv: &[Arg]) -> Vec<Arg> {
+    let Some(at) = subcommand("git", argv) else { return argv.to_vec() };
+    let rest: Option<Vec<&str>> = argv.iter().skip(at).map(Arg::literal).collect();
+    let reads = match rest.as_deref() {
+        Some(["config", key]) => {
+            let is_key = key.contains('.') && !key.starts_with('-');
+            is_key || matches!(*key, "-l" | "--list" | "list")
+        }
+        Some(["config", option, key]) => {
+            let gets = matches!(*option, "get" | "--get" | "--get-all" | "--get-regexp");
+            gets && !key.starts_with('-')
+        }
+        _ => false,
+    };
+    if !reads {
+        return argv.to_vec();
+    }
+    let mut form: Vec<Arg> = argv.iter().take(at).cloned().collect();
+    form.push(Arg::text("var"));
+    form
+}
+
+/// Without a tool chain that comes from the makers of Rust.
+fn without_tool_chain(argv: &[Arg]) -> Vec<Arg> {
+    let chain = argv.get(1).and_then(Arg::literal).and_then(|word| word.strip_prefix('+'));
+    let is_known = chain.is_some_and(|chain| {
+        let (name, date) = chain.split_once('-').unwrap_or((chain, ""));
+        let is_date = date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let is_version = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        is_date && !name.is_empty() && (is_version || ["stable", "beta", "nightly"].contains(&name))
+    });
+    if is_known { without(argv, 1, 1) } else { argv.to_vec() }
+}
+
+/// `docker compose logs -f` follows; `-f` before the subcommand is a file.
+fn followed_logs(argv: &[Arg]) -> Vec<Arg> {
+    let words: Vec<Option<&str>> = argv.iter().map(Arg::literal).collect();
+    let end = match words.as_slice() {
+        [_, Some("compose"), Some("logs"), ..] => 3,
+        [Some("docker-compose"), Some("logs"), ..] => 2,
+        _ => return argv.to_vec(),
+    };
+    let keep = |(at, arg): &(usize, &Arg)| *at < end || arg.literal() != Some("-f");
+    argv.iter().enumerate().filter(keep).map(|(_, arg)| arg.clone()).collect()
+}
+
+/// Without outputs that go nowhere, and without methods that send nothing. Nothing behind `--`.
+fn without_outputs(program: &str, argv: &[Arg]) -> Option<Vec<Arg>> {
+    let mut form = argv.to_vec();
+    let mut at = 1;
+    while let Some(word) = form.get(at).map(|arg| arg.literal().map(str::to_owned)) {
+        let next = form.get(at + 1).and_then(Arg::literal).unwrap_or_default().to_owned();
+        match word.as_deref() {
+            Some("--") => return None,
+            Some(word) => match harmless(program, word, &next) {
+                Some((left, length)) => {
+                    form = without(&form, at, length);
+                    if let Some(left) = left {
+                        form.insert(at, Arg::text(left));
+                        at += 1;
+                    }
+                }
+                None => at += 1,
+            },
+            None => at += 1,
+        }
+    }
+    Some(form)
+}
+
+/// For an option whose value is harmless: what is left of it, and how many words it takes.
+fn harmless(program: &str, word: &str, next: &str) -> Option<(Option<String>, usize)> {
+    const NOWHERE: &[&str] = &["-", "/dev/null", "/dev/stdout"];
+    const METHODS: &[&str] = &["GET", "HEAD", "OPTIONS"];
+    let options: &[(char, &str, &[&str])] = match program {
+        "curl" => &[('o', "--output", NOWHERE), ('X', "--request", METHODS)],
+        _ => &[('O', "--output-document", NOWHERE), ('o', "--output-file", NOWHERE)],
+    };
+    for (short, long, values) in options {
+        if word == *long {
+            return values.contains(&next).then_some((None, 2));
+        }
+        if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
+            return values.contains(&value).then_some((None, 1));
+        }
+        let cluster = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let Some((before, value)) = cluster.and_then(|letters| letters.split_once(*short)) else {
+            continue;
+        };
+        // Letters before it that take no value themselves.
+        if !before.chars().all(|c| "sSfLkvigq".contains(c)) {
+            return None;
+        }
+        let (value, length) = if value.is_empty() { (next, 2) } else { (value, 1) };
+        let left = (!before.is_empty()).then(|| format!("-{before}"));
+        return values.contains(&value).then_some((left, length));
+    }
+    None
+}
+
+fn without(argv: &[Arg], at: usize, length: usize) -> Vec<Arg> {
+    let before = argv.iter().take(at);
+    before.chain(argv.iter().skip(at + length)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_forms() {
+        let cases = [
+            ("curl -o /dev/null u", Some("curl u")),
+            ("curl -so /dev/null -w x u", Some("curl -s -w x u")),
+            ("curl -o x u", None),
+            ("curl -Ho /dev/null u", None),
+            ("curl -XGET u", Some("curl u")),
+            ("curl --request=GET u", Some("curl u")),
+            ("curl -X POST u", None),
+            ("curl -o /dev/null -- u", None),
+            ("wget -qO- u", Some("wget -q u")),
+            ("wget -q -O - u", Some("wget -q u")),
+            ("wget -O x u", None),
+            ("git -C sub -P status", Some("git -P status")),
+            ("git -C sub -C out status", Some("git status")),
+            ("git -C /etc status", None),
+            ("git -C sub -C /etc status", None),
+            ("git -c a=b status", None),
+            ("git -C", None),
+            ("make -C sub test", Some("make test")),
+            ("make --directory=sub test", Some("make test")),
+            ("git config --get a.b", Some("git var")),
+            ("git config a.b", Some("git var")),
+            ("git config a.b c", None),
+            ("git config edit", None),
+            ("git config -e", None),
+            ("git config --get --add a.b", None),
+            ("git -C sub config -l", Some("git var")),
+            ("cargo +nightly fmt", Some("cargo fmt")),
+            ("cargo +nightly-2026-01-01 fmt", Some("cargo fmt")),
+            ("cargo +1.95.0 fmt", Some("cargo fmt")),
+            ("cargo +evil fmt", None),
+            ("cargo +nightly-evil fmt", None),
+            ("docker compose logs -f web", Some("docker compose logs web")),
+            ("docker compose -f x logs", None),
+            ("ls -C", None),
+            ("cargo test --help", Some("cargo --help")),
+            ("cargo run -- --help", None),
+            ("docker run x --help", None),
+            ("ls x --help", None),
+        ];
+        for (line, expected) in cases {
+            let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();
+            let found = plain(&argv, |path| !path.starts_with('/'));
+            let found = found
+                .map(|argv| argv.iter().filter_map(Arg::literal).collect::<Vec<_>>().join(" "));
+            assert_eq!(found.as_deref(), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Commands that are another command in other words: `git-push`, `npm publis`, `python3 -m pip`.
+//! Only rules against the other spelling count; what allows it does not allow this one.
+
+use crate::argv::{Arg, Word};
+use crate::pattern::command::{Drops, base_name, drops};
+use crate::tables::global_options::global_options;
+use crate::tables::spellings::{Shortened, dashed, names, shortened, shortens_options, synonyms};
+use crate::{Action, Rules};
+
+/// The same command in the other spellings that are known, whatever the rules are.
+pub(super) fn spellings(argv: &[Arg]) -> Vec<Vec<Arg>> {
+    let Some(word) = argv.first().and_then(Arg::literal) else { return Vec::new() };
+    let base = base_name(word);
+    let is_only = dashed(base).is_none() && names(base).is_empty();
+    if is_only && synonyms(base).next().is_none() {
+        return Vec::new();
+    }
+    let mut found: Vec<Vec<Arg>> = Vec::new();
+    if let Some((program, subcommand)) = dashed(base) {
+        let head = [Arg::text(program), Arg::text(subcommand)];
+        found.push(head.into_iter().chain(argv.iter().skip(1).cloned()).collect());
+        // `cargo clippy` calls `cargo-clippy clippy`.
+        if argv.get(1).and_then(Arg::literal) == Some(subcommand) {
+            found.push(renamed(argv, program));
+        }
+    }
+    let others = names(base).iter().filter(|name| **name != base);
+    found.extend(others.map(|name| renamed(argv, name)));
+    if names(base).contains(&"python") {
+        found.extend(module(argv));
+    }
+    let mut all = with_synonyms(argv);
+    for other in found {
+        all.extend(with_synonyms(&other));
+        all.push(other);
+    }
+    all
+}
+
+fn renamed(argv: &[Arg], name: &str) -> Vec<Arg> {
+    std::iter::once(Arg::text(name)).chain(argv.iter().skip(1).cloned()).collect()
+}
+
+/// `python -m pip install` is `pip install`.
+fn module(argv: &[Arg]) -> Option<Vec<Arg>> {
+    let mut at = 1;
+    while let Some(option) = argv.get(at).and_then(Arg::literal) {
+        at += 1;
+        let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+        if let Some((_, name)) = letters.split_once('m') {
+            let apart = name.is_empty();
+            let name = if apart { argv.get(at)?.literal()? } else { name };
+            let name = name.strip_suffix(".__main__").unwrap_or(name);
+            let rest = argv.iter().skip(at + usize::from(apart)).cloned();
+            return Some(std::iter::once(Arg::text(name)).chain(rest).collect());
+        }
+        at += usize::from(letters.ends_with(['W', 'X']));
+    }
+    None
+}
+
+/// The command with each subcommand that means the same as its own.
+fn with_synonyms(argv: &[Arg]) -> Vec<Vec<Arg>> {
+    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let mut groups = synonyms(program).peekable();
+    if groups.peek().is_none() {
+        return Vec::new();
+    }
+    let Some(at) = subcommand(program, argv) else { return Vec::new() };
+    let rest = argv.get(at..).unwrap_or_default();
+    let mut found = Vec::new();
+    for group in groups {
+        let Some(own) = group.iter().find(|phrase| starts_with(rest, phrase)) else { continue };
+        for phrase in group.iter().filter(|phrase| *phrase != own) {
+            let mut other: Vec<Arg> = argv.iter().take(at).cloned().collect();
+            other.extend(phrase.split(' ').map(Arg::text));
+            other.extend(rest.iter().skip(own.split(' ').count()).cloned());
+            found.push(other);
+        }
+    }
+    found
+}
+
+fn starts_with(words: &[Arg], phrase: &str) -> bool {
+    let count = phrase.split(' ').count();
+    words.len() >= count
+        && words.iter().zip(phrase.split(' ')).all(|(word, own)| word.literal() == Some(own))
+}
+
+/// Where the subcommand stands, behind the global options.
+pub(super) fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
+    let options = global_options(program);
+    let mut at = 1;
+    loop {
+        at += match drops(options, argv.get(at)?.literal()?) {
+            Drops::Nothing => return Some(at),
+            Drops::One | Drops::Either => 1,
+            Drops::Two => 2,
+        };
+    }
+}
+
+/// Whether a rule is against a command that may be `argv`, at a glance.
+pub(super) fn may_be_meant(argv: &[Arg], rules: &Rules) -> bool {
+    let program = argv.first().and_then(Arg::literal).map_or("", base_name);
+    let mut strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    strict.any(|rule| may_name(&rule.pattern, program))
+}
+
+fn may_name(pattern: &crate::Pattern, program: &str) -> bool {
+    let first = pattern.tokens().next().unwrap_or_default();
+    first.starts_with(program) || first.contains(['*', '/', '~'])
+}
+
+/// The command with its shortened words spelled out as the rules against it spell them.
+pub(super) fn spelled_out(argv: &[Arg], rules: &Rules) -> Vec<Vec<Arg>> {
+    let Some(program) = argv.first().and_then(Arg::literal).map(base_name) else {
+        return Vec::new();
+    };
+    let is_short = |arg: &Arg| arg.literal().is_some_and(|word| word.starts_with("--"));
+    let has_options = shortens_options(program) && argv.iter().skip(1).any(is_short);
+    if !has_options && shortened(program) == Shortened::No {
+        return Vec::new();
+    }
+    let strict = rules.rules.iter().filter(|rule| rule.action > Action::Allow);
+    let strict = strict.filter(|rule| may_name(&rule.pattern, program));
+    let about = strict.filter(|rule| rule.pattern.tokens().next().map(base_name) == Some(program));
+    let mut found: Vec<Vec<Arg>> = Vec::new();
+    for rule in about {
+        let other = longer(argv, program, &rule.pattern);
+        found.extend(other.filter(|other| !found.contains(other)));
+    }
+    found
+}
+
+fn longer(argv: &[Arg], program: &str, pattern: &crate::Pattern) -> Option<Vec<Arg>> {
+    let options = shortens_options(program);
+    let words = shortened(program);
+    let verb = match words {
+        Shortened::Subcommand => subcommand(program, argv),
+        Shortened::No | Shortened::All => None,
+    };
+    let mut is_changed = false;
+    // Words follow each other as in the rule; options stand anywhere.
+    let mut next = 1;
+    let spelled = argv.iter().enumerate().map(|(at, arg)| {
+        let is_verb = verb == Some(at) || (words == Shortened::All && at > 0);
+        let Some(word) = arg.literal() else { return arg.clone() };
+        let takes_part = (options && word.starts_with("--") && word.len() > 2)
+            || (is_verb && !word.is_empty() && !word.starts_with('-'));
+        if !takes_part {
+            return arg.clone();
+        }
+        let from = if word.starts_with('-') { 1 } else { next };
+        let tokens = pattern.tokens().enumerate().skip(from);
+        let mut wholes = tokens.filter_map(|(at, token)| Some((at, whole(word, token)?)));
+        let Some((token, whole)) = wholes.next() else { return arg.clone() };
+        next = token + 1;
+        is_changed = true;
+        Arg::One(Word::text(whole))
+    });
+    let spelled: Vec<Arg> = spelled.collect();
+    is_changed.then_some(spelled)
+}
+
+/// What `word` stands for, if it is the start of the token of a rule.
+fn whole(word: &str, token: &str) -> Option<String> {
+    let name = word.split('=').next().unwrap_or_default();
+    let long = token.split(['*', '=']).next().unwrap_or_default();
+    let value = word.get(name.len()..).unwrap_or_default();
+    (long.len() > name.len() && long.starts_with(name)).then(|| format!("{long}{value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(all: &[Vec<Arg>]) -> Vec<String> {
+        let text = |argv: &Vec<Arg>| {
+            argv.iter().map(|arg| arg.literal().unwrap_or("…")).collect::<Vec<_>>().join(" ")
+        };
+        all.iter().map(text).collect()
+    }
+
+    #[test]
+    fn other_spellings() {
+        let cases: &[(&str, &[&str])] = &[
+            ("ls -la", &[]),
+            ("git-push x", &["git push x"]),
+            ("/usr/lib/git-core/git-push x", &["git push x"]),
+            ("cargo-clippy clippy", &["cargo clippy clippy", "cargo clippy"]),
+            ("cargo +nightly t x", &["cargo +nightly test x"]),
+            (
+                "python3.12 -m pip x",
+                &["python -m pip x", "python2 -m pip x", "python3 -m pip x", "pip2 x", "pip3 x"],
+            ),
+            (
+                "docker --debug image rm x",
+                &["docker --debug rmi x", "docker --debug image remove x"],
+            ),
+        ];
+        for (line, expected) in cases {
+            let argv: Vec<Arg> = line.split(' ').map(Arg::text).collect();
+            let found = shown(&spellings(&argv));
+            for other in *expected {
+                let is_there = found.iter().any(|line| line == other);
+                let is_module = other.starts_with("pip");
+                assert!(is_there || is_module, "{line}: {other} in {found:?}");
+            }
+            assert_eq!(found.is_empty(), expected.is_empty(), "{line}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Names that a command line gives to commands of a program: `git -c alias.p=push p`.
+
+use super::analyser::Analyser;
+use super::call::{By, Call};
+use super::state::State;
+use crate::argv::{Arg, Piece, Word};
+
+/// Programs with such names.
+const PROGRAMS: &[&str] = &["cargo", "gh", "git", "hg", "jj"];
+
+/// The last part of a setting whose value is run, in lower case.
+const RUN: &[&str] = &[
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "helper",
+    "pager",
+    "path",
+    "process",
+    "program",
+    "receivepack",
+    "smudge",
+    "sshcommand",
+    "ssh",
+    "textconv",
+    "uploadpack",
+];
+
+/// So many settings of one command are looked at.
+const MAX_SETTINGS: usize = 32;
+
+/// A setting, and its value if it is literal.
+struct Setting<'a> {
+    key: String,
+    value: Option<&'a str>,
+}
+
+impl Analyser<'_> {
+    /// Adds what the settings of a call of `base` run, now or later; only rules against it count.
+    pub(super) fn settings(&mut self, base: &str, call: &Call<'_>, state: &State) {
+        if !PROGRAMS.contains(&base) {
+            return;
+        }
+        let mut inside = state.clone();
+        inside.is_guess = true;
+        inside.guesses += 1;
+        if inside.guesses > 2 {
+            return self.unclear(call.text, "too much nesting", state);
+        }
+        let found = settings(base, &call.argv);
+        if found.len() > MAX_SETTINGS {
+            self.unclear(call.text, "too many settings", state);
+        }
+        for Setting { key, value } in found.into_iter().take(MAX_SETTINGS) {
+            let key = key.to_ascii_lowercase();
+            let last = key.rsplit('.').next().unwrap_or_default();
+            if key.starts_with("alias.") || key.starts_with("aliases.") {
+                self.unclear(call.text, "it gives a command another name", state);
+                self.alias(base, value.unwrap_or_default(), call, &inside);
+            } else if RUN.contains(&last) {
+                match value {
+                    Some(text) => {
+                        self.text(text.trim_start_matches('!'), inside.of_posix_child());
+                    }
+                    None => self.unclear(call.text, "a program that is not literal", state),
+                }
+            }
+        }
+    }
+
+    /// What another name stands for: a text for a shell, or arguments of the program itself.
+    fn alias(&mut self, base: &str, value: &str, call: &Call<'_>, state: &State) {
+        let value = value.trim_matches(['"', '\'', ' ']);
+        if let Some(text) = value.strip_prefix('!') {
+            self.text(text, state.of_posix_child());
+            return;
+        }
+        let words = value.split(|c: char| c.is_whitespace() || "[]\"',".contains(c));
+        let words = words.filter(|word| !word.is_empty()).map(Arg::text);
+        let mut argv: Vec<Arg> = std::iter::once(Arg::text(base)).chain(words).collect();
+        argv.push(Arg::Many(Word::any()));
+        self.call(call.with(argv, By::Program), state.clone());
+    }
+}
+
+/// The settings among the arguments.
+fn settings<'a>(base: &str, argv: &'a [Arg]) -> Vec<Setting<'a>> {
+    let words: Vec<Option<&str>> = argv.iter().map(Arg::literal).collect();
+    let (has_alias, has_config) = (words.contains(&Some("alias")), words.contains(&Some("config")));
+    let mut found = Vec::new();
+    let mut before = None;
+    for (at, arg) in argv.iter().enumerate().skip(1) {
+        let word = start(arg);
+        let joined = ["--config=", "--config-env="].iter().find_map(|it| word.strip_prefix(it));
+        let is_setting = matches!(before, Some("-c" | "--config" | "--config-env"));
+        let next = words.get(at + 1).copied().flatten();
+        let setting = joined.or(is_setting.then_some(word));
+        if let Some((key, value)) = setting.and_then(|setting| setting.split_once('=')) {
+            let is_literal = arg.literal().is_some() && !word.starts_with("--config-env");
+            let value = Some(value).filter(|_| is_literal && before != Some("--config-env"));
+            found.push(Setting { key: key.trim().to_owned(), value });
+        } else if base == "gh" && before == Some("set") && has_alias {
+            found.push(Setting { key: format!("alias.{word}"), value: next });
+        } else if base != "gh" && has_config && is_key(word) && at + 1 < argv.len() {
+            // `git config alias.p push`; without a value it is only shown.
+            found.push(Setting { key: word.to_owned(), value: next });
+        }
+        before = words.get(at).copied().flatten();
+    }
+    found
+}
+
+fn is_key(word: &str) -> bool {
+    word.contains('.') && !word.starts_with('-')
+}
+
+/// What a word certainly starts with.
+fn start(arg: &Arg) -> &str {
+    let (Arg::One(word) | Arg::Some(word) | Arg::Many(word)) = arg;
+    match word.pieces.first() {
+        Some(Piece::Text(text)) => text,
+        _ => "",
+    }
+}

@@ -1,0 +1,53 @@
+//! A file system that takes `.ENV` for `.env`: so do the rules, for tools and for commands.
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::{
+    Action, Call, Judge, PatternRule, Permissions, Places, Section, SectionRules, Source, layer,
+};
+use agentry_text::{FileId, Span, Spanned};
+
+#[test]
+fn names_are_compared_as_the_file_system_does() {
+    let cases = [
+        (Section::Read, ".env", Action::Deny, Action::Deny),
+        (Section::Read, ".ENV", Action::Deny, Action::Ask),
+        (Section::Read, "SRC/a.rs", Action::Allow, Action::Deny),
+        (Section::Bash, "cat .ENV", Action::Deny, Action::Ask),
+        (Section::Bash, "cat .E*", Action::Deny, Action::Ask),
+        (Section::Bash, "cat SRC/*.rs", Action::Allow, Action::Deny),
+        (Section::Bash, "cat src/a.rs", Action::Allow, Action::Allow),
+    ];
+    for (section, subject, ignoring, regarding) in cases {
+        for (ignores_case, expected) in [(true, ignoring), (false, regarding)] {
+            let call = Call { section, subject, directory: "/workspace" };
+            let found = judge(ignores_case).judge(call, &NoLinks).action;
+            let at_least_as_strict = found >= expected;
+            assert!(at_least_as_strict, "{subject} {ignores_case}: {found}, not {expected}");
+            assert_eq!(
+                found == Action::Allow,
+                expected == Action::Allow,
+                "{subject} {ignores_case}"
+            );
+        }
+    }
+}
+
+fn judge(ignores_case: bool) -> Judge {
+    let places = Places { ignores_case, ..Places::default() };
+    let here = Span::start_of(FileId(0));
+    let rule = |pattern: &str, action| {
+        Spanned::new(PatternRule { pattern: pattern.to_owned(), action }, here)
+    };
+    let section = |section, intent, rules| SectionRules {
+        section: Spanned::new(section, here),
+        intent: Some(Spanned::new(intent, here)),
+        rules,
+    };
+    let read = vec![rule(".env", Action::Deny), rule("src/**", Action::Allow)];
+    let sections = vec![
+        section(Section::Bash, Action::Ask, vec![rule("cat *", Action::Allow)]),
+        section(Section::Read, Action::Deny, read),
+    ];
+    let layers = vec![layer(Source::Permissions, &Permissions { sections }, &places)];
+    Judge::new(layers, places)
+}

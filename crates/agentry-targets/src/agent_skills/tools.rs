@@ -1,0 +1,57 @@
+//! `allowed-tools`: what a client may do without asking while the skill is in use.
+
+use agentry_policy::{Action, Section};
+use agentry_text::Data;
+
+use super::{path, wrong_name};
+use crate::model::{Model, always};
+use crate::protection::protects;
+use crate::rendering::Settings;
+use crate::subject::Subject;
+use crate::{Files, front};
+
+/// A shell reads and writes files and fetches addresses as it likes.
+const SHELL: &[Section] = &[Section::Bash, Section::Edit, Section::Read, Section::Webfetch];
+
+/// The tools that clients know, with every section that they reach.
+const TOOLS: &[(&str, &[Section])] = &[
+    ("Read", &[Section::Read]),
+    ("Grep", &[Section::Read]),
+    ("Glob", &[Section::Read]),
+    ("Edit", &[Section::Edit]),
+    ("Write", &[Section::Edit]),
+    ("Bash", SHELL),
+    ("WebFetch", &[Section::Webfetch]),
+    ("WebSearch", &[Section::Websearch]),
+];
+
+/// The tools that may do everything that can be done with them, as the standard writes a list.
+pub(super) fn allowed(subject: &Subject, settings: &Settings<'_>) -> String {
+    let is_open = |section: &Section| {
+        let everything = [always(*section, Action::Allow, "allowed-tools")];
+        let safe = || !settings.close_gaps || protects(subject, *section, &everything);
+        subject.permits(*section, &everything) && safe()
+    };
+    let tools = TOOLS.iter().filter(|(_, reaches)| reaches.iter().all(is_open));
+    tools.map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
+}
+
+/// What a client that follows the standard lets the skill do by itself; nothing if it would not take
+/// it for one.
+pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    let (metadata, _) = front::read(&files(&path(name))?)?;
+    let description = metadata.get("description").and_then(Data::as_str)?;
+    let is_one = metadata.get("name").and_then(Data::as_str) == Some(name)
+        && wrong_name(name).is_none()
+        && (1..=1024).contains(&description.chars().count());
+    let mut model = Model::default();
+    let listed = metadata.get("allowed-tools").and_then(Data::as_str).unwrap_or_default();
+    for tool in listed.split(' ').filter(|tool| !tool.is_empty()) {
+        // A tool that is not known, or with a specifier, may be anything.
+        let known = TOOLS.iter().find(|(known, _)| *known == tool);
+        for section in known.map_or(Section::ALL, |(_, reaches)| *reaches) {
+            model.add(*section, tool, vec![always(*section, Action::Allow, tool)]);
+        }
+    }
+    is_one.then_some(model)
+}

@@ -1,0 +1,98 @@
+//! Writes agents as sections of `AGENTS.md`.
+
+use agentry_model::Mode;
+
+use super::{NAME, PATH, heading};
+use crate::limits::{in_words, unenforced};
+use crate::marked::{begin, end, merged};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::subject::{PartKind, Subject};
+
+/// What stands before the sections of several agents.
+const SEVERAL: &str = "Each section below is for one agent: follow the one of the agent that you are \
+                       asked to be, and no other.";
+
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
+    let mut sections: Vec<(&str, String)> = Vec::new();
+    for (subject, out) in subjects.iter().zip(&mut agents) {
+        let section = section(subject, out);
+        if settings.scope == Scope::User {
+            let hint = Some("render it with the scope `project`");
+            out.refuse("name", "AGENTS.md is a file of a project", hint);
+        }
+        if section.contains(&begin(NAME)) || section.contains(&end(NAME)) {
+            let message = "the prompt holds a mark that ends our part of AGENTS.md";
+            out.refuse("instructions", message, Some("leave the mark out"));
+        }
+        if out.refused.is_none() {
+            sections.push((&subject.name, section));
+        }
+    }
+    sections.sort();
+    let shared = file(&sections, settings, &mut agents);
+    Rendering { agents, shared: shared.into_iter().collect() }
+}
+
+/// The whole file; nothing if there is nothing to write and nothing of ours in it.
+fn file(
+    sections: &[(&str, String)],
+    settings: &Settings<'_>,
+    agents: &mut [Rendered],
+) -> Option<File> {
+    let existing = (settings.existing)(PATH);
+    if settings.scope == Scope::User || (sections.is_empty() && existing.is_none()) {
+        return None;
+    }
+    let existing = existing.unwrap_or_default();
+    let texts: Vec<&str> = sections.iter().map(|(_, text)| text.as_str()).collect();
+    let part = match texts.as_slice() {
+        [only] => (*only).to_owned(),
+        texts => format!("{SEVERAL}\n\n{}", texts.join("\n\n")),
+    };
+    match merged(&existing, NAME, (!texts.is_empty()).then_some(part.as_str())) {
+        Ok(text) if text == existing && texts.is_empty() => None,
+        Ok(text) => Some(File::new(PATH, text)),
+        Err(broken) => {
+            for out in agents {
+                let message = format!("`{PATH}` is left alone: {broken}");
+                out.refuse("name", message, Some("mend or remove the marks"));
+            }
+            None
+        }
+    }
+}
+
+fn section(subject: &Subject, out: &mut Rendered) -> String {
+    let identity = &subject.agent.identity;
+    let shown = identity.display_name.as_ref().map(|name| name.value.trim());
+    let purpose = identity.description.as_ref().map(|text| text.value.trim());
+    let lead = match (shown, purpose) {
+        (Some(shown), Some(purpose)) => Some(format!("{shown}: {purpose}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    };
+    let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let prompt = prompt.replace("\r\n", "\n");
+    unenforced(subject, "whoever reads AGENTS.md", out);
+    dropped(subject, out);
+    let parts = [Some(heading(&subject.name)), lead, Some(prompt), in_words(subject)];
+    let parts = parts.iter().flatten().map(|part| part.trim_start_matches('\u{feff}').trim());
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+fn dropped(subject: &Subject, out: &mut Rendered) {
+    let agent = &subject.agent;
+    let mode = agent.identity.mode.is_some_and(|mode| mode.value != Mode::All);
+    let lists = [
+        ("mode", mode),
+        ("tags", agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty())),
+        ("max_turns", agent.behaviour.max_turns.is_some()),
+        ("temperature", agent.behaviour.temperature.is_some()),
+        ("model", agent.model.preferred.is_some()),
+        ("skills", !subject.skills.is_empty()),
+        ("tools.mcp", agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty())),
+    ];
+    for (field, _) in lists.iter().filter(|(_, written)| *written) {
+        out.lose(*field, LossKind::Dropped, "AGENTS.md has no place for it");
+    }
+}

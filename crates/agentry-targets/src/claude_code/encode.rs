@@ -1,0 +1,256 @@
+//! From the rules of one agent to what it would need of the settings.
+//!
+//! A rule of Claude Code cannot be an exception from a stricter one. So there are three answers:
+//! everything is allowed but for some asks and denials; everything is asked but for some denials; or
+//! the tool is taken away.
+
+use agentry_policy::tables::secrets;
+use agentry_policy::{Action, PatternRule, Section};
+
+use super::paths;
+use super::rule::{entry, is_plain, tool_of, written};
+use super::ruleset::{never, workspace};
+use super::settings::Lists;
+use super::tools::section_of;
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::gap::close;
+use crate::model::always;
+use crate::proof::{Proof, within};
+use crate::protection;
+use crate::rendering::{Scope, Settings};
+use crate::subject::Subject;
+use crate::wildcard::ANYTHING;
+
+/// What one agent needs in one section.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Whether it has the tools.
+    pub(super) kept: bool,
+    /// The rules that keep them within its source.
+    pub(super) rules: Lists,
+}
+
+impl Plan {
+    /// Whether some files are asked about and others are not.
+    pub(super) fn asks_about_some(&self) -> bool {
+        let inside =
+            [Scope::Project, Scope::User].map(|scope| format!("Read({})", paths::inside(scope)));
+        self.rules.ask.iter().any(|text| !inside.contains(text))
+    }
+}
+
+/// What an agent needs in a section, without a guard.
+pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
+    if is_denied(subject, section) {
+        return Plan::default();
+    }
+    match section {
+        Section::Edit | Section::Read => of_files(subject, section, settings),
+        Section::Question => {
+            // A person sees every question, and may leave it.
+            let ask = always(section, Action::Ask, "ask");
+            let kept = within(&[ask], &subject.bounds(section)) == Proof::Holds;
+            Plan { kept, rules: Lists::default() }
+        }
+        _ => flat(subject, section, settings),
+    }
+}
+
+/// What an agent needs in a section when each call is put to the guard: a floor of denials.
+pub(super) fn guarded(subject: &Subject, section: Section, scope: Scope) -> Plan {
+    let mut rules = Lists::default();
+    for rule in source(subject, section).filter(|rule| rule.action == Action::Deny) {
+        let texts = written(section, rule, scope);
+        rules.deny.extend(texts.into_iter().filter(|text| is_harmless(text, section, subject)));
+    }
+    rules.deny.dedup();
+    Plan { kept: !is_denied(subject, section), rules }
+}
+
+/// Whether the source denies everything that a rule may match.
+pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bool {
+    let Some(mut entry) = entry(section, deny, Action::Deny) else { return false };
+    entry.matches.least.clone_from(&entry.matches.most);
+    let rules = encoding(section, vec![entry], Action::Allow).rules();
+    within(&subject.bounds(section), &[rules]) == Proof::Holds
+}
+
+/// Whether the source denies everything.
+pub(super) fn is_denied(subject: &Subject, section: Section) -> bool {
+    let deny = always(section, Action::Deny, "deny");
+    within(&subject.bounds(section), &[deny]) == Proof::Holds
+}
+
+/// Whether the source allows everything.
+pub(super) fn is_allowed(subject: &Subject, section: Section) -> bool {
+    let allow = always(section, Action::Allow, "allow");
+    within(&[allow], &subject.bounds(section)) == Proof::Holds
+}
+
+fn source(subject: &Subject, section: Section) -> impl Iterator<Item = &PatternRule> {
+    let rules = subject.permissions.get(section).map(|rules| &rules.rules);
+    rules.into_iter().flatten().map(|rule| &rule.value)
+}
+
+fn encoding(section: Section, entries: Vec<Entry>, default: Action) -> Encoding {
+    Encoding { section, order: Order::Strictest, entries, default }
+}
+
+/// The asks and denials of the source.
+fn stricter(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for rule in source(subject, section).filter(|rule| rule.action > Action::Allow) {
+        for text in written(section, rule, scope) {
+            let known =
+                entries.iter().any(|known| known.text == text && known.action >= rule.action);
+            entries.extend(entry(section, &text, rule.action).filter(|_| !known));
+        }
+    }
+    entries
+}
+
+fn flat(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
+    let Some(tool) = tool_of(section) else { return Plan::default() };
+    let mut entries = stricter(subject, section, settings.scope);
+    let all = Matches::exactly(ANYTHING);
+    entries.push(Entry { text: tool.to_owned(), action: Action::Allow, matches: all });
+    let bounds = subject.bounds(section);
+    let narrowed = encoding(section, entries, Action::Allow).narrowed(&[never(section)], &bounds);
+    let mut encoding = narrowed.encoding;
+    if section == Section::Bash && settings.close_gaps {
+        close(subject, &mut encoding, super::blind::BLIND);
+    }
+    if settings.close_gaps {
+        protection::close(subject, &mut encoding, &[never(section)]);
+    }
+    let rest = encoding.entries.iter().find(|entry| entry.text == tool).map(|entry| entry.action);
+    let ask = always(section, Action::Ask, "ask");
+    let kept = match rest {
+        Some(Action::Allow) => true,
+        // It would hold for the person's own sessions, which use these all the time.
+        Some(Action::Ask) if matches!(section, Section::Skill | Section::Delegate) => false,
+        // An ask about everything would win over what the source allows.
+        Some(Action::Ask) => within(&bounds, &[ask]) == Proof::Holds,
+        Some(Action::Deny) | None => false,
+    };
+    Plan { kept, rules: lists(encoding.entries, kept) }
+}
+
+fn lists(entries: Vec<Entry>, kept: bool) -> Lists {
+    let mut lists = Lists::default();
+    for Entry { text, action, .. } in entries.into_iter().filter(|_| kept) {
+        let list = match action {
+            Action::Allow => &mut lists.allow,
+            Action::Ask => &mut lists.ask,
+            Action::Deny => &mut lists.deny,
+        };
+        if !list.contains(&text) {
+            list.push(text);
+        }
+    }
+    lists
+}
+
+/// The rules about files: inside the workspace everything is allowed or asked, outside it is asked.
+fn of_files(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
+    let Some(tool) = tool_of(section) else { return Plan::default() };
+    let scope = settings.scope;
+    let inside_text = format!("{tool}({})", paths::inside(scope));
+    let mut entries = stricter(subject, section, scope);
+    entries.extend(milder(subject, section, scope));
+    entries.push(workspace());
+    let bounds = subject.bounds(section);
+    let narrowed = encoding(section, entries, Action::Ask).narrowed(&[], &bounds);
+    let mut encoding = narrowed.encoding;
+    if settings.close_gaps {
+        ask_about_secrets(subject, tool, &mut encoding);
+        protection::close(subject, &mut encoding, &[]);
+    }
+    let of = |text: &str| encoding.entries.iter().find(|it| it.text == text).map(|it| it.action);
+    let kept = match of("inside") {
+        Some(Action::Allow) => encoding.default == Action::Ask,
+        Some(Action::Ask) => encoding.default == Action::Ask && !allows_inside(subject, section),
+        Some(Action::Deny) | None => false,
+    };
+    // Reading below the workspace needs no rule.
+    let needless = |entry: &Entry| {
+        section == Section::Read && entry.action == Action::Allow && entry.text == "inside"
+    };
+    encoding.entries.retain(|entry| !needless(entry));
+    for entry in encoding.entries.iter_mut().filter(|entry| entry.text == "inside") {
+        entry.text.clone_from(&inside_text);
+    }
+    Plan { kept, rules: lists(encoding.entries, kept) }
+}
+
+/// Adds a question about each kind of secret that the rules would allow, wherever it lies.
+fn ask_about_secrets(subject: &Subject, tool: &str, encoding: &mut Encoding) {
+    let section = encoding.section;
+    let entries = secrets::all().flat_map(|secret| {
+        let anywhere = if secret.rooted { "" } else { "**/" };
+        let itself = format!("{tool}(//{anywhere}{})", secret.path);
+        let below = secret.tree.then(|| format!("{tool}(//{anywhere}{}/**)", secret.path));
+        std::iter::once(itself).chain(below)
+    });
+    let entries: Vec<Entry> =
+        entries.filter_map(|text| entry(section, &text, Action::Ask)).collect();
+    if !protection::protects(subject, section, &[encoding.rules()]) {
+        encoding.entries.extend(entries);
+    }
+}
+
+/// What the source allows outside the workspace, where Claude Code would ask.
+fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
+    let outside = source(subject, Section::ExternalDirectory).chain(source(subject, section));
+    let rooted = outside.filter(|rule| rule.pattern.starts_with(['/', '~']));
+    let allow = rooted.filter(|rule| rule.action == Action::Allow);
+    let texts = allow.flat_map(|rule| written(section, rule, scope));
+    let entries = texts.filter_map(|text| entry(section, &text, Action::Allow));
+    // One that would permit too much is left out; the others are not made stricter for it.
+    let within_source = |entry: &Entry| {
+        let rules = encoding(section, vec![entry.clone()], Action::Deny).rules();
+        within(&[rules], &subject.bounds(section)) == Proof::Holds
+    };
+    entries.filter(within_source).collect()
+}
+
+/// Whether the source allows something below the workspace.
+fn allows_inside(subject: &Subject, section: Section) -> bool {
+    let mut bounds = subject.bounds(section);
+    bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
+    within(&bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
+}
+
+/// The servers of an agent that it may use, with the rules for them; others are out of its reach.
+pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
+    let declared = subject.agent.tools.mcp.iter().flatten();
+    let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));
+    let mut entries = stricter(subject, Section::Mcp, scope);
+    let names: Vec<String> = usable.map(|server| format!("mcp__{}", server.name)).collect();
+    entries.retain(|entry| !names.contains(&entry.text));
+    entries.extend(names.iter().filter_map(|name| entry(Section::Mcp, name, Action::Allow)));
+    let bounds = subject.bounds(Section::Mcp);
+    let mut encoding =
+        encoding(Section::Mcp, entries, Action::Deny).narrowed(&[], &bounds).encoding;
+    encoding.entries.retain(|entry| entry.action != Action::Deny || !names.contains(&entry.text));
+    let kept = encoding.entries.iter().any(|entry| names.contains(&entry.text));
+    Plan { kept, rules: lists(encoding.entries, kept) }
+}
+
+/// Other tools that the source allows by name.
+pub(super) fn named(subject: &Subject) -> Vec<String> {
+    let allow = source(subject, Section::Tool).filter(|rule| rule.action == Action::Allow);
+    let plain = allow.filter(|rule| is_plain(&rule.pattern) && section_of(&rule.pattern).is_none());
+    let allowed = |rule: &&PatternRule| {
+        let entries = entry(Section::Tool, &rule.pattern, Action::Allow).into_iter().collect();
+        let rules = encoding(Section::Tool, entries, Action::Deny).rules();
+        within(&[rules], &subject.bounds(Section::Tool)) == Proof::Holds
+    };
+    plain.filter(allowed).map(|rule| rule.pattern.clone()).collect()
+}
+
+/// Whether everything below the workspace may be read.
+pub(super) fn reads_workspace(subject: &Subject) -> bool {
+    let rules = encoding(Section::Read, vec![workspace()], Action::Deny).rules();
+    within(&[rules], &subject.bounds(Section::Read)) == Proof::Holds
+}

@@ -1,0 +1,80 @@
+//! The hook that puts every call to the guard: in the metadata of an agent, and in the settings,
+//! where it also runs in a workspace that nobody has trusted yet.
+
+use agentry_text::Data;
+use serde_json::{Value, json};
+
+use crate::subject::Subject;
+
+/// What every command of ours starts with.
+const COMMAND: &str = "agentry guard claude-code ";
+/// Seconds until a call is taken for denied.
+const TIMEOUT: i64 = 10;
+/// Which definition decides about which agent, for the one hook of the settings.
+pub(super) const AGENTS: &str = ".claude/agentry-guard.json";
+
+/// The hook of one agent. What fails is a denial: by the exit code, and by what Claude Code is told.
+pub(super) fn of_agent(subject: &Subject) -> Data {
+    let path = quoted(&subject.path);
+    let command =
+        format!("{COMMAND}\"$CLAUDE_PROJECT_DIR\"/{path} --digest {} || exit 2", subject.digest);
+    let map = |entries: Vec<(&str, Data)>| {
+        Data::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    };
+    let hook = map(vec![
+        ("type", Data::str("command")),
+        ("command", Data::str(command)),
+        ("timeout", Data::Int(TIMEOUT)),
+        ("onFailure", Data::str("block")),
+    ]);
+    let all = map(vec![("matcher", Data::str("*")), ("hooks", Data::List(vec![hook]))]);
+    map(vec![("PreToolUse", Data::List(vec![all]))])
+}
+
+/// The hook of all agents, which looks up the one that is named in the question.
+pub(super) fn of_settings() -> Value {
+    let command = format!("{COMMAND}--agents \"$CLAUDE_PROJECT_DIR\"/{AGENTS} || exit 2");
+    json!({
+        "matcher": "*",
+        "hooks": [{
+            "type": "command",
+            "command": command,
+            "timeout": TIMEOUT,
+            "onFailure": "block",
+        }],
+    })
+}
+
+/// The definitions of all agents, by the name under which Claude Code knows them.
+pub(super) fn agents(subjects: &[Subject]) -> String {
+    let one = |subject: &Subject| {
+        let entry = json!({"path": subject.path, "digest": subject.digest});
+        (subject.name.clone(), entry)
+    };
+    let agents: serde_json::Map<String, Value> = subjects.iter().map(one).collect();
+    let value = json!({"agents": agents});
+    serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// Whether a `PreToolUse` entry is ours, for every tool.
+pub(super) fn is_ours(entry: &Value) -> bool {
+    let all = entry.get("matcher").is_none_or(|matcher| matcher == "*");
+    let hooks = entry.get("hooks").and_then(Value::as_array);
+    let ours = |hook: &Value| {
+        let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+        command.starts_with(COMMAND)
+            && command.ends_with(" || exit 2")
+            && hook.get("onFailure").is_some_and(|what| what == "block")
+    };
+    all && hooks.is_some_and(|hooks| hooks.iter().any(ours))
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,174 @@
+//! What an agent loses on the way to Claude Code, and what Claude Code does not keep it from.
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Action, Call, Rules, Section};
+use agentry_text::Span;
+
+use super::encode::{is_allowed, is_denied};
+use super::ruleset::{Silence, never, of};
+use super::settings::{Lists, known};
+use super::tools::{GROUPS, Tools};
+use crate::loss;
+use crate::model::{Model, always};
+use crate::proof::{Proof, within};
+use crate::rendering::{File, LossKind, Rendered, Scope, Settings};
+use crate::subject::Subject;
+
+/// Reports all losses of one agent.
+pub(super) fn report(
+    subject: &Subject,
+    tools: &Tools,
+    rules: &Lists,
+    shared: &[File],
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+) {
+    dropped(subject, out);
+    let files = |path: &str| {
+        let written = shared.iter().find(|file| file.path == path);
+        written.map(|file| file.text().to_owned()).or_else(|| (settings.existing)(path))
+    };
+    let known = known(&files);
+    let model = of(tools, &known, Silence::Runs);
+    removed(subject, tools, settings, out);
+    let way_out = (!settings.guard).then_some(loss::BY_GUARD);
+    loss::toolless(subject, &model, way_out, out);
+    if settings.guard {
+        limits(subject, &model, &known.rules, out);
+        narrowed(subject, Section::Tool, &model, out);
+        return;
+    }
+    for section in Section::ALL {
+        narrowed(subject, *section, &model, out);
+    }
+    asks_outside(subject, &model, out);
+    if !rules.allow.is_empty() && settings.scope == Scope::Project {
+        let detail = "Claude Code ignores what a project allows until its workspace is trusted";
+        out.lose("permissions", LossKind::Narrowed, detail);
+    }
+}
+
+/// Notes tools that are taken away although the source does not deny them. Without the guard, what
+/// the rules of a section come to is told by comparing.
+fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut Rendered) {
+    for group in GROUPS.iter().filter(|group| !is_denied(subject, group.section)) {
+        let is_kept = group.tools.iter().any(|tool| tools.has(tool));
+        let why = if is_kept {
+            "it searches many files at once, and not all of them are allowed"
+        } else {
+            "what this agent is denied would be denied to others, as rules hold for all"
+        };
+        let gone = group.tools.iter().filter(|tool| !tools.has(tool));
+        for tool in gone.filter(|_| is_kept || settings.guard) {
+            let detail = format!("the tool `{tool}` is removed: {why}");
+            out.lose(format!("permissions.{}", group.section), LossKind::Narrowed, detail);
+        }
+    }
+}
+
+/// Notes where the harness is stricter than the source.
+fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Rendered) {
+    let way = model.ways.iter().find(|way| way.section == section);
+    let removed = [always(section, Action::Deny, "removed")];
+    let layers: &[Rules] = way.map_or(&removed, |way| &way.layers);
+    let by_itself =
+        matches!(section, Section::Question | Section::ExternalDirectory | Section::Env);
+    if by_itself || !is_written(subject, section) {
+        return;
+    }
+    let field = format!("permissions.{section}");
+    let mut bounds = subject.bounds(section);
+    bounds.push(never(section));
+    match within(&bounds, layers) {
+        Proof::Holds => {}
+        // The sides are swapped: what the source says is on the left.
+        Proof::Fails { example, source, target } => {
+            let why = match way {
+                Some(_) => "rules hold for all agents, and the strictest wins",
+                None => "the tool is removed",
+            };
+            let detail = format!(
+                "`{example}` is {target} in the source and {source} here: {why}; `--guard` makes it exact"
+            );
+            out.lose(field, LossKind::Narrowed, detail);
+        }
+        Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),
+    }
+}
+
+/// Whether somebody wrote something about a section.
+fn is_written(subject: &Subject, section: Section) -> bool {
+    let mut rules = subject.judge.rules(section).flat_map(|(_, rules)| rules.all());
+    rules.any(|rule| rule.span.is_some_and(Span::is_written))
+}
+
+/// Notes that Claude Code alone asks about files outside the workspace.
+fn asks_outside(subject: &Subject, model: &Model, out: &mut Rendered) {
+    let files = [Section::Read, Section::Edit];
+    let reaches = model.ways.iter().any(|way| files.contains(&way.section));
+    let outside = within(
+        &[always(Section::ExternalDirectory, Action::Allow, "allow")],
+        &subject.bounds(Section::ExternalDirectory),
+    );
+    if reaches && outside != Proof::Holds {
+        let detail = "outside the workspace Claude Code asks by itself; in its auto mode a model \
+                      answers instead of a person";
+        out.lose("permissions.external_directory", LossKind::Gap, detail);
+    }
+}
+
+/// What holds when the hook does not run.
+fn limits(subject: &Subject, floor: &Model, rules: &Lists, out: &mut Rendered) {
+    let detail = "the guard does not run under `disableAllHooks` and, from the metadata of an agent, \
+                  in a workspace that is not trusted: then Claude Code asks as it always does";
+    out.lose("permissions", LossKind::Gap, detail);
+    let directory = subject.judge.places().workspace.clone();
+    let has = |section| floor.ways.iter().any(|way| way.section == section);
+    for (section, text) in [(Section::Bash, "ls"), (Section::Read, "README.md")] {
+        let call = Call { section, subject: text, directory: &directory };
+        let source = subject.judge.judge(call, &NoLinks).action;
+        if has(section) && source > Action::Allow {
+            let detail = format!(
+                "without the guard Claude Code would not ask about `{text}`, which is {source} in the source"
+            );
+            out.lose(format!("permissions.{section}"), LossKind::Gap, detail);
+        }
+    }
+    if let Some(text) = rules.allow.first() {
+        let detail = format!("without the guard the settings allow `{text}`");
+        out.lose("permissions", LossKind::Gap, detail);
+    }
+}
+
+/// What Claude Code has no place for.
+fn dropped(subject: &Subject, out: &mut Rendered) {
+    let identity = &subject.agent.identity;
+    let behaviour = &subject.agent.behaviour;
+    let mut lose = |is_there: bool, field: &str, detail: &str| {
+        if is_there {
+            out.lose(field, LossKind::Dropped, detail);
+        }
+    };
+    lose(identity.display_name.is_some(), "display_name", "Claude Code shows the name");
+    let mode = identity.mode.is_some_and(|mode| mode.span.is_written());
+    lose(mode, "mode", "every agent of Claude Code can be started either way");
+    let tagged = identity.tags.as_ref().is_some_and(|tags| !tags.is_empty());
+    lose(tagged, "tags", "Claude Code has none");
+    lose(behaviour.temperature.is_some(), "temperature", "Claude Code does not set it");
+    let asks = is_allowed(subject, Section::Question);
+    let detail = "a subagent of Claude Code cannot ask; only an agent that a person started can";
+    lose(asks, "permissions.question", detail);
+    lose(
+        is_written(subject, Section::Env),
+        "permissions.env",
+        "Claude Code has no rules about variables",
+    );
+    let servers = subject.agent.tools.mcp.iter().flatten();
+    let unnamed = |name: &str| !super::rule::is_plain(name) || name.contains("__");
+    let odd = servers.map(|server| server.name.as_str()).find(|name| unnamed(name));
+    lose(odd.is_some(), "tools.mcp", "no rule of Claude Code can name a server so called");
+    if behaviour.max_turns.is_some() {
+        let detail = "`maxTurns` holds for a subagent; a session that a person starts ignores it";
+        out.lose("max_turns", LossKind::Gap, detail);
+    }
+}

@@ -1,0 +1,131 @@
+//! Rules about files: patterns as `.gitignore` has them, anchored by how they start.
+//!
+//! `//x` is absolute, `~/x` below the home directory, `/x` below the directory of the settings, `x`
+//! below the working directory; an ask or a deny of `x/y` holds at any depth, a name without `/`
+//! always does.
+
+use agentry_policy::{Action, Places};
+
+use crate::encoding::Matches;
+use crate::model::{escape, regex_of_path};
+use crate::rendering::Scope;
+use crate::wildcard::NOTHING;
+
+/// Any number of directories.
+const DEEP: &str = "(?:[^/]+/)*";
+
+/// What a pattern about files matches.
+pub(super) fn matches(pattern: &str, action: Action) -> Matches {
+    let places = Places::default();
+    let workspace = regex_of_path(&places.workspace);
+    let home = regex_of_path(&places.home.unwrap_or_default());
+    let (anchor, anywhere, rest) = if let Some(rest) = pattern.strip_prefix("//") {
+        (String::new(), false, rest)
+    } else if let Some(rest) = pattern.strip_prefix("~/") {
+        (home, false, rest)
+    } else if let Some(rest) = pattern.strip_prefix('/') {
+        (workspace, false, rest)
+    } else {
+        let rest = pattern.strip_prefix("./").unwrap_or(pattern);
+        let name = rest != "**" && !rest.trim_end_matches('/').contains('/');
+        (
+            if name { format!("{workspace}{DEEP}") } else { workspace },
+            name || action > Action::Allow,
+            rest,
+        )
+    };
+    let (most, least) = segments(rest);
+    // What lies below a directory that matches is meant too.
+    let most =
+        if anywhere { format!("{DEEP}{most}{DEEP}") } else { format!("{anchor}{most}{DEEP}") };
+    Matches { most, least: format!("{anchor}{least}") }
+}
+
+/// The segments of a pattern: at most, and at least.
+fn segments(pattern: &str) -> (String, String) {
+    let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+    let mut most = String::new();
+    let mut least = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        let is_last = at + 1 == parts.len();
+        let (wide, narrow) = match *part {
+            "**" if is_last => ("(?:[^/]+/)+".to_owned(), "(?:[^/]+/)+".to_owned()),
+            "**" => (DEEP.to_owned(), DEEP.to_owned()),
+            part => segment(part),
+        };
+        most.push_str(&wide);
+        least.push_str(&narrow);
+    }
+    (most, least)
+}
+
+fn segment(part: &str) -> (String, String) {
+    if part.contains(['[', '\\', '!']) {
+        return ("[^/]+/".to_owned(), NOTHING.to_owned());
+    }
+    let each = |c: char| match c {
+        '*' => "[^/]*".to_owned(),
+        '?' => "[^/]".to_owned(),
+        c => escape(c.encode_utf8(&mut [0; 4])),
+    };
+    let regex: String = part.chars().map(each).collect();
+    let regex = if regex == "[^/]*" { "[^/]+/".to_owned() } else { regex + "/" };
+    (regex.clone(), regex)
+}
+
+/// The pattern of a source, for settings of that scope: an ask or a deny may match more than it says,
+/// an allow must not. Nothing if there are no words for it.
+pub(super) fn written(pattern: &str, action: Action, scope: Scope) -> Option<String> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let climbs = pattern.split('/').any(|part| part == ".." || part == ".");
+    if climbs || pattern.is_empty() || pattern.ends_with('/') || pattern.contains("//") {
+        return None;
+    }
+    let special = |c: char| c.is_control() || "?[]\\(){}!#,".contains(c);
+    if action == Action::Allow && pattern.contains(special) {
+        return None;
+    }
+    let pattern: String = pattern.chars().map(|c| if special(c) { '?' } else { c }).collect();
+    let pattern = pattern.trim_end_matches(' ');
+    match pattern.chars().next()? {
+        '/' => Some(format!("/{pattern}")),
+        '~' if pattern.starts_with("~/") => Some(pattern.to_owned()),
+        '~' => None,
+        _ if scope == Scope::Project => Some(format!("/{pattern}")),
+        // Below the working directory; a name alone would hold at any depth.
+        _ if action == Action::Allow && !pattern.contains('/') => None,
+        _ => Some(pattern.to_owned()),
+    }
+}
+
+/// Everything below the directory that an agent works in.
+pub(super) fn inside(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Project => "/**",
+        Scope::User => "**",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_in_the_words_of_claude_code() {
+        let (project, user) = (Scope::Project, Scope::User);
+        let cases = [
+            ("/run/agenix/**", Action::Deny, project, Some("//run/agenix/**")),
+            ("secrets/**", Action::Deny, project, Some("/secrets/**")),
+            ("secrets/**", Action::Allow, user, Some("secrets/**")),
+            ("~/p/**", Action::Allow, user, Some("~/p/**")),
+            ("*.lock", Action::Deny, project, Some("/*.lock")),
+            ("*.lock", Action::Allow, user, None),
+            ("a[x](y)", Action::Deny, project, Some("/a?x??y?")),
+            ("a[x]", Action::Allow, project, None),
+            ("../x", Action::Deny, project, None),
+        ];
+        for (pattern, action, scope, expected) in cases {
+            assert_eq!(written(pattern, action, scope).as_deref(), expected, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! One rule of Claude Code: the name of a tool, perhaps with something in brackets.
+
+use agentry_policy::{Action, PatternRule, Section};
+
+use super::paths;
+use crate::encoding::{Entry, Matches};
+use crate::model::escape;
+use crate::rendering::Scope;
+use crate::wildcard::{ANYTHING, NOTHING, Wildcards, at_least};
+
+const WILDCARDS: Wildcards = Wildcards { question: false };
+
+/// A rule, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rule<'a> {
+    pub(super) tool: &'a str,
+    /// What stands in the brackets; nothing for every call of the tool.
+    pub(super) only: Option<&'a str>,
+}
+
+/// Takes a rule apart.
+pub(super) fn parse(text: &str) -> Rule<'_> {
+    match text.split_once('(').and_then(|(tool, rest)| Some((tool, rest.strip_suffix(')')?))) {
+        Some((tool, "" | "*")) => Rule { tool, only: None },
+        Some((tool, only)) => Rule { tool, only: Some(only) },
+        None => Rule { tool: text, only: None },
+    }
+}
+
+/// A rule about a section, as Claude Code reads it; nothing if it is about another one.
+pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Entry> {
+    let rule = parse(text);
+    let matches = match section {
+        Section::Mcp => server_tool(rule)?,
+        Section::Tool => name_of_tool(rule)?,
+        _ if rule.tool != tool_of(section)? => return None,
+        _ => of_section(section, rule, action),
+    };
+    Some(Entry { text: text.to_owned(), action, matches })
+}
+
+/// A rule about another tool of a section than the one that its rules are written for: nobody knows
+/// what of the section it holds for.
+pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<Entry> {
+    let tool = parse(text).tool;
+    let other = tool_of(section).is_some_and(|own| own != tool);
+    let about = other && super::tools::section_of(tool) == Some(section);
+    about.then(|| Entry { text: text.to_owned(), action, matches: unknown() })
+}
+
+/// The tool that rules of a section are written for.
+pub(super) fn tool_of(section: Section) -> Option<&'static str> {
+    let group = super::tools::GROUPS.iter().find(|group| group.section == section)?;
+    group.tools.first().copied()
+}
+
+fn of_section(section: Section, rule: Rule<'_>, action: Action) -> Matches {
+    // Nobody knows whether a plain `Edit` holds for `Write` as well.
+    let bare = section == Section::Edit;
+    match (section, rule.only) {
+        (_, None) if bare => unknown(),
+        (_, None) => Matches::exactly(ANYTHING),
+        (Section::Bash, Some(only)) => command(only),
+        (Section::Edit | Section::Read, Some(only)) => paths::matches(only, action),
+        (Section::Webfetch, Some(only)) => {
+            only.strip_prefix("domain:").map_or_else(unknown, domain)
+        }
+        (Section::Skill | Section::Delegate, Some(name)) if is_plain(name) => {
+            Matches::exactly(escape(name))
+        }
+        (_, Some(_)) => unknown(),
+    }
+}
+
+/// Perhaps everything, perhaps nothing.
+fn unknown() -> Matches {
+    Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() }
+}
+
+/// A pattern about commands; `:*` at its end is a space and a wildcard.
+fn command(pattern: &str) -> Matches {
+    match pattern.strip_suffix(":*") {
+        Some(head) => WILDCARDS.command(&format!("{head} *")),
+        // It may be read as a parameter of the tool with its value.
+        None if names_parameter(pattern) => unknown(),
+        None => WILDCARDS.command(pattern),
+    }
+}
+
+pub(super) fn names_parameter(pattern: &str) -> bool {
+    let word = pattern.split(':').next().unwrap_or_default();
+    pattern.contains(':') && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// A host: a leading `*.` takes any number of labels, another `*` one.
+fn domain(host: &str) -> Matches {
+    let (start, rest) = match host.strip_prefix("*.") {
+        Some(rest) => (r"(?:[^/.]+\.)+", rest),
+        None => ("", host),
+    };
+    let label = |label: &str| match label {
+        "*" => r"[^/.]+\.".to_owned(),
+        label => format!(r"{}\.", escape(label)),
+    };
+    let wild = rest.split('.').any(|label| label.contains('*') && label != "*");
+    let labels: String = rest.split('.').map(label).collect();
+    let regex = format!("https?://{start}{labels}:[0-9]+/{ANYTHING}");
+    if wild { unknown() } else { Matches::exactly(regex) }
+}
+
+/// A rule about the tools of a server.
+fn server_tool(rule: Rule<'_>) -> Option<Matches> {
+    let rest = rule.tool.strip_prefix("mcp__")?;
+    let (server, tool) = rest.split_once("__").unwrap_or((rest, "*"));
+    if !is_plain(server) || rule.only.is_some() {
+        return Some(unknown());
+    }
+    Some(Matches::exactly(format!("{}/{}", escape(server), WILDCARDS.plain(tool))))
+}
+
+/// A rule about a tool that no section is about.
+fn name_of_tool(rule: Rule<'_>) -> Option<Matches> {
+    if super::tools::section_of(rule.tool).is_some() {
+        return None;
+    }
+    let plain = is_plain(rule.tool) && rule.only.is_none();
+    Some(if plain { Matches::exactly(escape(rule.tool)) } else { unknown() })
+}
+
+/// Whether a name is written as it is everywhere.
+pub(super) fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(plain)
+}
+
+/// The rules that come nearest to one of the source and match at least what it does (an allow: at
+/// most).
+pub(super) fn written(section: Section, rule: &PatternRule, scope: Scope) -> Vec<String> {
+    let PatternRule { pattern, action } = rule;
+    let of = |tool: &str, only: String| format!("{tool}({only})");
+    match (section, tool_of(section)) {
+        (Section::Bash, Some(tool)) => {
+            // About everything there is one rule already.
+            let texts = at_least(pattern).into_iter().filter(|only| only != "*");
+            texts.map(|only| of(tool, colons(&only))).collect()
+        }
+        (Section::Edit | Section::Read, Some(tool)) => {
+            paths::written(pattern, *action, scope).map(|only| of(tool, only)).into_iter().collect()
+        }
+        (Section::Webfetch, Some(tool)) => {
+            hosts(pattern).into_iter().map(|host| of(tool, format!("domain:{host}"))).collect()
+        }
+        (Section::Skill | Section::Delegate, Some(tool)) if is_plain(pattern) => {
+            vec![of(tool, pattern.clone())]
+        }
+        (Section::Mcp, _) => match pattern.split_once('/') {
+            Some((server, tool)) if is_plain(server) && is_plain(tool) => {
+                vec![format!("mcp__{server}__{tool}")]
+            }
+            Some((server, "*" | "**")) if is_plain(server) => vec![format!("mcp__{server}")],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// A pattern about commands without a colon that means something else: `x:*`, `word:value`.
+fn colons(pattern: &str) -> String {
+    let (head, tail) = match pattern.strip_suffix(":*") {
+        Some(head) => (head, "*"),
+        None => (pattern, ""),
+    };
+    if names_parameter(head) {
+        let word = head.split(':').next().unwrap_or_default();
+        return format!("{word}*");
+    }
+    format!("{head}{tail}")
+}
+
+/// The hosts that an address of the source may lead to; none if they cannot be named.
+fn hosts(pattern: &str) -> Vec<String> {
+    let rest = pattern.split_once("://").map_or(pattern, |(_, rest)| rest);
+    let host = rest.split(['/', '?', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.*".contains(c);
+    if host.is_empty() || !host.chars().all(plain) || host.contains("..") {
+        return Vec::new();
+    }
+    let (deep, rest) = match host.strip_prefix("**.") {
+        Some(rest) => (true, rest),
+        None => (false, host.as_str()),
+    };
+    if rest.contains("**") || rest.trim_matches(['*', '.']).is_empty() {
+        return Vec::new();
+    }
+    let label = |label: &str| if label.contains('*') { "*".to_owned() } else { label.to_owned() };
+    let rest = rest.split('.').map(label).collect::<Vec<_>>().join(".");
+    if deep { vec![format!("*.{rest}"), rest] } else { vec![rest] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_a_source_in_the_words_of_claude_code() {
+        let (deny, allow) = (Action::Deny, Action::Allow);
+        let cases: &[(Section, &str, Action, &[&str])] = &[
+            (Section::Bash, "git push*", deny, &["Bash(git push*)"]),
+            (Section::Bash, "echo (x)", deny, &["Bash(echo*)"]),
+            (Section::Bash, "foo:*", deny, &["Bash(foo*)"]),
+            (Section::Bash, "npm run test:unit", deny, &["Bash(npm run test:unit)"]),
+            (Section::Bash, "command:x", deny, &["Bash(command*)"]),
+            (Section::Edit, "/run/agenix/**", deny, &["Edit(//run/agenix/**)"]),
+            (Section::Edit, "src/[x]", allow, &[]),
+            (
+                Section::Webfetch,
+                "https://docs.example.org/*",
+                deny,
+                &["WebFetch(domain:docs.example.org)"],
+            ),
+            (
+                Section::Webfetch,
+                "**.x.org",
+                deny,
+                &["WebFetch(domain:*.x.org)", "WebFetch(domain:x.org)"],
+            ),
+            (Section::Webfetch, "http://[::1]/", deny, &[]),
+            (Section::Mcp, "gh/list", deny, &["mcp__gh__list"]),
+            (Section::Mcp, "gh/*", deny, &["mcp__gh"]),
+            (Section::Skill, "pdf", deny, &["Skill(pdf)"]),
+            (Section::Skill, "pdf-*", deny, &[]),
+        ];
+        for (section, pattern, action, expected) in cases {
+            let rule = PatternRule { pattern: (*pattern).to_owned(), action: *action };
+            assert_eq!(written(*section, &rule, Scope::Project), *expected, "{pattern}");
+        }
+    }
+}

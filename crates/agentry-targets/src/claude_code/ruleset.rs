@@ -1,0 +1,255 @@
+//! What Claude Code makes of its rules: of all that match, the strictest decides, in every agent of
+//! a project alike; an agent of its own has only its list of tools.
+//!
+//! What no rule matches depends on the mode of the session, which may be one that asks nobody, and on
+//! commands that never ask. So it counts as allowed, except that files outside the working directory
+//! are asked about.
+
+use agentry_policy::{Action, Places, Rules, Section};
+use agentry_text::Data;
+
+use super::front::{self, Front};
+use super::rule::{beside, entry};
+use super::settings::{self, Known, Lists};
+use super::tools::{GROUPS, SEARCHING, Tools, names};
+use super::{hook, paths};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::model::{Model, always, escape, regex_of_path};
+use crate::wildcard::{ANYTHING, NOTHING};
+use crate::{Files, Personal};
+
+/// What becomes of a call that no rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// It may run: what rules must hold against.
+    Runs,
+    /// It is asked about: what may be relied on when an agent is read.
+    Asks,
+    /// It is denied, in a mode that asks nobody.
+    Denies,
+}
+
+impl Silence {
+    /// The answer that asks: where nobody is asked, it is a denial.
+    pub(super) fn asked(self) -> Action {
+        if self == Self::Denies { Action::Deny } else { Action::Ask }
+    }
+
+    /// How that is read which is not known exactly.
+    fn view(self) -> View {
+        if self == Self::Runs { View::Mildest } else { View::Strictest }
+    }
+
+    /// The answer to a call that no rule is about. Handing work to another agent is never asked about.
+    pub(super) fn action(self, section: Section) -> Action {
+        match self {
+            Self::Runs => Action::Allow,
+            Self::Asks if section == Section::Delegate => Action::Allow,
+            Self::Asks => Action::Ask,
+            Self::Denies => Action::Deny,
+        }
+    }
+}
+
+/// The settings of the user, which Claude Code joins to those of every project.
+pub(super) const PERSONAL: Personal = Personal {
+    places: &[settings::PERSONAL],
+    model: |files, name| by(&settings::known_by_all(files), files, name),
+};
+
+/// What Claude Code lets the agent `name` do, by the files of the project.
+pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    by(&settings::known(files), files, name)
+}
+
+fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
+    let front = front::read(&files(&front::path(name))?)?;
+    let text = |key: &str| front.metadata.get(key).and_then(Data::as_str);
+    let found = text("name") == Some(name) && text("description").is_some_and(|it| !it.is_empty());
+    let guarded = known.guarded && !known.without_hooks && has_hook(&front);
+    if guarded {
+        // Nothing runs that the guard did not answer; what holds without it is reported as a limit.
+        return found.then(Model::default);
+    }
+    found.then(|| of(&tools(&front), known, Silence::Runs))
+}
+
+/// The tools that the metadata gives to an agent.
+pub(super) fn tools(front: &Front) -> Tools {
+    let list = |key: &str| front.metadata.get(key).map(|list| names(list).unwrap_or_default());
+    Tools { listed: list("tools"), removed: list("disallowedTools").unwrap_or_default() }
+}
+
+fn has_hook(front: &Front) -> bool {
+    let hooks = front.metadata.get("hooks").and_then(|hooks| hooks.get("PreToolUse"));
+    matches!(hooks, Some(Data::List(entries)) if entries.iter().any(|it| hook::is_ours(&it.to_json())))
+}
+
+/// Tools and rules as ways to do something.
+pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
+    let mut model = Model::default();
+    for group in GROUPS {
+        for tool in group.tools.iter().filter(|tool| tools.has(tool)) {
+            let layers = match group.section {
+                Section::Read if silence == Silence::Runs && SEARCHING.contains(tool) => {
+                    vec![searching(known).rules()]
+                }
+                Section::Read => vec![files(Section::Read, known, silence).rules()],
+                Section::Edit => {
+                    vec![files(Section::Edit, known, silence).rules(), unreadable(known, silence)]
+                }
+                // A person answers the question, or does not.
+                Section::Question => vec![always(Section::Question, Action::Ask, tool)],
+                Section::Webfetch if silence == Silence::Runs => {
+                    vec![
+                        flat(Section::Webfetch, &known.rules, silence).rules(),
+                        never(Section::Webfetch),
+                    ]
+                }
+                section => vec![flat(section, &known.rules, silence).rules()],
+            };
+            model.add(group.section, *tool, layers);
+        }
+    }
+    if silence == Silence::Runs && tools.has("PowerShell") {
+        let free = always(Section::Bash, Action::Allow, "PowerShell");
+        model.add(Section::Bash, "PowerShell", vec![free]);
+    }
+    by_name(tools, known, silence, &mut model);
+    model
+}
+
+/// The rules about a section that is not about files.
+pub(super) fn flat(section: Section, rules: &Lists, silence: Silence) -> Encoding {
+    let entries = entries(section, rules, silence);
+    let default = silence.action(section);
+    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
+}
+
+fn entries(section: Section, rules: &Lists, silence: Silence) -> Vec<Entry> {
+    // What counts as one permission is denied with each of its tools.
+    let beside = |text: &str, action| match silence.view() {
+        View::Strictest if action > Action::Allow => beside(section, text, action),
+        _ => None,
+    };
+    let of = |list: &[String], action| -> Vec<Entry> {
+        let entry = |text: &String| entry(section, text, action).or_else(|| beside(text, action));
+        list.iter().filter_map(entry).collect()
+    };
+    let mut all = of(&rules.deny, Action::Deny);
+    all.extend(of(&rules.ask, silence.asked()));
+    all.extend(of(&rules.allow, Action::Allow));
+    all
+}
+
+/// The rules about files. Outside the working directory Claude Code asks by itself.
+fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
+    let mut entries = entries(section, &known.rules, silence);
+    if section == Section::Read || silence == Silence::Runs {
+        entries.push(workspace());
+        entries.extend(known.directories.iter().map(|path| directory(path)));
+    }
+    let default = silence.action(section).max(Action::Ask);
+    Encoding { section, order: Order::Strictest, entries, default }.seen(silence.view())
+}
+
+/// Everything below the workspace; the workspace itself is no file.
+pub(super) fn workspace() -> Entry {
+    let root = regex_of_path(&Places::default().workspace);
+    let matches = Matches::exactly(format!("{root}(?:[^/]+/)+"));
+    Entry { text: "inside".to_owned(), action: Action::Allow, matches }
+}
+
+/// What no call is ever about: the directory itself as a file, a page by another scheme.
+pub(super) fn never(section: Section) -> Rules {
+    let regex = match section {
+        Section::Edit | Section::Read => regex_of_path(&Places::default().workspace),
+        Section::Webfetch => format!("(?:wss?|ftp)://{ANYTHING}"),
+        _ => NOTHING.to_owned(),
+    };
+    let matches = Matches::exactly(regex);
+    let entry = Entry { text: "never".to_owned(), action: Action::Deny, matches };
+    let order = Order::Strictest;
+    Encoding { section, order, entries: vec![entry], default: Action::Allow }.rules()
+}
+
+/// One more directory that counts as the workspace.
+fn directory(path: &str) -> Entry {
+    let places = Places::default();
+    let home = places.home.unwrap_or_default();
+    let whole = match path.strip_prefix('~') {
+        Some(rest) => format!("{home}{rest}"),
+        None if path.starts_with('/') => path.to_owned(),
+        // From the working directory, perhaps upwards: it may lead anywhere.
+        None => String::new(),
+    };
+    let matches = Matches::exactly(format!("{}{ANYTHING}", regex_of_path(&whole)));
+    Entry { text: path.to_owned(), action: Action::Allow, matches }
+}
+
+/// What must not be read must not be written.
+fn unreadable(known: &Known, silence: Silence) -> Rules {
+    let rules = Lists { deny: known.rules.deny.clone(), ..Lists::default() };
+    let entries = entries(Section::Read, &rules, silence);
+    let order = Order::Strictest;
+    let default = Action::Allow;
+    let encoding = Encoding { section: Section::Read, order, entries, default };
+    let mut layer = encoding.seen(silence.view()).rules();
+    layer.section = Section::Edit;
+    layer
+}
+
+/// Searching many files skips those that are denied; a question about some of them is not asked.
+fn searching(known: &Known) -> Encoding {
+    let mut encoding = files(Section::Read, known, Silence::Runs);
+    let whole = |text: &str| {
+        let inside = [crate::Scope::Project, crate::Scope::User].map(paths::inside);
+        text == "Read" || inside.iter().any(|all| text == format!("Read({all})"))
+    };
+    encoding.entries.retain(|entry| entry.action != Action::Ask || whole(&entry.text));
+    encoding
+}
+
+/// Tools of servers, and others by name.
+fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
+    let others: Vec<String> = tools.others().map(escape).collect();
+    let listed = tools.listed.iter().flatten();
+    let servers: Vec<String> = listed
+        .filter_map(|name| entry(Section::Mcp, name, Action::Allow))
+        .map(|entry| match silence.view() {
+            View::Mildest => entry.matches.most,
+            View::Strictest => entry.matches.least,
+        })
+        .collect();
+    for (section, names) in [(Section::Mcp, servers), (Section::Tool, others)] {
+        let mut layers = vec![flat(section, &known.rules, silence).rules()];
+        if tools.listed.is_some() {
+            layers.push(only(section, &names, Action::Allow, Action::Deny).rules());
+        }
+        let removed: Vec<String> = tools
+            .removed
+            .iter()
+            .filter_map(|name| entry(section, name, Action::Deny))
+            .map(|entry| match silence.view() {
+                View::Mildest => entry.matches.least,
+                View::Strictest => entry.matches.most,
+            })
+            .collect();
+        layers.push(only(section, &removed, Action::Deny, Action::Allow).rules());
+        model.add(
+            section,
+            if section == Section::Mcp { "MCP tools" } else { "other tools" },
+            layers,
+        );
+    }
+}
+
+fn only(section: Section, names: &[String], action: Action, default: Action) -> Encoding {
+    let entry = |regex: &String| Entry {
+        text: regex.clone(),
+        action,
+        matches: Matches::exactly(regex.clone()),
+    };
+    let entries = names.iter().map(entry).collect();
+    Encoding { section, order: Order::Strictest, entries, default }
+}

@@ -1,0 +1,246 @@
+//! The settings of a project or a user: rules for every agent, and what else weighs on them.
+//!
+//! Claude Code drops a file with one wrong type altogether, its denials included; a file that it
+//! would drop is never written, and counts for nothing.
+
+use serde_json::{Value, json};
+
+use super::hook;
+use crate::Files;
+use crate::jsonc::{Dialect, Document};
+
+/// Where the settings are that are shared by everyone.
+pub(super) const SHARED: &str = ".claude/settings.json";
+/// Where one person keeps their own.
+const LOCAL: &str = ".claude/settings.local.json";
+/// Where the user keeps what holds in every project.
+pub(super) const PERSONAL: &str = "~/.claude/settings.json";
+/// What of the shared settings was written here, so that it can be taken back.
+const OURS: &str = "x-agentry";
+
+/// Rules by their answer, as Claude Code writes them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Lists {
+    pub(super) allow: Vec<String>,
+    pub(super) ask: Vec<String>,
+    pub(super) deny: Vec<String>,
+}
+
+impl Lists {
+    const NAMES: [&'static str; 3] = ["allow", "ask", "deny"];
+
+    pub(super) fn by_name(&self, name: &str) -> &Vec<String> {
+        match name {
+            "allow" => &self.allow,
+            "ask" => &self.ask,
+            _ => &self.deny,
+        }
+    }
+
+    /// Whether nothing is asked and nothing denied.
+    pub(super) fn is_only_allow(&self) -> bool {
+        self.ask.is_empty() && self.deny.is_empty()
+    }
+
+    /// Adds what is not there yet.
+    pub(super) fn extend(&mut self, other: &Self) {
+        for (own, more) in [
+            (&mut self.allow, &other.allow),
+            (&mut self.ask, &other.ask),
+            (&mut self.deny, &other.deny),
+        ] {
+            for text in more {
+                if !own.contains(text) {
+                    own.push(text.clone());
+                }
+            }
+        }
+    }
+}
+
+/// What all files together say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) rules: Lists,
+    /// Directories that count as the workspace too.
+    pub(super) directories: Vec<String>,
+    /// Whether no hook runs at all.
+    pub(super) without_hooks: bool,
+    /// Whether every call is put to the guard.
+    pub(super) guarded: bool,
+}
+
+/// What the files of a project say.
+pub(super) fn known(files: &Files<'_>) -> Known {
+    known_by(files, &[SHARED, LOCAL])
+}
+
+/// What the files of a project and those of the user say.
+pub(super) fn known_by_all(files: &Files<'_>) -> Known {
+    known_by(files, &[SHARED, LOCAL, PERSONAL])
+}
+
+fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
+    let mut known = Known::default();
+    for path in paths {
+        let document = files(path).and_then(|text| Document::read(&text, Dialect::Strict).ok());
+        let Some(value) = document.map(|document| document.value()) else { continue };
+        if wrong_type(&value).is_none() {
+            known.add(&value);
+        }
+    }
+    known
+}
+
+impl Known {
+    fn add(&mut self, value: &Value) {
+        let texts = |pointer: &str| -> Vec<String> {
+            let items = value.pointer(pointer).and_then(Value::as_array);
+            items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        self.rules.extend(&Lists {
+            allow: texts("/permissions/allow"),
+            ask: texts("/permissions/ask"),
+            deny: texts("/permissions/deny"),
+        });
+        self.directories.extend(texts("/permissions/additionalDirectories"));
+        self.without_hooks |= value.get("disableAllHooks") == Some(&Value::Bool(true));
+        let hooks = value.pointer("/hooks/PreToolUse").and_then(Value::as_array);
+        self.guarded |= hooks.into_iter().flatten().any(hook::is_ours);
+    }
+}
+
+/// What a value may be.
+struct Type {
+    pointer: &'static str,
+    holds: fn(&Value) -> bool,
+    what: &'static str,
+}
+
+const fn of_type(pointer: &'static str, holds: fn(&Value) -> bool, what: &'static str) -> Type {
+    Type { pointer, holds, what }
+}
+
+const TYPES: &[Type] = &[
+    of_type("/permissions", Value::is_object, "an object"),
+    of_type("/permissions/allow", is_list, "a list of texts"),
+    of_type("/permissions/ask", is_list, "a list of texts"),
+    of_type("/permissions/deny", is_list, "a list of texts"),
+    of_type("/permissions/additionalDirectories", is_list, "a list of texts"),
+    of_type("/permissions/defaultMode", Value::is_string, "a text"),
+    of_type("/hooks", Value::is_object, "an object"),
+    of_type("/hooks/PreToolUse", Value::is_array, "a list"),
+    of_type("/disableAllHooks", Value::is_boolean, "`true` or `false`"),
+    of_type("/model", Value::is_string, "a text"),
+    of_type("/agent", Value::is_string, "a text"),
+    of_type("/env", Value::is_object, "an object"),
+];
+
+fn is_list(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(Value::is_string))
+}
+
+/// The first value of a type that Claude Code drops the whole file for.
+fn wrong_type(value: &Value) -> Option<String> {
+    TYPES.iter().find_map(|Type { pointer, holds, what }| {
+        let found = value.pointer(pointer)?;
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        (!holds(found)).then(|| format!("`{name}` must be {what}, or Claude Code drops the file"))
+    })
+}
+
+/// The shared settings with these rules and hooks in the place of those that were written before.
+/// Nothing if there is nothing to write.
+pub(super) fn merged(
+    existing: Option<String>,
+    rules: &Lists,
+    hooks: Option<Value>,
+) -> Result<Option<String>, String> {
+    let text = existing.clone().unwrap_or_default();
+    let document = Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.to_string())?;
+    if let Some(wrong) = wrong_type(&document.value()) {
+        return Err(wrong);
+    }
+    take_back(&document);
+    let before = document.value();
+    let mut ours = serde_json::Map::new();
+    for name in Lists::NAMES {
+        let known = before.pointer(&format!("/permissions/{name}")).and_then(Value::as_array);
+        let is_known =
+            |text: &&String| known.is_some_and(|known| known.iter().any(|it| it == *text));
+        let new: Vec<&String> = rules.by_name(name).iter().filter(|text| !is_known(text)).collect();
+        for text in &new {
+            document.push(&["permissions", name], &json!(text));
+        }
+        if !new.is_empty() {
+            ours.insert(name.to_owned(), json!(new));
+        }
+    }
+    if let Some(hook) = hooks {
+        document.push(&["hooks", "PreToolUse"], &hook);
+    }
+    if !ours.is_empty() {
+        document.set(&[OURS], &Value::Object(ours));
+    }
+    let empty = existing.is_none() && document.value() == json!({});
+    let unchanged = existing.as_ref().is_some_and(|text| document.text() == *text);
+    let text = if unchanged { existing } else { Some(document.text()) };
+    Ok(text.filter(|_| !empty))
+}
+
+/// Takes out what was written here before.
+fn take_back(document: &Document) {
+    let value = document.value();
+    for name in Lists::NAMES {
+        let ours = value.pointer(&format!("/{OURS}/{name}")).and_then(Value::as_array);
+        let is_ours = |text: &Value| ours.is_some_and(|ours| ours.contains(text));
+        document.take(&["permissions", name], is_ours);
+    }
+    document.take(&["hooks", "PreToolUse"], hook::is_ours);
+    document.remove(&[OURS]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(ask: &[&str]) -> Lists {
+        Lists { ask: ask.iter().map(|it| (*it).to_owned()).collect(), ..Lists::default() }
+    }
+
+    #[test]
+    fn rules_of_the_user_stay_and_ours_go() {
+        let mine =
+            "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"ask\": [\"Bash\"]\n  }\n}\n";
+        let written = merged(Some(mine.to_owned()), &rules(&["Bash", "WebFetch"]), None);
+        let written = written.expect("settings").expect("a text");
+        let value = Document::read(&written, Dialect::Strict).expect("json").value();
+        assert_eq!(value["permissions"]["ask"], json!(["Bash", "WebFetch"]));
+        assert_eq!(value[OURS]["ask"], json!(["WebFetch"]));
+        let again = merged(Some(written.clone()), &rules(&["Bash", "WebFetch"]), None);
+        assert_eq!(again.expect("settings").as_deref(), Some(written.as_str()));
+        let back =
+            merged(Some(written), &Lists::default(), None).expect("settings").expect("a text");
+        let value = Document::read(&back, Dialect::Strict).expect("json").value();
+        assert_eq!(value, json!({"model": "opus", "permissions": {"ask": ["Bash"]}}));
+    }
+
+    #[test]
+    fn a_file_that_claude_code_drops_is_not_touched() {
+        let cases = [
+            ("{\"permissions\": {\"ask\": \"x\"}}", "`permissions.ask` must be a list of texts"),
+            ("{\"model\": 5}", "`model` must be a text"),
+            ("{\n // why\n}", "line 2, column 2"),
+            ("{", "line 1"),
+        ];
+        for (text, expected) in cases {
+            let wrong = merged(Some(text.to_owned()), &Lists::default(), None).expect_err(text);
+            assert!(wrong.starts_with(expected), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_to_say_is_no_file() {
+        assert_eq!(merged(None, &Lists::default(), None), Ok(None));
+    }
+}

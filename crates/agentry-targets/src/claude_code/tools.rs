@@ -1,0 +1,166 @@
+//! The tools of Claude Code, and which section of a policy decides about each.
+
+use agentry_policy::Section;
+use agentry_text::Data;
+
+/// Tools that one section decides about.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) section: Section,
+    /// All of them, the one that rules are written for first.
+    pub(super) tools: &'static [&'static str],
+}
+
+pub(super) const GROUPS: &[Group] = &[
+    Group { section: Section::Read, tools: &["Read", "Glob", "Grep"] },
+    Group { section: Section::Edit, tools: &["Edit", "Write", "NotebookEdit"] },
+    Group { section: Section::Bash, tools: &["Bash"] },
+    Group { section: Section::Webfetch, tools: &["WebFetch"] },
+    Group { section: Section::Websearch, tools: &["WebSearch"] },
+    Group { section: Section::Skill, tools: &["Skill"] },
+    Group { section: Section::Delegate, tools: &["Agent"] },
+    Group { section: Section::Question, tools: &["AskUserQuestion"] },
+];
+
+/// Tools that search many files at once, so that a question about one of them is never asked.
+pub(super) const SEARCHING: &[&str] = &["Glob", "Grep"];
+
+/// Tools that belong to a section although no rule of it holds for them: they go with its own.
+const BESIDE: &[(&str, Section)] = &[
+    ("PowerShell", Section::Bash),
+    ("Monitor", Section::Bash),
+    ("MultiEdit", Section::Edit),
+    ("LS", Section::Read),
+    ("NotebookRead", Section::Read),
+    ("Task", Section::Delegate),
+];
+
+/// The tools beside those of a section.
+pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {
+    BESIDE.iter().filter(move |(_, other)| *other == section).map(|(tool, _)| *tool)
+}
+
+/// The section that decides about a tool; nothing for one that is known by its name only.
+pub(super) fn section_of(tool: &str) -> Option<Section> {
+    let group = GROUPS.iter().find(|group| group.tools.contains(&tool));
+    let beside = || BESIDE.iter().find(|(name, _)| *name == tool).map(|(_, section)| *section);
+    let mcp = || tool.starts_with("mcp__").then_some(Section::Mcp);
+    group.map(|group| group.section).or_else(beside).or_else(mcp)
+}
+
+/// The tools that an agent has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tools {
+    /// Only these; all of the session if nothing is said.
+    pub(super) listed: Option<Vec<String>>,
+    /// None of these.
+    pub(super) removed: Vec<String>,
+}
+
+impl Tools {
+    /// Whether the agent has a tool. A tool of a server is listed with all of them, or by itself.
+    pub(super) fn has(&self, tool: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|known| takes(known, tool));
+        self.listed.as_deref().is_none_or(named) && !named(&self.removed)
+    }
+
+    /// The names that are listed and are no tools of a section.
+    pub(super) fn others(&self) -> impl Iterator<Item = &str> {
+        let listed = self.listed.iter().flatten().map(String::as_str);
+        listed.filter(|tool| section_of(tool).is_none() && self.has(tool))
+    }
+}
+
+/// Whether an entry of a list of tools is about a tool.
+fn takes(entry: &str, tool: &str) -> bool {
+    let plain = |name: &str| if name == "Task" { "Agent".to_owned() } else { name.to_owned() };
+    let server = entry.strip_suffix("__*").unwrap_or(entry);
+    let of_server = server.starts_with("mcp__")
+        && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
+    plain(entry) == plain(tool) || of_server || (entry == "mcp__*" && tool.starts_with("mcp__"))
+}
+
+/// The names in a list of tools: separated by commas, or one an item. What stands in brackets after
+/// a name restricts nothing.
+pub(super) fn names(list: &Data) -> Option<Vec<String>> {
+    let names = entries(list)?.into_iter().map(name_of);
+    Some(names.filter(|name| !name.is_empty()).collect())
+}
+
+/// The entries of a list of tools that have something in brackets.
+pub(super) fn restricted(list: &Data) -> Vec<String> {
+    let entries = entries(list).unwrap_or_default();
+    entries.into_iter().map(|it| it.trim().to_owned()).filter(|it| it.contains('(')).collect()
+}
+
+/// The name of a tool without what stands in brackets after it.
+pub(super) fn name_of(entry: &str) -> String {
+    entry.split('(').next().unwrap_or_default().trim().to_owned()
+}
+
+fn entries(list: &Data) -> Option<Vec<&str>> {
+    match list {
+        Data::Str(text) => Some(split(text)),
+        Data::List(items) => Some(items.iter().filter_map(Data::as_str).flat_map(split).collect()),
+        Data::Null => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+/// Splits at the commas that stand outside brackets.
+fn split(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let is_end = |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    text.split(is_end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_tools_in_all_shapes() {
+        let cases: &[(Data, &[&str])] = &[
+            (Data::str("Read, Bash(git log:*, x), Grep"), &["Read", "Bash", "Grep"]),
+            (Data::strings(["Read", "Bash(git *)"]), &["Read", "Bash"]),
+            (Data::strings(["Read, Grep"]), &["Read", "Grep"]),
+            (Data::Null, &[]),
+        ];
+        for (list, expected) in cases {
+            assert_eq!(
+                names(list).as_deref(),
+                Some(&expected.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()[..]),
+                "{list:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_an_agent_has() {
+        let tools = |listed: &[&str], removed: &[&str]| Tools {
+            listed: Some(listed.iter().map(|it| (*it).to_owned()).collect()),
+            removed: removed.iter().map(|it| (*it).to_owned()).collect(),
+        };
+        let some = tools(&["Read", "Task", "mcp__a", "mcp__b__*", "mcp__c__x"], &["Read"]);
+        let cases = [
+            ("Read", false),
+            ("Agent", true),
+            ("mcp__a__x", true),
+            ("mcp__b__x", true),
+            ("mcp__c__x", true),
+            ("mcp__c__y", false),
+            ("mcp__ab__x", false),
+        ];
+        for (tool, expected) in cases {
+            assert_eq!(some.has(tool), expected, "{tool}");
+        }
+        assert!(Tools::default().has("Anything"));
+    }
+}

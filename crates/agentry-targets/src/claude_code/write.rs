@@ -1,0 +1,196 @@
+//! Writes the files of agents for Claude Code, and the settings that they share.
+
+use agentry_model::McpServer;
+use agentry_policy::Section;
+use agentry_text::Data;
+use agentry_text::data::MapBuilder;
+
+use super::encode::{Plan, guarded, is_allowed, named, plan, reads_workspace, servers};
+use super::settings::{self, Lists};
+use super::share::shared;
+use super::tools::{GROUPS, SEARCHING, Tools, beside};
+use super::{front, hook, losses};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::skills;
+use crate::subject::{PartKind, Subject};
+
+/// Where Claude Code finds skills.
+const SKILLS: &str = ".claude/skills";
+
+/// What one agent gets.
+struct Agent<'a> {
+    subject: &'a Subject,
+    tools: Tools,
+    servers: Vec<&'a McpServer>,
+}
+
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let (agents, rules) = arranged(subjects, settings);
+    let mut out: Vec<Rendered> = agents.iter().map(|agent| write(agent, settings)).collect();
+    let hooks = settings.guard.then(hook::of_settings);
+    let existing = (settings.existing)(settings::SHARED);
+    let mut files = Vec::new();
+    match settings::merged(existing, &rules, hooks) {
+        Ok(text) => files.extend(text.map(|text| (settings::SHARED.to_owned(), text))),
+        Err(wrong) => {
+            for agent in &mut out {
+                let message = format!("`{}`: {wrong}", settings::SHARED);
+                agent.refuse(
+                    "permissions",
+                    message,
+                    Some("mend the file; it is never overwritten"),
+                );
+            }
+        }
+    }
+    if settings.guard {
+        files.push((hook::AGENTS.to_owned(), hook::agents(subjects)));
+    }
+    let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
+    for (agent, out) in agents.iter().zip(&mut out) {
+        losses::report(agent.subject, &agent.tools, &rules, &shared, settings, out);
+    }
+    Rendering { agents: out, shared }
+}
+
+/// The tools of each agent, and the rules for all of them.
+fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<'a>>, Lists) {
+    let mut rules = Lists::default();
+    let mut by_group: Vec<Vec<Plan>> = Vec::new();
+    for group in GROUPS {
+        let one = |subject: &Subject| {
+            if settings.guard {
+                guarded(subject, group.section, settings.scope)
+            } else {
+                plan(subject, group.section, settings)
+            }
+        };
+        let mut plans: Vec<Plan> = subjects.iter().map(one).collect();
+        rules.extend(&shared(subjects, group.section, &mut plans));
+        by_group.push(plans);
+    }
+    let mut of_servers: Vec<Plan> =
+        subjects.iter().map(|subject| servers(subject, settings.scope)).collect();
+    let for_servers = shared(subjects, Section::Mcp, &mut of_servers);
+    if !settings.guard {
+        rules.extend(&for_servers);
+    }
+    let agents = subjects.iter().zip(&of_servers).enumerate().map(|(at, (subject, servers))| {
+        let plans: Vec<&Plan> = by_group.iter().filter_map(|plans| plans.get(at)).collect();
+        agent(subject, &plans, servers, settings)
+    });
+    (agents.collect(), rules)
+}
+
+fn agent<'a>(
+    subject: &'a Subject,
+    plans: &[&Plan],
+    of_servers: &Plan,
+    settings: &Settings<'_>,
+) -> Agent<'a> {
+    let usable = |server: &&McpServer| {
+        let name = format!("mcp__{}", server.name);
+        let Lists { allow, ask, .. } = &of_servers.rules;
+        server.enabled.is_none_or(|it| it.value) && (allow.contains(&name) || ask.contains(&name))
+    };
+    let declared = subject.agent.tools.mcp.iter().flatten().map(|server| &server.value);
+    let servers: Vec<&McpServer> = declared.filter(usable).collect();
+    let free = is_allowed(subject, Section::Tool) && is_allowed(subject, Section::Mcp);
+    let mut listed: Vec<String> = Vec::new();
+    let mut removed: Vec<String> = Vec::new();
+    for (group, plan) in GROUPS.iter().zip(plans) {
+        let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
+        for tool in group.tools {
+            let kept = plan.kept && !(SEARCHING.contains(tool) && blind);
+            if kept { &mut listed } else { &mut removed }.push((*tool).to_owned());
+        }
+        let narrow = !plan.kept || (group.section == Section::Bash && !plan.rules.is_only_allow());
+        if free && narrow {
+            let others = beside(group.section).filter(|tool| !plan.kept || *tool == "PowerShell");
+            removed.extend(others.map(str::to_owned));
+        }
+    }
+    listed.extend(named(subject));
+    listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
+    let listed = (!free).then_some(listed);
+    Agent { subject, tools: Tools { listed, removed }, servers }
+}
+
+fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
+    let mut out = Rendered::default();
+    let Agent { subject, tools, servers } = agent;
+    let mut metadata = MapBuilder::new();
+    metadata.set("name", Data::str(&subject.name));
+    metadata.set("description", Data::str(subject.description()));
+    metadata.set_opt("tools", tools.listed.as_deref().map(list));
+    if !tools.removed.is_empty() {
+        metadata.set("disallowedTools", list(&tools.removed));
+    }
+    metadata.set_opt("model", model(subject, &mut out).map(Data::str));
+    let turns = subject.agent.behaviour.max_turns;
+    metadata.set_opt("maxTurns", turns.map(|turns| Data::Int(turns.value)));
+    let skills = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
+    metadata.set_full("skills", Data::strings(skills));
+    metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
+    if settings.guard {
+        metadata.set("hooks", hook::of_agent(subject));
+        if settings.scope == Scope::User {
+            let message = "the guard looks for the definition in the project, not in the home";
+            out.refuse("permissions", message, Some("render it for the project"));
+        }
+    }
+    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    match front::write(&subject.path, &metadata.build(), &body) {
+        Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
+        None => out.refuse(
+            "description",
+            "Claude Code ends the metadata at the first `---`, and a value holds one",
+            Some("write it in another way"),
+        ),
+    }
+    out
+}
+
+/// Tools as Claude Code lists them; none at all is not the same as all.
+fn list(tools: &[String]) -> Data {
+    if tools.is_empty() { Data::List(Vec::new()) } else { Data::str(tools.join(", ")) }
+}
+
+/// Words for models that Claude Code has.
+const MODELS: &[&str] = &["sonnet", "opus", "haiku", "fable", "inherit"];
+
+/// The first model that Claude Code has.
+fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
+    let preferred = subject.agent.model.preferred.as_ref()?;
+    let known = |name: &&str| MODELS.contains(name) || name.starts_with("claude-");
+    let plain = |name: &'_ str| name.strip_prefix("anthropic/").unwrap_or(name).to_owned();
+    let names: Vec<String> = preferred.iter().map(|model| plain(&model.value)).collect();
+    let found = names.iter().map(String::as_str).find(known);
+    if found.is_none() || preferred.len() > 1 {
+        out.lose("model", LossKind::Dropped, "Claude Code takes one model, and only its own");
+    }
+    found.map(str::to_owned)
+}
+
+/// A server as the metadata wants it. `${env:X}` is `${X}` there.
+fn server(server: &McpServer) -> Data {
+    let expanded = |text: &str| Data::str(text.replace("${env:", "${"));
+    let pairs = |pairs: &[(String, agentry_text::Spanned<String>)]| {
+        Data::Map(pairs.iter().map(|(key, value)| (key.clone(), expanded(value))).collect())
+    };
+    let mut fields = MapBuilder::new();
+    match (&server.command, &server.url) {
+        (Some(command), _) => {
+            fields.set("type", Data::str("stdio")).set("command", Data::str(&command.value));
+            let args = server.args.iter().flatten().map(|arg| expanded(arg)).collect();
+            fields.set_full("args", Data::List(args)).set_full("env", pairs(&server.env));
+        }
+        (None, url) => {
+            let old = server.transport.is_some_and(|it| it.value == agentry_model::Transport::Http);
+            fields.set("type", Data::str(if old { "sse" } else { "http" }));
+            fields.set_opt("url", url.as_ref().map(|url| expanded(url)));
+            fields.set_full("headers", pairs(&server.headers));
+        }
+    }
+    Data::Map(vec![(server.name.clone(), fields.build())])
+}

@@ -1,0 +1,135 @@
+//! The file of an agent, read as Codex reads it.
+
+use agentry_policy::{Action, Section};
+use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
+
+use super::prefix;
+use super::setup::{Approval, Sandbox, Setup};
+use crate::model::{Model, always};
+use crate::personal::files_in;
+use crate::{Files, Personal};
+
+/// The keys that are understood; Codex ignores an agent with one that it does not know.
+pub(super) const KEYS: &[&str] = &[
+    "name",
+    "description",
+    "developer_instructions",
+    "nickname_candidates",
+    "model",
+    "model_reasoning_effort",
+    "sandbox_mode",
+    "approval_policy",
+    "sandbox_workspace_write",
+    "web_search",
+    "features",
+    "tools",
+    "skills",
+    "mcp_servers",
+];
+
+/// Where the rules about commands are.
+pub(super) const RULES: &str = ".codex/rules/agentry.rules";
+
+/// Where Codex looks for rules in a project.
+pub(super) const PROJECT: &str = ".codex/rules/";
+/// Where the user's own are.
+const HOME: &str = "~/.codex/rules/";
+
+/// The rules of the user, which Codex joins to those of every project.
+pub(super) const PERSONAL: Personal =
+    Personal { places: &[HOME], model: |files, name| by(files, name, &[PROJECT, HOME]) };
+
+/// Where an agent is.
+pub(super) fn path(name: &str) -> String {
+    format!(".codex/agents/{name}.toml")
+}
+
+/// What Codex lets the agent `name` do, in a session that is set up as the agent says.
+pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    by(files, name, &[PROJECT])
+}
+
+/// What others allow in a directory of rules, and the files of which not all is understood. What they
+/// ask about or forbid is not relied on.
+pub(super) fn beside(files: &Files<'_>, dir: &str) -> (Vec<prefix::Prefix>, Vec<String>) {
+    let mut allowed = Vec::new();
+    let mut unclear = Vec::new();
+    for (path, text) in files_in(files, dir, ".rules").into_iter().filter(|(it, _)| it != RULES) {
+        let (rules, others) = prefix::read(&text);
+        allowed.extend(rules.into_iter().filter(|rule| rule.action == Action::Allow));
+        if !others.is_empty() {
+            unclear.push(path);
+        }
+    }
+    (allowed, unclear)
+}
+
+fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
+    let data = parse(&files(&path(name))?)?;
+    let Data::Map(entries) = &data else { return None };
+    if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {
+        return None;
+    }
+    let says =
+        |key: &str| data.get(key).and_then(Data::as_str).filter(|text| !text.trim().is_empty());
+    says("description")?;
+    says("developer_instructions")?;
+    let (mut rules, _) = prefix::read(&files(RULES).unwrap_or_default());
+    rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
+    (says("name")? == name).then(|| of(&data, &rules))
+}
+
+/// TOML without errors.
+pub(super) fn parse(text: &str) -> Option<Data> {
+    let source = Source::new(FileId::BUILT_IN, "", text);
+    let mut findings = Findings::default();
+    let data = toml::parse(&source, &mut findings).to_data();
+    let broken = findings.iter().any(|found| found.severity == Severity::Error);
+    (!broken).then_some(data)
+}
+
+/// How an agent is set up, as far as its file says; what it does not say is taken for the mildest.
+pub(super) fn setup(data: &Data) -> Setup {
+    let word = |key: &str| data.get(key).and_then(Data::as_str);
+    let off = |table: &str, key: &str| {
+        data.get(table).and_then(|table| table.get(key)) == Some(&Data::Bool(false))
+    };
+    Setup {
+        shell: !off("features", "shell_tool"),
+        approval: word("approval_policy")
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Approval::OnRequest),
+        sandbox: word("sandbox_mode")
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Sandbox::WorkspaceWrite),
+    }
+}
+
+/// What an agent may do under these rules.
+pub(super) fn of(data: &Data, rules: &[prefix::Prefix]) -> Model {
+    let free = |section| always(section, Action::Allow, "not switched off");
+    let unbound = data.get("sandbox_mode").and_then(Data::as_str) == Some("danger-full-access");
+    let mut model = setup(data).model(rules);
+    if unbound {
+        for way in &mut model.ways {
+            way.layers = vec![free(way.section)];
+        }
+    }
+    if data.get("web_search").and_then(Data::as_str) != Some("disabled") {
+        model.add(Section::Webfetch, "web_search", vec![free(Section::Webfetch)]);
+        model.add(Section::Websearch, "web_search", vec![free(Section::Websearch)]);
+    }
+    let switched = |table: &str, key: &str| {
+        data.get(table).and_then(|table| table.get(key)) != Some(&Data::Bool(false))
+    };
+    if switched("tools", "view_image") {
+        model.add(Section::Read, "view_image", vec![free(Section::Read)]);
+    }
+    if switched("skills", "include_instructions") {
+        model.add(Section::Skill, "skills", vec![free(Section::Skill)]);
+    }
+    if data.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
+        model.add(Section::Mcp, "mcp_servers", vec![free(Section::Mcp)]);
+    }
+    model
+}

@@ -1,0 +1,273 @@
+//! Writes the files of agents for Codex.
+
+use agentry_policy::{Action, Section};
+use agentry_text::Data;
+use agentry_text::data::MapBuilder;
+use agentry_text::toml;
+
+use super::blind::BLIND;
+use super::prefix::{self, Prefix};
+use super::role::{self, PROJECT, RULES, path};
+use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
+use crate::encoding::{Encoding, Order};
+use crate::front::MARK;
+use crate::gap::gaps;
+use crate::harmless::Harmless;
+use crate::model::always;
+use crate::protection::protects;
+use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
+use crate::subject::{PartKind, Subject};
+use crate::{loss, skills};
+
+/// Directories in which Codex finds skills by itself.
+const SKILLS: &[&str] = &[".agents/skills"];
+
+/// What a search on the web can touch.
+const WEB: &[Section] = &[Section::Webfetch, Section::Websearch];
+
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let rules = common(subjects);
+    let (others, unclear) = role::beside(settings.existing, PROJECT);
+    let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
+    let mut agents: Vec<Rendered> =
+        subjects.iter().map(|subject| agent(subject, &all, settings)).collect();
+    for path in &unclear {
+        let detail = format!("`{path}` holds rules that are not understood: they may allow more");
+        for agent in &mut agents {
+            agent.lose("permissions.bash", LossKind::Gap, detail.as_str());
+        }
+    }
+    let head = format!(
+        "{MARK}all agents of the project\n# Codex has no rules for one agent: these hold for every \
+         session here. None of them allows anything.\n"
+    );
+    let text = prefix::write(&head, &rules);
+    let shared = if rules.is_empty() { Vec::new() } else { vec![File::new(RULES, text)] };
+    Rendering { agents, shared }
+}
+
+fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Rendered {
+    let mut out = Rendered::default();
+    let setup = chosen(subject, rules, settings);
+    let mut role = MapBuilder::new();
+    role.set("name", Data::str(&subject.name));
+    role.set("description", Data::str(subject.description()));
+    role.set_opt("model", model(subject, &mut out).map(Data::str));
+    role.set("sandbox_mode", Data::str(setup.sandbox.as_str()));
+    role.set("approval_policy", Data::str(setup.approval.as_str()));
+    let web = free(subject, WEB, settings);
+    role.set("web_search", Data::str(if web { "live" } else { "disabled" }));
+    let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    // Codex ignores an agent that is told nothing.
+    let told = Some(prompt.trim()).filter(|text| !text.is_empty());
+    let told = told.unwrap_or_else(|| subject.description());
+    role.set("developer_instructions", Data::str(format!("{told}\n")));
+    tables(subject, setup, rules, settings, &mut role);
+    let data = role.build();
+    losses(subject, &data, rules, &mut out);
+    session(subject, setup, settings, &mut out);
+    let text = format!("{MARK}{}\n{}", subject.path, toml::emit(&data));
+    out.files.push(File::new(path(&subject.name), text));
+    skills::copy(subject, SKILLS, ".agents/skills", &mut out);
+    out
+}
+
+/// What is switched off.
+fn tables(
+    subject: &Subject,
+    setup: Setup,
+    rules: &[Prefix],
+    settings: &Settings<'_>,
+    role: &mut MapBuilder,
+) {
+    let off = |key: &str, value: bool| Data::Map(vec![(key.to_owned(), Data::Bool(value))]);
+    if !setup.shell {
+        role.set("features", off("shell_tool", false));
+    }
+    // What commands are asked about is not shown by another tool.
+    let asks = setup.shell && setup.reads(rules).intent.action > Action::Allow;
+    if asks || !free(subject, &[Section::Read], settings) {
+        role.set("tools", off("view_image", false));
+    }
+    if !all(subject, &[Section::Skill]) {
+        role.set("skills", off("include_instructions", false));
+    }
+    if setup.sandbox == Sandbox::WorkspaceWrite {
+        let keys = ["exclude_slash_tmp", "exclude_tmpdir_env_var"];
+        let flags = keys.map(|key| (key.to_owned(), Data::Bool(true)));
+        role.set("sandbox_workspace_write", Data::Map(flags.into()));
+    }
+}
+
+/// Whether everything is allowed in these sections.
+fn all(subject: &Subject, sections: &[Section]) -> bool {
+    let allowed = |section: &Section| {
+        subject.permits(*section, &[always(*section, Action::Allow, "everything")])
+    };
+    sections.iter().all(allowed)
+}
+
+/// Whether a tool may do everything in these sections, also where gaps are closed.
+fn free(subject: &Subject, sections: &[Section], settings: &Settings<'_>) -> bool {
+    let everything = |section: Section| [always(section, Action::Allow, "everything")];
+    let safe = |section: &Section| protects(subject, *section, &everything(*section));
+    all(subject, sections) && (!settings.close_gaps || sections.iter().all(safe))
+}
+
+/// The first way to set the agent up that permits no more than its source.
+fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup {
+    let fits = |setup: &&Setup| {
+        let model = setup.model(rules);
+        let within = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
+        let safe = || {
+            let mut ways = model.ways.iter();
+            gaps(subject, &model, BLIND).is_empty()
+                && ways.all(|way| protects(subject, way.section, &way.layers))
+        };
+        within && (!settings.close_gaps || safe())
+    };
+    SETUPS.iter().find(fits).copied().unwrap_or(STRICTEST)
+}
+
+/// The rules that an agent needs to have a shell; nothing if no rules give it one.
+fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
+    let written = subject.permissions.get(Section::Bash);
+    let rules = written.iter().flat_map(|rules| &rules.rules);
+    let strict = rules.filter(|rule| rule.action > Action::Allow);
+    let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
+    let edits = |setup: &&Setup| {
+        let model = setup.model(&[]);
+        let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
+        setup.shell && ways.all(|way| subject.permits(way.section, &way.layers))
+    };
+    SETUPS.iter().filter(edits).find_map(|setup| {
+        let hidden = !all(subject, &[Section::Read]);
+        let asked = setup
+            .harmless()
+            .iter()
+            .filter(|command| (command.reads && hidden) || !allowed(subject, command));
+        let asked = asked.map(|it| Prefix { action: Action::Ask, ..Prefix::harmless(it.name) });
+        let rules: Vec<Prefix> = strict.iter().cloned().chain(asked).collect();
+        let encoding =
+            setup.commands(&rules).narrowed(&[], &subject.bounds(Section::Bash)).encoding;
+        let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
+        let mut found: Vec<Prefix> = Vec::new();
+        for rule in entries.flat_map(Prefix::of) {
+            if !found.contains(&rule) {
+                found.push(rule);
+            }
+        }
+        let model = setup.model(&found);
+        let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
+        (encoding.default == setup.unruled() && fits).then_some(found)
+    })
+}
+
+/// Whether the source allows a command with whatever arguments.
+fn allowed(subject: &Subject, command: &Harmless) -> bool {
+    if subject.permissions.mildest(Section::Bash) > Action::Allow {
+        return false;
+    }
+    let only = Encoding {
+        section: Section::Bash,
+        order: Order::First,
+        entries: vec![command.entry()],
+        default: Action::Deny,
+    };
+    subject.permits(Section::Bash, &[only.rules()])
+}
+
+/// The rules that all agents want who can have a shell at all. Whoever would not have one with them
+/// does not count.
+fn common(subjects: &[Subject]) -> Vec<Prefix> {
+    let mut wanted: Vec<(&Subject, Vec<Prefix>)> =
+        subjects.iter().filter_map(|subject| Some((subject, wanted(subject)?))).collect();
+    loop {
+        let Some(((_, first), others)) = wanted.split_first() else { return Vec::new() };
+        let shared = |rule: &&Prefix| others.iter().all(|(_, rules)| rules.contains(rule));
+        let rules: Vec<Prefix> = first.iter().filter(shared).cloned().collect();
+        let before = wanted.len();
+        wanted.retain(|(subject, _)| {
+            let fits = |setup: &Setup| {
+                let model = setup.model(&rules);
+                model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
+            };
+            SETUPS.iter().any(|setup| setup.shell && fits(setup))
+        });
+        if wanted.len() == before {
+            return rules;
+        }
+    }
+}
+
+/// The first model that Codex knows by its name.
+fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
+    let preferred = subject.agent.model.preferred.as_ref()?;
+    let bare = |model: &String| {
+        let name = model.strip_prefix("openai/").unwrap_or(model);
+        let known = ["gpt-", "codex-", "o1", "o3", "o4"];
+        known.iter().any(|start| name.starts_with(start)).then(|| name.to_owned())
+    };
+    let found = preferred.iter().find_map(|model| bare(&model.value));
+    if found.is_none() || preferred.len() > 1 {
+        out.lose("model", LossKind::Dropped, "Codex takes one model, which is OpenAI's");
+    }
+    found
+}
+
+/// What the agent may do less than its source says, and what has no place.
+fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) {
+    let model = role::of(role, rules);
+    for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
+        let way = model.ways.iter().find(|way| way.section == *section);
+        let nothing = [always(*section, Action::Deny, "no such tool")];
+        let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
+        // What is outside is said by what becomes of files.
+        if *section != Section::ExternalDirectory {
+            loss::compare(subject, *section, layers, out);
+        }
+    }
+    loss::unattended(&model, out);
+    loss::toolless(subject, &model, None, out);
+    let agent = &subject.agent;
+    let fields = [
+        ("display_name", agent.identity.display_name.is_some()),
+        ("mode", agent.identity.mode.is_some_and(|it| it.value == agentry_model::Mode::Primary)),
+        ("tags", agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty())),
+        ("max_turns", agent.behaviour.max_turns.is_some()),
+        ("temperature", agent.behaviour.temperature.is_some()),
+        ("tools.mcp", agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty())),
+    ];
+    for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
+        out.lose(*field, LossKind::Dropped, "the file of an agent of Codex has no place for it");
+    }
+}
+
+/// What only the session can see to.
+fn session(subject: &Subject, setup: Setup, settings: &Settings<'_>, out: &mut Rendered) {
+    let sections = [
+        Section::Bash,
+        Section::Edit,
+        Section::Read,
+        Section::Webfetch,
+        Section::Websearch,
+        Section::Mcp,
+    ];
+    if all(subject, &sections) {
+        return;
+    }
+    let web = all(subject, WEB);
+    let search = if web { "" } else { " -c web_search=disabled" };
+    let command = format!("codex -s {} -a {}{search}", setup.sandbox, setup.approval);
+    if settings.close_gaps {
+        let message = "Codex gives an agent the sandbox, the approvals, the searches and the servers \
+                       of the session that starts it, and no file of the agent can close that";
+        let hint = format!("render without `--close-gaps`, and start sessions with `{command}`");
+        out.refuse("permissions", message, Some(&hint));
+    }
+    let detail = format!(
+        "session: Codex gives an agent the sandbox, the approvals, the searches and the servers of \
+         the session that starts it, whatever its file says; start it with `{command}`"
+    );
+    out.lose("permissions", LossKind::Gap, detail);
+}

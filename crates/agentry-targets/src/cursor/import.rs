@@ -1,0 +1,128 @@
+//! Reads agents of Cursor, with the permissions of its command line around them.
+
+use agentry_policy::{Action, Kind, PatternRule, Section};
+use agentry_text::{Data, FileId, Findings, Severity, Source, json};
+
+use super::model;
+use crate::import::Read;
+use crate::imported::{Draft, at, stem};
+use crate::rendering::LossKind;
+use crate::{Files, lenient};
+
+/// Where the permissions are.
+const PERMISSIONS: &str = ".cursor/cli.json";
+
+/// The keys of an agent.
+const KEYS: &[&str] = &["name", "description", "model", "readonly", "is_background"];
+
+/// The tools of rules, with what they are about.
+pub(super) const TOOLS: &[(&str, Section)] = &[
+    ("Shell", Section::Bash),
+    ("Read", Section::Read),
+    ("Write", Section::Edit),
+    ("WebFetch", Section::Webfetch),
+    ("Mcp", Section::Mcp),
+];
+
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+    let text = files(path).ok_or("it is not there")?;
+    let front = lenient::read(&text)?;
+    let metadata = &front.metadata;
+    let word = |key: &str| metadata.get(key).and_then(Data::as_str);
+    let name = agentry_model::slug(word("name").unwrap_or_else(|| stem(path, &[".md"])));
+    let mut draft = Draft::new(&name, &front.body);
+    draft.lenient(front.notes);
+    draft.unknown(metadata, KEYS);
+    let identity = &mut draft.agent.identity;
+    identity.description = word("description").map(|text| at(text.to_owned()));
+    identity.display_name =
+        word("name").filter(|shown| *shown != name).map(|shown| at(shown.to_owned()));
+    let model = word("model").filter(|model| !matches!(*model, "inherit" | "fast"));
+    draft.agent.model.preferred = model.map(|model| vec![at(model.to_owned())]);
+    if metadata.get("is_background").is_some() {
+        draft.lose("is_background", LossKind::Dropped, "the model has no place for it");
+    }
+    let readonly = metadata.get("readonly") == Some(&Data::Bool(true));
+    let lists = lists(files)?;
+    let rules = rules(&lists, &mut draft);
+    permissions(&rules, readonly, &mut draft);
+    let model = model::of(&lists, readonly);
+    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+}
+
+/// The rules of the command line as they are written, those that deny first.
+fn lists(files: &Files<'_>) -> Result<Vec<(String, Action)>, String> {
+    let Some(text) = files(PERMISSIONS) else { return Ok(Vec::new()) };
+    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let mut findings = Findings::default();
+    let data = json::parse(&source, &mut findings).to_data();
+    if findings.iter().any(|found| found.severity == Severity::Error) {
+        return Err(format!("`{PERMISSIONS}` is not JSON"));
+    }
+    let mut all = Vec::new();
+    for action in [Action::Deny, Action::Allow] {
+        let list = data.get("permissions").and_then(|lists| lists.get(action.as_str()));
+        let Some(list) = list else { continue };
+        let words = lenient::words(list);
+        let words = words.ok_or_else(|| format!("`{action}` in `{PERMISSIONS}` is no list"))?;
+        all.extend(words.into_iter().map(|text| (text, action)));
+    }
+    Ok(all)
+}
+
+/// The same as rules of the model.
+fn rules(lists: &[(String, Action)], draft: &mut Draft) -> Vec<(Section, PatternRule)> {
+    let mut rules = Vec::new();
+    for (text, action) in lists {
+        let action = *action;
+        match rule(text, action) {
+            Some(rule) => rules.push(rule),
+            None => {
+                let detail = format!("`{text}` in `{PERMISSIONS}` is not understood");
+                draft.lose("permissions", LossKind::Narrowed, detail);
+                // What a deny is about is not known: nothing is allowed.
+                let all = PatternRule { pattern: "**".to_owned(), action };
+                let deny = |(_, section): &(&str, Section)| (*section, all.clone());
+                rules.extend(TOOLS.iter().filter(|_| action == Action::Deny).map(deny));
+            }
+        }
+    }
+    rules
+}
+
+/// One rule: `Shell(git)`, `Read(src/**/*.ts)`.
+fn rule(text: &str, action: Action) -> Option<(Section, PatternRule)> {
+    let (tool, pattern) = text.strip_suffix(')')?.split_once('(')?;
+    let (_, section) = TOOLS.iter().find(|(known, _)| *known == tool)?;
+    let pattern = match section.kind() {
+        _ if matches!(pattern, "*" | "**") => "**".to_owned(),
+        // A rule about a command names its program, perhaps with its first arguments.
+        Kind::Command => {
+            let (program, arguments) = pattern.split_once(':').unwrap_or((pattern, "*"));
+            match (arguments, action) {
+                ("*", _) | (_, Action::Deny) => format!("{program} *"),
+                (arguments, _) => format!("{program} {arguments}"),
+            }
+        }
+        Kind::Name if !pattern.contains(':') => format!("{pattern}/*"),
+        Kind::Name => pattern.replace(':', "/"),
+        _ => pattern.to_owned(),
+    };
+    Some((*section, PatternRule { pattern, action }))
+}
+
+/// What each tool may do, as rules of the model.
+fn permissions(rules: &[(Section, PatternRule)], readonly: bool, draft: &mut Draft) {
+    for section in Section::ALL.iter().copied().filter(|section| *section != Section::Env) {
+        let about = rules.iter().filter(|(of, _)| *of == section);
+        let mut written: Vec<PatternRule> = about.map(|(_, rule)| rule.clone()).collect();
+        let mut intent = Action::Ask;
+        if readonly && section == Section::Edit {
+            (written, intent) = (Vec::new(), Action::Deny);
+        }
+        if readonly && section == Section::Bash {
+            written.retain(|rule| rule.action == Action::Deny);
+        }
+        draft.rules(section, written, intent);
+    }
+}

@@ -1,0 +1,206 @@
+//! From the rules of an agent to the rules of Gemini.
+
+use agentry_policy::{Action, PatternRule, Section, SectionRules};
+
+use super::policy::{MOST, Ruled, When};
+use super::tools::{self, TOOLS, Tool, WILDCARDS};
+use super::{blind, regex};
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::gap::{close, gaps};
+use crate::model::Model;
+use crate::protection::protects;
+use crate::rendering::{Rendered, Settings};
+use crate::subject::Subject;
+use crate::wildcard::{at_least, at_most};
+
+/// The tools of an agent, and its rules.
+#[derive(Debug, Default)]
+pub(super) struct Encoded {
+    pub(super) tools: Vec<String>,
+    pub(super) rules: Vec<Ruled>,
+}
+
+/// The tools that the agent may use, each under its rules.
+pub(super) fn under_rules(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+) -> Encoded {
+    let mut encoded = Encoded::default();
+    for tool in TOOLS {
+        let rules = match tool.section {
+            Section::Bash => commands(subject, settings),
+            Section::Skill => by_name(subject, tool),
+            _ => whole(subject, tool, settings),
+        };
+        if rules.iter().any(|rule| rule.action != Action::Deny) {
+            encoded.tools.push(tool.name.to_owned());
+            encoded.rules.extend(rules);
+        }
+    }
+    let servers = servers(subject);
+    if servers.iter().any(|rule| rule.action != Action::Deny) {
+        encoded.tools.push("mcp_*".to_owned());
+        encoded.rules.extend(servers);
+    }
+    let count = encoded.rules.len();
+    if count > MOST {
+        let message = format!("{count} rules are needed; Gemini has priorities for {MOST}");
+        out.refuse("permissions", message, Some("write fewer or simpler rules"));
+    }
+    encoded
+}
+
+/// The tools that the agent may use although nobody reads its rules.
+pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encoded {
+    let mut encoded = Encoded::default();
+    for tool in TOOLS {
+        let layers = tools::layers(tool, &[]);
+        let mut model = Model::default();
+        model.add(tool.section, tool.name, layers.clone());
+        let safe = || {
+            gaps(subject, &model, blind::BLIND).is_empty()
+                && protects(subject, tool.section, &layers)
+        };
+        if subject.permits(tool.section, &layers) && (!settings.close_gaps || safe()) {
+            encoded.tools.push(tool.name.to_owned());
+        }
+    }
+    if subject.permits(Section::Mcp, &[tools::servers_encoding(&[]).rules()]) {
+        encoded.tools.push("mcp_*".to_owned());
+    }
+    encoded
+}
+
+/// One action for everything that a tool does: the mildest that fits.
+fn whole(subject: &Subject, tool: &Tool, settings: &Settings<'_>) -> Vec<Ruled> {
+    let rule = |action| ruled(tool.name, When::Always, action);
+    let fits = |action: &Action| {
+        let layers = tools::layers(tool, &[rule(*action)]);
+        let safe = || !settings.close_gaps || protects(subject, tool.section, &layers);
+        subject.permits(tool.section, &layers) && safe()
+    };
+    let action = [Action::Allow, Action::Ask].into_iter().find(fits);
+    vec![rule(action.unwrap_or(Action::Deny))]
+}
+
+fn ruled(tool: &str, when: When, action: Action) -> Ruled {
+    Ruled { tool: tool.to_owned(), server: None, when, action }
+}
+
+/// Rules about commands, the last one for all others.
+fn commands(subject: &Subject, settings: &Settings<'_>) -> Vec<Ruled> {
+    let section = Section::Bash;
+    let texts = |rule: &PatternRule| match rule.action {
+        Action::Allow => at_most(&rule.pattern),
+        Action::Ask | Action::Deny => at_least(&rule.pattern),
+    };
+    let encoding = encode(subject, section, texts, |text| WILDCARDS.command(text));
+    let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
+    if settings.close_gaps {
+        close(subject, &mut encoding, blind::BLIND);
+    }
+    let rule =
+        |entry: &Entry| ruled("run_shell_command", When::Command(entry.text.clone()), entry.action);
+    let last = match encoding.default {
+        Action::Allow => When::Always,
+        Action::Ask | Action::Deny => When::Command("*".to_owned()),
+    };
+    let last = ruled("run_shell_command", last, encoding.default);
+    encoding.entries.iter().map(rule).chain([last]).collect()
+}
+
+/// Rules about names, the last one for all others.
+fn by_name(subject: &Subject, tool: &Tool) -> Vec<Ruled> {
+    let texts = |rule: &PatternRule| {
+        let text = rule.pattern.as_str();
+        let odd = |c: char| c == '"' || c == '\\' || c.is_control();
+        match text.find(odd) {
+            None => vec![text.to_owned()],
+            Some(_) if rule.action == Action::Allow => Vec::new(),
+            Some(at) => vec![format!("{}**", text.get(..at).unwrap_or_default())],
+        }
+    };
+    let encoding = encode(subject, tool.section, texts, tools::name);
+    let encoding = encoding.narrowed(&[], &subject.bounds(tool.section)).encoding;
+    let rule = |entry: &Entry| ruled(tool.name, When::Name(entry.text.clone()), entry.action);
+    let last = ruled(tool.name, When::Always, encoding.default);
+    encoding.entries.iter().map(rule).chain([last]).collect()
+}
+
+/// Rules about tools of servers: by server, or by server and tool.
+fn servers(subject: &Subject) -> Vec<Ruled> {
+    let section = Section::Mcp;
+    let plain = |text: &str| {
+        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        text.split_once('/').is_some_and(|(server, tool)| {
+            let tool = tool.replace('_', "-");
+            !server.is_empty()
+                && server.chars().all(known)
+                && (tool == "*" || (!tool.is_empty() && tool.chars().all(known)))
+        })
+    };
+    let texts = |rule: &PatternRule| {
+        let text = rule.pattern.replace("**", "*");
+        match rule.action {
+            _ if plain(&text) => vec![text],
+            Action::Allow => Vec::new(),
+            Action::Ask | Action::Deny => vec!["*".to_owned()],
+        }
+    };
+    let matches = |text: &str| {
+        let (server, tool) = text.split_once('/').unwrap_or((text, "*"));
+        tools::server(server, tool)
+    };
+    let encoding = encode(subject, section, texts, matches);
+    let encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
+    let named = encoding.entries.iter().filter_map(|entry| {
+        let (server, tool) = entry.text.split_once('/')?;
+        Some((server, tool, entry.action))
+    });
+    let all = ("*", "*", encoding.default);
+    let rule = |(server, tool, action): (&str, &str, Action)| Ruled {
+        server: Some(server.to_owned()),
+        ..ruled(tool, When::Always, action)
+    };
+    named.chain([all]).map(rule).collect()
+}
+
+/// The rules of a section in the words of Gemini, the first of which is followed. What Gemini would
+/// drop for its length is left out, or shortened.
+fn encode(
+    subject: &Subject,
+    section: Section,
+    texts: impl Fn(&PatternRule) -> Vec<String>,
+    matches: impl Fn(&str) -> Matches,
+) -> Encoding {
+    let rules = subject.permissions.get(section);
+    let mut default = rules.and_then(|rules| rules.intent).map_or(Action::Ask, |it| it.value);
+    let mut entries: Vec<Entry> = Vec::new();
+    let written = rules.map(|rules: &SectionRules| rules.rules.as_slice()).unwrap_or_default();
+    for rule in written {
+        let mut texts = if matches!(rule.pattern.trim(), "*" | "**") {
+            vec!["*".to_owned()]
+        } else {
+            texts(&rule.value)
+        };
+        for text in &mut texts {
+            if regex::write(text, rule.action).is_none() && rule.action != Action::Allow {
+                *text = text.chars().take(100).chain(['*']).collect();
+            }
+        }
+        texts.retain(|text| regex::write(text, rule.action).is_some());
+        if texts.iter().any(|text| text == "*") {
+            // Nothing behind it is ever asked.
+            default = rule.action;
+            break;
+        }
+        for text in texts {
+            if entries.iter().all(|before| before.text != text) {
+                let matches = matches(&text);
+                entries.push(Entry { text, action: rule.action, matches });
+            }
+        }
+    }
+    Encoding { section, order: Order::First, entries, default }
+}

@@ -1,0 +1,211 @@
+//! The tools of Gemini, and what an agent may do with them under its rules.
+
+use agentry_policy::{Action, Rules, Section};
+use agentry_text::Data;
+
+use super::KEYS;
+use super::policy::{self, Ruled, When};
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::harmless::HARMLESS;
+use crate::model::{Model, always, escape, outside};
+use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
+use crate::{Files, front};
+
+pub(super) const WILDCARDS: Wildcards = Wildcards { question: false };
+
+/// A tool of Gemini.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// What its calls belong to.
+    pub(super) section: Section,
+    /// What becomes of a call without a rule.
+    pub(super) default: Action,
+}
+
+const fn tool(name: &'static str, section: Section, default: Action) -> Tool {
+    Tool { name, section, default }
+}
+
+/// The tools that an agent is given; the first of a section stands for the others.
+pub(super) const TOOLS: &[Tool] = &[
+    tool("read_file", Section::Read, Action::Allow),
+    tool("list_directory", Section::Read, Action::Allow),
+    tool("glob", Section::Read, Action::Allow),
+    tool("grep_search", Section::Read, Action::Allow),
+    tool("replace", Section::Edit, Action::Ask),
+    tool("write_file", Section::Edit, Action::Ask),
+    tool("run_shell_command", Section::Bash, Action::Ask),
+    tool("web_fetch", Section::Webfetch, Action::Ask),
+    tool("google_web_search", Section::Websearch, Action::Allow),
+    tool("ask_user", Section::Question, Action::Allow),
+    tool("activate_skill", Section::Skill, Action::Ask),
+    tool("write_todos", Section::Tool, Action::Allow),
+];
+
+/// Tools that only people write into their agents.
+const OTHERS: &[Tool] = &[
+    tool("read_many_files", Section::Read, Action::Allow),
+    tool("search_file_content", Section::Read, Action::Allow),
+    tool("invoke_agent", Section::Delegate, Action::Allow),
+];
+
+/// Where an agent is.
+pub(super) fn path(name: &str) -> String {
+    format!(".gemini/agents/{name}.md")
+}
+
+/// The start of the line that says which rules an agent needs.
+pub(super) const NEEDS: &str = "# runs only under the rules of ";
+
+/// What Gemini lets the agent `name` do. Rules count only if the agent says that it needs them.
+pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    let rules = match needs(&files(&path(name))?) {
+        Some(path) => policy::read(&files(path)?, name)?,
+        None => Vec::new(),
+    };
+    found(files, name, &rules)
+}
+
+/// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
+pub(super) fn found(files: &Files<'_>, name: &str, rules: &[Ruled]) -> Option<Model> {
+    let text = files(&path(name))?;
+    let (metadata, _) = front::read(&text)?;
+    let Data::Map(entries) = &metadata else { return None };
+    if entries.iter().any(|(key, _)| !KEYS.contains(&key.as_str())) {
+        return None;
+    }
+    let says =
+        |key: &str| metadata.get(key).and_then(Data::as_str).is_some_and(|it| !it.is_empty());
+    if metadata.get("name").and_then(Data::as_str) != Some(name) || !says("description") {
+        return None;
+    }
+    Some(of(&listed(&metadata), rules))
+}
+
+/// The file with the rules that an agent runs under, if it says so in its metadata.
+pub(super) fn needs(text: &str) -> Option<&str> {
+    let metadata = text.lines().skip(1).take_while(|line| *line != "---");
+    metadata.map(str::trim).find_map(|line| line.strip_prefix(NEEDS))
+}
+
+/// The names of the tools of an agent; without a list it has all of them.
+pub(super) fn listed(metadata: &Data) -> Vec<String> {
+    let words = metadata.get("tools").and_then(crate::lenient::words);
+    words.unwrap_or_else(|| vec!["*".to_owned()])
+}
+
+/// What an agent with these tools may do under these rules.
+pub(super) fn of(names: &[String], rules: &[Ruled]) -> Model {
+    let mut model = Model::default();
+    let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
+    for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
+        model.add_readings(tool.name, &encoding(tool, rules), &beside(tool));
+    }
+    let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
+    if servers.count() > 0 {
+        model.add_readings("mcp_*", &servers_encoding(rules), &[]);
+    }
+    model
+}
+
+/// What one tool may do under rules that are about all of its calls.
+pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
+    std::iter::once(encoding(tool, rules).rules()).chain(beside(tool)).collect()
+}
+
+/// What holds beside the rules.
+fn beside(tool: &Tool) -> Vec<Rules> {
+    match tool.section {
+        Section::Read | Section::Edit => {
+            let beyond = always(Section::ExternalDirectory, Action::Deny, "outside the workspace");
+            vec![outside(tool.section, &beyond)]
+        }
+        Section::Tool => {
+            let only = Entry {
+                text: tool.name.to_owned(),
+                action: Action::Allow,
+                matches: Matches::exactly(escape(tool.name)),
+            };
+            let named = Encoding {
+                section: Section::Tool,
+                order: Order::First,
+                entries: vec![only],
+                default: Action::Deny,
+            };
+            vec![named.rules()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The rules about one tool.
+fn encoding(tool: &Tool, rules: &[Ruled]) -> Encoding {
+    let section = tool.section;
+    let about = rules.iter().filter(|rule| rule.server.is_none());
+    let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
+    let mut entries: Vec<Entry> = Vec::new();
+    let harmless = || HARMLESS.iter().map(crate::harmless::Harmless::entry);
+    for rule in about {
+        // Without an expression Gemini follows its own list of harmless commands first.
+        if section == Section::Bash && rule.when == When::Always && rule.action == Action::Ask {
+            entries.extend(harmless());
+        }
+        entries.push(entry(section, rule));
+    }
+    if section == Section::Bash && tool.default == Action::Ask {
+        entries.extend(harmless());
+    }
+    Encoding { section, order: Order::First, entries, default: tool.default }
+}
+
+fn entry(section: Section, rule: &Ruled) -> Entry {
+    let unknown = Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
+    let (text, matches) = match &rule.when {
+        When::Always => ("*".to_owned(), Matches::exactly(ANYTHING)),
+        When::Command(text) if text == "*" => (text.clone(), Matches::exactly(ANYTHING)),
+        When::Command(text) if section == Section::Bash => (text.clone(), WILDCARDS.command(text)),
+        When::Name(text) => (text.clone(), name(text)),
+        When::Command(_) | When::Unknown => ("?".to_owned(), unknown),
+    };
+    Entry { text, action: rule.action, matches }
+}
+
+/// What a pattern about names matches: `*` stays inside one part.
+pub(super) fn name(pattern: &str) -> Matches {
+    let pieces = pattern.split("**").map(|piece| {
+        let parts: Vec<String> = piece.split('*').map(escape).collect();
+        parts.join("[^/]*")
+    });
+    Matches::exactly(pieces.collect::<Vec<_>>().join(ANYTHING))
+}
+
+/// What a rule about the tools of a server matches. No tool has a `/` in its name, so that it makes no
+/// difference what is said of such.
+pub(super) fn server(server: &str, tool: &str) -> Matches {
+    let name = escape(server);
+    match (server, tool) {
+        ("*", "*") => Matches::exactly(ANYTHING),
+        (_, "*") => Matches { most: format!("{name}/[^/]*"), least: format!("{name}/{ANYTHING}") },
+        _ => Matches::exactly(format!("{name}/{}", escape(tool))),
+    }
+}
+
+/// The rules about tools of servers. Without a rule Gemini asks, unless the user trusts the server.
+pub(super) fn servers_encoding(rules: &[Ruled]) -> Encoding {
+    let about =
+        rules.iter().filter_map(|rule| match (rule.server.as_deref(), rule.tool.as_str()) {
+            (None, "*" | "mcp_*") => Some((rule, "*", "*")),
+            (Some(server), tool) => Some((rule, server, tool)),
+            (None, _) => None,
+        });
+    let entry = |(rule, of, tool): (&Ruled, &str, &str)| {
+        let mut matches = server(of, tool);
+        if rule.when != When::Always {
+            NOTHING.clone_into(&mut matches.least);
+        }
+        Entry { text: format!("{of}/{tool}"), action: rule.action, matches }
+    };
+    let entries = about.map(entry).collect();
+    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Allow }
+}

@@ -1,0 +1,145 @@
+//! Writes the files of agents for Gemini.
+
+use agentry_policy::{Action, Section};
+use agentry_text::Data;
+use agentry_text::data::MapBuilder;
+
+use super::encode::{Encoded, under_rules, without_rules};
+use super::policy;
+use super::tools::{NEEDS, of, path};
+use crate::front::{self, MARK};
+use crate::model::{Model, always};
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::subject::{PartKind, Subject};
+use crate::{loss, servers, skills};
+
+/// Directories in which Gemini finds skills by itself.
+const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
+
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    Rendering { agents, shared: Vec::new() }
+}
+
+fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
+    let mut out = Rendered::default();
+    let enforced = settings.scope == Scope::User
+        || settings.options.iter().any(|(key, value)| key == "policy" && value == "passed");
+    let Encoded { tools, rules } = under_rules(subject, settings, &mut out);
+    let rules_path = match settings.scope {
+        Scope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
+        Scope::Project => format!(".gemini/agentry-policies/{}.toml", subject.name),
+    };
+    let (tools, model) = if enforced {
+        let model = of(&tools, &rules);
+        (tools, model)
+    } else {
+        let plain = without_rules(subject, settings).tools;
+        unread(&tools, &plain, &rules_path, &mut out);
+        let model = of(&plain, &[]);
+        (plain, model)
+    };
+    let metadata = metadata(subject, &tools, &mut out);
+    losses(subject, settings, &model, &mut out);
+    let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
+    let origin = format!("{}{needs}", subject.path);
+    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let text = front::write(&origin, &metadata, &body);
+    out.files.push(File::new(path(&subject.name), text));
+    let head = format!("{MARK}{}\n{}", subject.path, advice(settings.scope, &rules_path));
+    let text = policy::write(&head, &subject.name, &rules);
+    out.files.push(File::new(rules_path, text));
+    skills::copy(subject, SKILLS, ".gemini/skills", &mut out);
+    out
+}
+
+/// How the rules come to hold, for people who find the file.
+fn advice(scope: Scope, path: &str) -> String {
+    match scope {
+        Scope::User => "# Gemini CLI reads this file at its start.\n".to_owned(),
+        Scope::Project => {
+            format!("# These rules hold only for `gemini --policy {path}`.\n")
+        }
+    }
+}
+
+/// Tells which tools are left out because nobody reads the rules.
+fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Rendered) {
+    let missing = under_rules.iter().filter(|tool| !plain.contains(tool));
+    let missing: Vec<String> = missing.map(|tool| format!("`{tool}`")).collect();
+    if !missing.is_empty() {
+        let detail = format!(
+            "Gemini reads the rules in `{path}` only with `--policy`: without them the agent may not \
+             have {}; render with `--scope user`, where Gemini always reads them",
+            missing.join(", ")
+        );
+        out.lose("permissions", LossKind::Narrowed, detail);
+    }
+}
+
+fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
+    let agent = &subject.agent;
+    let mut metadata = MapBuilder::new();
+    metadata.set("kind", Data::str("local"));
+    metadata.set("name", Data::str(&subject.name));
+    metadata.set("description", Data::str(subject.description()));
+    metadata.str_opt("display_name", agent.identity.display_name.as_ref().map(|it| &it.value));
+    metadata.set_opt("model", model(subject, out).map(Data::str));
+    let behaviour = &agent.behaviour;
+    metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
+    metadata.set_opt("max_turns", behaviour.max_turns.map(|value| Data::Int(value.value)));
+    metadata.set("tools", Data::strings(tools));
+    if tools.iter().any(|tool| tool == "mcp_*") {
+        let used = agent.tools.mcp.iter().flatten();
+        let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
+        let used: Vec<_> = used.inspect(|server| servers::references(server, out)).collect();
+        let map = used.iter().map(|it| (it.name.clone(), servers::write(it, "http_url")));
+        metadata.set_full("mcp_servers", Data::Map(map.collect()));
+    } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
+        out.lose("tools.mcp", LossKind::Dropped, "the agent may not use tools of servers");
+    }
+    metadata.build()
+}
+
+/// The first model of Google's.
+fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
+    let preferred = subject.agent.model.preferred.as_ref()?;
+    let bare = |model: &String| {
+        let name = model.strip_prefix("google/").or_else(|| model.strip_prefix("gemini/"));
+        let name = name.unwrap_or(model);
+        name.starts_with("gemini-").then(|| name.to_owned())
+    };
+    let found = preferred.iter().find_map(|model| bare(&model.value));
+    if found.is_none() || preferred.len() > 1 {
+        out.lose("model", LossKind::Dropped, "Gemini takes one model, which is Google's");
+    }
+    found
+}
+
+/// What the agent may do less than its source says, and what has no place.
+fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut Rendered) {
+    for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
+        let way = model.ways.iter().find(|way| way.section == *section);
+        let nothing = [always(*section, Action::Deny, "no such tool")];
+        let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
+        loss::compare(subject, *section, layers, out);
+    }
+    loss::unattended(model, out);
+    loss::toolless(subject, model, None, out);
+    let identity = &subject.agent.identity;
+    if identity.mode.is_some_and(|mode| mode.value == agentry_model::Mode::Primary) {
+        out.lose("mode", LossKind::Dropped, "every agent of Gemini is a subagent");
+    }
+    if identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
+        let detail = "Gemini rejects an agent with fields that it does not know";
+        out.lose("tags", LossKind::Dropped, detail);
+    }
+    if subject.agent.behaviour.temperature.is_some() {
+        out.lose("temperature", LossKind::Dropped, "Gemini 0.61 does not send it");
+    }
+    if settings.scope == Scope::Project {
+        let detail = "Gemini has a person confirm an agent of a project before it is used: a run \
+                      without one does not find it";
+        out.lose("name", LossKind::Dropped, detail);
+    }
+}

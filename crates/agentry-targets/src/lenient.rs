@@ -1,0 +1,103 @@
+//! Metadata as people really write it: colons without quotes, lists between commas, CRLF.
+
+use agentry_text::markdown;
+use agentry_text::yaml::{self, Version};
+use agentry_text::{Data, FileId, Findings, Severity, Source};
+
+/// A Markdown file with metadata, read leniently.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Front {
+    /// The metadata.
+    pub(crate) metadata: Data,
+    /// The text below it.
+    pub(crate) body: String,
+    /// Where the reader was lenient.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads a file; why not otherwise.
+pub(crate) fn read(text: &str) -> Result<Front, String> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let source = Source::new(FileId::BUILT_IN, "", &text);
+    let parts = markdown::parts(&source);
+    let range = parts.metadata.ok_or("it has no metadata between two lines of `---`")?;
+    let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
+    let written = source.text.get(range).unwrap_or_default();
+    if let Some(metadata) = parsed(written) {
+        return Ok(Front { metadata, body, notes: Vec::new() });
+    }
+    let (quoted, notes) = quoted(written);
+    let metadata = parsed(&quoted).ok_or("its metadata is not YAML")?;
+    Ok(Front { metadata, body, notes })
+}
+
+/// YAML without errors.
+fn parsed(text: &str) -> Option<Data> {
+    let source = Source::new(FileId::BUILT_IN, "", text);
+    let mut findings = Findings::default();
+    let node = yaml::parse(&source, 0..text.len(), Version::V1_2, &mut findings);
+    let broken = findings.iter().any(|found| found.severity == Severity::Error);
+    (!broken).then(|| node.to_data())
+}
+
+/// The same with each plain value of a line in quotes, as harnesses read it that know no YAML.
+fn quoted(text: &str) -> (String, Vec<String>) {
+    let mut notes = Vec::new();
+    let mut line = |line: &str| {
+        let Some((key, value)) = line.split_once(": ") else { return line.to_owned() };
+        let value = value.trim();
+        let top = !key.starts_with([' ', '\t', '-', '#', '"', '\'']);
+        let is_plain = !value.is_empty() && !value.starts_with(['"', '\'', '[', '{', '|', '>']);
+        let asks_for_it = value.contains(": ") || value.contains(" #") || value.ends_with(':');
+        let is_odd = value.starts_with(['*', '&', '!', '%', '@', '`', '-', '?']);
+        if !(top && is_plain && (asks_for_it || is_odd)) {
+            return line.to_owned();
+        }
+        notes.push(format!("`{key}` should be in quotes"));
+        format!("{key}: '{}'", value.replace('\'', "''"))
+    };
+    let lines: Vec<String> = text.lines().map(&mut line).collect();
+    (lines.join("\n") + "\n", notes)
+}
+
+/// The words of a list, or of a text with commas; nothing for other values.
+pub(crate) fn words(data: &Data) -> Option<Vec<String>> {
+    let texts: Vec<&str> = match data {
+        Data::Str(text) => text.split(',').collect(),
+        Data::List(items) => items.iter().filter_map(Data::as_str).collect(),
+        _ => return None,
+    };
+    let trimmed = texts.into_iter().map(str::trim).filter(|word| !word.is_empty());
+    Some(trimmed.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_as_people_write_them() {
+        let cases = [
+            ("---\ndescription: a\n---\nx", Some("a"), 0),
+            ("---\r\ndescription: Use this: always\r\n---\r\nx", Some("Use this: always"), 1),
+            ("\u{feff}---\ndescription: it's: so\n---\n", Some("it's: so"), 1),
+            ("---\ndescription: @x\n---\n", Some("@x"), 1),
+            ("---\ndescription: [x\n---\n", None, 0),
+            ("description: a\n", None, 0),
+        ];
+        for (text, expected, notes) in cases {
+            let front = read(text).ok();
+            let found = front.as_ref().and_then(|front| front.metadata.get("description"));
+            assert_eq!(found.and_then(Data::as_str), expected, "{text}");
+            assert_eq!(front.map_or(0, |front| front.notes.len()), notes, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_of_both_kinds() {
+        let both = ["a", "b c"].map(str::to_owned).to_vec();
+        assert_eq!(words(&Data::str("a, b c,")), Some(both.clone()));
+        assert_eq!(words(&Data::strings(["a", "b c"])), Some(both));
+        assert_eq!(words(&Data::Int(1)), None);
+    }
+}

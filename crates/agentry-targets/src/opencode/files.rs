@@ -1,0 +1,213 @@
+//! What is said of files: inside the workspace by `edit` and `read`, outside by both and
+//! `external_directory`, which is therefore as strict as either of them.
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::tables::secrets;
+use agentry_policy::{Action, Call, Places, Rules, Section};
+use agentry_text::Data;
+
+use super::encode::{encode, floor, lifted, words, written};
+use super::ruleset::{READING, entry};
+use crate::encoding::{Encoding, Entry, Matches};
+use crate::model::{always, outside, regex_of_path};
+use crate::rendering::{LossKind, Rendered, Settings};
+use crate::subject::Subject;
+use crate::wildcard::ANYTHING;
+use crate::{loss, protection};
+
+/// Where OpenCode keeps the output of tools that it has cut off, and lets every agent read it.
+pub(super) const OUTPUT: &str = "~/.local/share/opencode/tool-output/*";
+
+/// Adds the keys about files.
+pub(super) fn block(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+    block: &mut Vec<(String, Data)>,
+) {
+    let guarded = settings.guard;
+    let beyond = encode(subject, Section::ExternalDirectory);
+    let mut beyond = with_rooted_rules(subject, beyond)
+        .narrowed(&[], &subject.bounds(Section::ExternalDirectory))
+        .encoding;
+    let mut sides = Vec::new();
+    for section in [Section::Edit, Section::Read] {
+        let bounds = subject.bounds(section);
+        let inside = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds);
+        let side = closed(subject, &inside.encoding, settings);
+        for rules in side.plain.readings() {
+            beyond = bounded(beyond, section, |it| {
+                it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
+            });
+        }
+        if settings.close_gaps && !guarded {
+            beyond = bounded(beyond, section, |mut it| {
+                protection::close(subject, &mut it, &[side.written.rules()]);
+                it
+            });
+        }
+        sides.push(side);
+    }
+    let effective = |encoding: &Encoding| {
+        if guarded { lifted(encoding.clone()) } else { encoding.clone() }.rules()
+    };
+    for Side { plain, written: all } in sides {
+        let section = plain.section;
+        let layers = [effective(&plain), outside(section, &effective(&beyond))];
+        loss::compare(subject, section, &layers, out);
+        let asked = if settings.close_gaps { &all } else { &plain };
+        let actions = asked.entries.iter().map(|entry| entry.action);
+        let strictest = actions.fold(asked.default, Action::strictest);
+        let by_path = written(&floor(all, guarded));
+        match section {
+            Section::Edit => block.push(("edit".to_owned(), by_path)),
+            _ => block.extend(reading(&by_path, strictest)),
+        }
+    }
+    loss::compare(subject, Section::ExternalDirectory, &[effective(&beyond)], out);
+    output(subject, settings, out, &mut beyond);
+    block.push(("external_directory".to_owned(), written(&floor(beyond, guarded))));
+}
+
+/// Rules of `edit` and `read` about places outside have no other place than `external_directory`.
+fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
+    let sections = [Section::Read, Section::Edit].map(|section| subject.permissions.get(section));
+    for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
+        let stricter = rule.action > Action::Allow;
+        for text in words(Section::ExternalDirectory, rule) {
+            if stricter && text != "*" && beyond.entries.iter().all(|known| known.text != text) {
+                beyond.entries.push(entry(Section::ExternalDirectory, &text, rule.action));
+            }
+        }
+    }
+    beyond
+}
+
+/// Rules about places outside, made stricter as rules of a section about files.
+fn bounded(
+    beyond: Encoding,
+    section: Section,
+    stricter: impl FnOnce(Encoding) -> Encoding,
+) -> Encoding {
+    let mut encoding = Encoding { section, ..beyond };
+    let root = regex_of_path(&Places::default().workspace);
+    encoding.entries.push(Entry {
+        text: String::new(),
+        action: Action::Allow,
+        matches: Matches::exactly(format!("{root}{ANYTHING}")),
+    });
+    let mut narrowed = stricter(encoding);
+    narrowed.entries.retain(|entry| !entry.text.is_empty());
+    Encoding { section: Section::ExternalDirectory, ..narrowed }
+}
+
+fn nothing_outside(section: Section) -> Rules {
+    outside(section, &always(section, Action::Deny, "outside"))
+}
+
+/// The tools that read: by path, and those that are told a pattern instead.
+fn reading(by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
+    let tool = |tool: &&str| match *tool {
+        "read" => ("read".to_owned(), by_path.clone()),
+        tool => (tool.to_owned(), Data::str(strictest.as_str())),
+    };
+    READING.iter().map(tool).collect()
+}
+
+/// What OpenCode itself asks about before it is read, unless it is told otherwise.
+const ENVIRONMENT: &[(&str, Action)] =
+    &[(".env", Action::Ask), (".env.*", Action::Ask), (".env.example", Action::Allow)];
+
+/// The rules of a section about files inside the workspace.
+struct Side {
+    /// Those of the source.
+    plain: Encoding,
+    /// With questions about secrets among them.
+    written: Encoding,
+}
+
+/// Puts questions about secrets behind each rule that would allow them: about those that OpenCode
+/// knows, or about all.
+fn closed(subject: &Subject, plain: &Encoding, settings: &Settings<'_>) -> Side {
+    let section = plain.section;
+    let close = settings.close_gaps && !settings.guard;
+    let others = [nothing_outside(section)];
+    let safe = || {
+        let layers = [plain.rules(), nothing_outside(section)];
+        protection::protects(subject, section, &layers)
+    };
+    let ends = if close && !safe() {
+        secrets()
+    } else {
+        let known = ENVIRONMENT.iter().filter(|_| section == Section::Read);
+        known.map(|(end, action)| ((*end).to_owned(), *action)).collect()
+    };
+    let mut written = with_ends(plain, &ends);
+    if close {
+        protection::close(subject, &mut written, &others);
+    }
+    let own = |entry: &&Entry| plain.entries.iter().any(|known| known.text == entry.text);
+    let entries = written.entries.iter().filter(own).cloned().collect();
+    let plain = Encoding { entries, default: written.default, ..plain.clone() };
+    Side { plain, written }
+}
+
+/// How the paths of all secrets end, with the answers; the last that fits decides.
+fn secrets() -> Vec<(String, Action)> {
+    let kinds = || secrets::all().filter(|secret| !secret.rooted);
+    let names = kinds().filter(|secret| !secret.tree).map(|secret| secret.path);
+    let names = names.map(|path| path.strip_prefix('*').unwrap_or(path).to_owned());
+    let trees = kinds().filter(|secret| secret.tree).map(|secret| secret.path);
+    let trees = trees.flat_map(|path| [path.to_owned(), format!("{path}/*")]);
+    let known = ENVIRONMENT.iter().map(|(end, action)| ((*end).to_owned(), *action));
+    let ask = |end: String| (end, Action::Ask);
+    let mut ends: Vec<(String, Action)> = Vec::new();
+    for end in names.map(ask).chain(known).chain(trees.map(ask)) {
+        ends.retain(|other| other.0 != end.0);
+        ends.push(end);
+    }
+    ends
+}
+
+/// Puts rules about paths that end so behind each rule that allows more than one path.
+fn with_ends(inside: &Encoding, ends: &[(String, Action)]) -> Encoding {
+    let section = inside.section;
+    let behind = |start: &str| -> Vec<Entry> {
+        let ends = ends.iter();
+        ends.map(|(end, action)| entry(section, &format!("{start}{end}"), *action)).collect()
+    };
+    let open = inside.default == Action::Allow;
+    let mut entries = if open { behind("*") } else { Vec::new() };
+    for entry in inside.entries.iter().cloned() {
+        let more = entry.action == Action::Allow && entry.text.ends_with('*');
+        let more = if more { behind(&entry.text) } else { Vec::new() };
+        let new: Vec<_> = std::iter::once(entry).chain(more).collect();
+        // The last of two rules that are the same decides.
+        entries.retain(|known: &Entry| new.iter().all(|entry| entry.text != known.text));
+        entries.extend(new);
+    }
+    Encoding { entries, ..inside.clone() }
+}
+
+/// Every agent may read the output that was cut off, unless the very directory is denied.
+fn output(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered, beyond: &mut Encoding) {
+    let places = subject.judge.places();
+    let path = OUTPUT.replace('*', "x");
+    let section = Section::ExternalDirectory;
+    let call = Call { section, subject: &path, directory: &places.workspace };
+    let answer = subject.judge.judge(call, &NoLinks).action;
+    let close = settings.close_gaps && answer == Action::Ask;
+    if answer == Action::Deny || close {
+        beyond.entries.retain(|entry| entry.text != OUTPUT);
+        beyond.entries.push(entry(section, OUTPUT, Action::Deny));
+    }
+    if answer == Action::Ask {
+        let kind = if close { LossKind::Narrowed } else { LossKind::Gap };
+        let detail = if close {
+            "the output of tools that OpenCode has cut off is denied instead of asked about"
+        } else {
+            "OpenCode lets every agent read the output of tools that it has cut off"
+        };
+        out.lose("permissions.external_directory", kind, detail);
+    }
+}

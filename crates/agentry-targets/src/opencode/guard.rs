@@ -1,0 +1,293 @@
+//! The protocol between the rendered plugin and `agentry guard`: one call as JSON on standard input,
+//! one decision as JSON on standard output.
+//!
+//! ```text
+//! {"tool": "bash", "args": {"command": "git push"}, "directory": "/home/me/project", "servers": ["github"]}
+//! {"decision": "deny", "reason": "git push: git push*:deny"}
+//! ```
+
+use agentry_policy::{Action, Section, Verdict};
+use serde_json::{Value, json};
+
+use super::names::sanitised;
+use crate::guard::{Answer, Asked, Guard, Search};
+
+pub(super) const GUARD: Guard = Guard { question, answer, failure };
+
+/// The plugin that asks.
+pub(super) const PLUGIN: &str = include_str!("plugin.js");
+
+/// The calls that one call of a tool makes.
+type Calls = Vec<(Section, String)>;
+
+fn question(text: &str) -> Result<Asked, String> {
+    let question: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let field = |name: &str| question.get(name).and_then(Value::as_str);
+    let tool = field("tool").ok_or("no `tool` in the question")?;
+    let directory = field("directory").ok_or("no `directory` in the question")?;
+    if !directory.starts_with('/') {
+        return Err(format!("the directory `{directory}` is not absolute"));
+    }
+    let args = question.get("args").unwrap_or(&Value::Null);
+    let call = ToolCall { tool, args, directory };
+    let (directory, calls) = match tool {
+        "bash" => call.command()?,
+        _ => (directory.to_owned(), call.calls(question.get("servers"))?),
+    };
+    Ok(Asked { directory, calls, searches: call.searches() })
+}
+
+/// One call of a tool.
+struct ToolCall<'a> {
+    tool: &'a str,
+    args: &'a Value,
+    directory: &'a str,
+}
+
+impl ToolCall<'_> {
+    fn text(&self, key: &str) -> Option<&str> {
+        self.args.get(key).and_then(Value::as_str)
+    }
+
+    fn needed(&self, key: &str) -> Result<&str, String> {
+        self.text(key).ok_or_else(|| format!("`{}` without `{key}`", self.tool))
+    }
+
+    /// A path as OpenCode takes it: `~` is a name like any other.
+    fn path(&self, given: &str) -> String {
+        if given.starts_with('/') {
+            given.to_owned()
+        } else {
+            format!("{}/{given}", self.directory)
+        }
+    }
+
+    /// A command line, and the directory that it starts in.
+    fn command(&self) -> Result<(String, Calls), String> {
+        let mut calls = vec![(Section::Bash, self.needed("command")?.to_owned())];
+        let Some(given) = self.text("workdir") else {
+            return Ok((self.directory.to_owned(), calls));
+        };
+        let path = self.path(given);
+        if !within(&path, self.directory) {
+            calls.push((Section::ExternalDirectory, path.clone()));
+        }
+        Ok((path, calls))
+    }
+
+    /// Everything that a call touches.
+    fn calls(&self, servers: Option<&Value>) -> Result<Calls, String> {
+        let file = |section, key: &str| Ok(vec![(section, self.path(self.needed(key)?))]);
+        let named = |section, key: &str| Ok(vec![(section, self.needed(key)?.to_owned())]);
+        match self.tool {
+            "edit" | "write" | "multiedit" => file(Section::Edit, "filePath"),
+            "patch" | "apply_patch" => self.patched(),
+            "read" | "lsp" => file(Section::Read, "filePath"),
+            "glob" | "grep" | "list" => Ok(self.searched()),
+            "webfetch" => named(Section::Webfetch, "url"),
+            "websearch" => named(Section::Websearch, "query"),
+            "task" => named(Section::Delegate, "subagent_type"),
+            "skill" => named(Section::Skill, "name"),
+            "question" => self.questions(),
+            tool => Ok(other(tool, servers)),
+        }
+    }
+
+    /// The files that a patch is about.
+    fn patched(&self) -> Result<Calls, String> {
+        const MARKS: &[&str] =
+            &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+        let lines = self.needed("patchText")?.lines().map(str::trim);
+        let named = |line: &str| {
+            MARKS.iter().find_map(|mark| Some(line.strip_prefix(mark)?.trim().to_owned()))
+        };
+        let paths: Vec<String> = lines.filter_map(named).collect();
+        if paths.is_empty() {
+            return Err("a patch that names no file".to_owned());
+        }
+        Ok(paths.iter().map(|path| (Section::Edit, self.path(path))).collect())
+    }
+
+    /// The directory that is searched; a pattern may lead elsewhere.
+    fn searched(&self) -> Calls {
+        let base = self.path(self.text("path").unwrap_or("."));
+        let pattern = if self.tool == "glob" { self.text("pattern") } else { self.text("include") };
+        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
+        let known = known.unwrap_or_default();
+        let elsewhere = known.starts_with('/') || known.split('/').any(|part| part == "..");
+        let led = if known.starts_with('/') { known.to_owned() } else { format!("{base}/{known}") };
+        let led = elsewhere.then_some((Section::Read, led));
+        std::iter::once((Section::Read, base)).chain(led).collect()
+    }
+
+    /// What a search is about: the files that its pattern chooses, below the directory that it leads
+    /// to.
+    fn searches(&self) -> Vec<Search> {
+        let pattern = match self.tool {
+            "glob" => self.text("pattern"),
+            "grep" => self.text("include"),
+            _ => return Vec::new(),
+        };
+        let base = self.path(self.text("path").unwrap_or("."));
+        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
+        let start = known.and_then(|known| known.rfind('/'));
+        let (led, rest) = match (pattern, start) {
+            (Some(pattern), Some(at)) => (pattern.get(..=at), pattern.get(at + 1..)),
+            (pattern, _) => (None, pattern),
+        };
+        let directory = match led {
+            Some(led) if led.starts_with('/') => led.to_owned(),
+            Some(led) => format!("{base}/{led}"),
+            None => base,
+        };
+        vec![Search { directory, pattern: rest.map(str::to_owned) }]
+    }
+
+    fn questions(&self) -> Result<Calls, String> {
+        let questions = self.args.get("questions").and_then(Value::as_array);
+        let texts = questions.into_iter().flatten().filter_map(|it| it.get("question")?.as_str());
+        let calls: Calls = texts.map(|text| (Section::Question, text.to_owned())).collect();
+        if calls.is_empty() { Err("a question without a text".to_owned()) } else { Ok(calls) }
+    }
+}
+
+/// A tool that is not known: of a server, by both names, or any other. Where nobody knows the servers,
+/// it is all that it may be.
+fn other(tool: &str, servers: Option<&Value>) -> Calls {
+    let of = |server: &str, rest: &str| (Section::Mcp, format!("{server}/{rest}"));
+    let Some(servers) = servers.and_then(Value::as_array) else {
+        let splits = tool.match_indices('_').map(|(at, _)| {
+            of(tool.get(..at).unwrap_or_default(), tool.get(at + 1..).unwrap_or_default())
+        });
+        return splits.chain([(Section::Tool, tool.to_owned())]).collect();
+    };
+    let names = servers.iter().filter_map(Value::as_str);
+    let calls: Calls = names
+        .filter_map(|name| {
+            let rest = tool.strip_prefix(&sanitised(name))?.strip_prefix('_')?;
+            Some(of(name, rest))
+        })
+        .collect();
+    if calls.is_empty() { vec![(Section::Tool, tool.to_owned())] } else { calls }
+}
+
+/// Whether a path lies in a directory, by its words alone.
+fn within(path: &str, directory: &str) -> bool {
+    let below = path.strip_prefix(directory.trim_end_matches('/'));
+    let climbs = path.split('/').any(|part| part == "..");
+    !climbs && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn answer(verdict: &Verdict) -> Answer {
+    let decides = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
+    let reason = decides.map_or_else(String::new, |reason| {
+        let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        format!("{}: {}{note}", reason.segment, reason.rule)
+    });
+    said(verdict.action, &reason, 0)
+}
+
+fn failure(why: &str) -> Answer {
+    said(Action::Deny, why, 2)
+}
+
+fn said(action: Action, reason: &str, code: u8) -> Answer {
+    let output = json!({ "decision": action.as_str(), "reason": reason });
+    let errors = if code == 0 { String::new() } else { format!("{reason}\n") };
+    Answer { output: format!("{output}\n"), errors, code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(question: &Value) -> String {
+        match super::question(&question.to_string()) {
+            Ok(Asked { directory, calls, .. }) => {
+                let calls = calls.iter().map(|(section, text)| format!("{section} {text}"));
+                std::iter::once(directory).chain(calls).collect::<Vec<_>>().join(", ")
+            }
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn every_tool_is_a_call() {
+        let patch = "*** Begin Patch\n*** Update File: a\n@@\n*** Move to: ../b\n*** End Patch";
+        let cases = [
+            ("bash", json!({"command": "ls"}), "/w, bash ls"),
+            ("bash", json!({"command": "ls", "workdir": "a"}), "/w/a, bash ls"),
+            (
+                "bash",
+                json!({"command": "ls", "workdir": "/x"}),
+                "/x, bash ls, external_directory /x",
+            ),
+            ("edit", json!({"filePath": "a"}), "/w, edit /w/a"),
+            ("write", json!({"filePath": "/x/a"}), "/w, edit /x/a"),
+            ("write", json!({"filePath": "~/a"}), "/w, edit /w/~/a"),
+            ("apply_patch", json!({"patchText": patch}), "/w, edit /w/a, edit /w/../b"),
+            ("patch", json!({"patchText": "x"}), "a patch that names no file"),
+            ("read", json!({}), "`read` without `filePath`"),
+            ("read", json!({"filePath": 1}), "`read` without `filePath`"),
+            ("glob", json!({"pattern": "*.rs"}), "/w, read /w/."),
+            ("glob", json!({"pattern": "../*.rs", "path": "a"}), "/w, read /w/a, read /w/a/../"),
+            ("grep", json!({"pattern": "/x", "path": "/etc"}), "/w, read /etc"),
+            ("webfetch", json!({"url": "https://x.org"}), "/w, webfetch https://x.org"),
+            ("websearch", json!({"query": "x"}), "/w, websearch x"),
+            ("task", json!({"subagent_type": "general"}), "/w, delegate general"),
+            ("skill", json!({"name": "pdf"}), "/w, skill pdf"),
+            ("question", json!({"questions": [{"question": "Why?"}]}), "/w, question Why?"),
+            ("question", json!({}), "a question without a text"),
+            ("todowrite", json!({}), "/w, tool todowrite"),
+            ("git_hub_x", json!({}), "/w, mcp git_hub/x"),
+            ("my_tool", json!({}), "/w, tool my_tool"),
+        ];
+        for (tool, args, expected) in cases {
+            let servers = ["git_hub"];
+            let question =
+                json!({"tool": tool, "args": args, "directory": "/w", "servers": servers});
+            assert_eq!(asked(&question), expected, "{tool}");
+        }
+    }
+
+    #[test]
+    fn what_is_searched() {
+        let cases = [
+            ("grep", json!({"pattern": "x"}), "/w/. -"),
+            ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
+            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a/ *.rs"),
+            ("glob", json!({"pattern": "/etc/*"}), "/etc/ *"),
+            ("list", json!({"path": "a"}), ""),
+        ];
+        for (tool, args, expected) in cases {
+            let question = json!({"tool": tool, "args": args, "directory": "/w"}).to_string();
+            let searches = super::question(&question).expect(tool).searches;
+            let shown = searches.iter().map(|it| {
+                let Search { directory, pattern } = it;
+                format!("{directory} {}", pattern.as_deref().unwrap_or("-"))
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_question() {
+        let cases = [
+            (json!({}), "no `tool` in the question"),
+            (json!({"tool": "bash"}), "no `directory` in the question"),
+            (json!({"tool": "x", "directory": "w"}), "the directory `w` is not absolute"),
+            (json!({"tool": "a_b_c", "directory": "/w"}), "/w, mcp a/b_c, mcp a_b/c, tool a_b_c"),
+        ];
+        for (question, expected) in cases {
+            assert_eq!(asked(&question), expected, "{question}");
+        }
+        assert!(super::question("{").is_err());
+    }
+
+    #[test]
+    fn an_error_is_never_an_approval() {
+        let Answer { output, code, .. } = failure("no such file");
+        assert_eq!(output, "{\"decision\":\"deny\",\"reason\":\"no such file\"}\n");
+        assert_eq!(code, 2);
+    }
+}

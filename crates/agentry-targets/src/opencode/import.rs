@@ -1,0 +1,297 @@
+//! Reads an agent of OpenCode, with the settings that hold for all of them.
+//!
+//! The rules are turned around, since here the first that matches decides. What OpenCode asks about
+//! `.env` files is left out: they are secrets, which are asked about whatever the rules say.
+
+use agentry_model::Mode;
+use agentry_policy::{Action, Kind, PatternRule, Section};
+use agentry_text::Data;
+
+use super::files::OUTPUT;
+use super::layers;
+use super::ruleset::{OWN, Ruled, is_about_tool, of, takes};
+use crate::Files;
+use crate::encoding::View;
+use crate::import::{Import, Read};
+use crate::imported::{Draft, at};
+use crate::lenient;
+use crate::rendering::LossKind;
+use crate::wildcard::{around, is_special, reworded};
+
+pub(super) const IMPORT: Import = Import {
+    places: &[
+        (".opencode/agent", ".md"),
+        (".opencode/agents", ".md"),
+        (".opencode/mode", ".md"),
+        (".opencode/modes", ".md"),
+        (".config/opencode/agent", ".md"),
+        (".config/opencode/agents", ".md"),
+    ],
+    is_one: |path, _| place(path).is_some(),
+    read,
+};
+
+/// What the model has a place for, or what OpenCode only shows.
+const KNOWN: &[&str] = &[
+    "name",
+    "description",
+    "mode",
+    "model",
+    "temperature",
+    "steps",
+    "maxSteps",
+    "permission",
+    "tools",
+    "disable",
+];
+
+/// The root of the project, the kind of directory and the identifier, by the path of an agent.
+fn place(path: &str) -> Option<(&str, &str, &str)> {
+    let stem = path.strip_suffix(".md")?;
+    for home in [".opencode/", ".config/opencode/"] {
+        let Some(start) = stem.find(home) else { continue };
+        let (root, rest) = stem.split_at(start);
+        let (kind, id) = rest.strip_prefix(home)?.split_once('/')?;
+        let is_root = root.is_empty() || root.ends_with('/');
+        if is_root && matches!(kind, "agent" | "agents" | "mode" | "modes") {
+            return Some((root, kind, id));
+        }
+    }
+    None
+}
+
+fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+    let (root, kind, id) = place(path).ok_or("it is not where OpenCode looks for agents")?;
+    let text = files(path).ok_or("it cannot be read")?;
+    let front = match lenient::read(&text) {
+        Ok(front) => front,
+        // OpenCode takes a file without metadata for an agent that may do what agents may do.
+        Err(_) if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---") => {
+            let (body, metadata) = (text.trim().to_owned(), Data::Map(Vec::new()));
+            lenient::Front { metadata, body, notes: Vec::new() }
+        }
+        Err(why) => return Err(why),
+    };
+    let below = |path: &str| files(&format!("{root}{path}"));
+    if let Some(settings) = layers::broken(&below) {
+        return Err(format!("`{settings}` cannot be read, so that OpenCode does not start"));
+    }
+    let name = front.metadata.get("name").and_then(Data::as_str).unwrap_or(id);
+    let found = layers::find(&below, name)
+        .filter(|_| name == id)
+        .unwrap_or_else(|| layers::alone(&below, front.metadata.clone()));
+    if found.fields.get("disable") == Some(&Data::Bool(true)) {
+        return Err("it is switched off (`disable`)".to_owned());
+    }
+    let mut draft = Draft::new(&name.replace('/', "-"), &front.body);
+    draft.lenient(front.notes);
+    if name.contains('/') {
+        draft.lose("name", LossKind::Dropped, format!("`{name}` became one word"));
+    }
+    for other in found.places.iter().filter(|other| format!("{root}{other}") != path) {
+        draft.lose("name", LossKind::Gap, format!("`{other}` is about this agent too"));
+    }
+    fields(&found.fields, kind, &mut draft);
+    let all = found.rules(View::Strictest);
+    let rules = without_secrets(all.clone());
+    if rules.len() < all.len() {
+        let detail = "OpenCode also asks about files like `x.env.y`, which are no secrets here";
+        draft.lose("permissions.read", LossKind::Gap, detail);
+    }
+    permissions(&rules, &mut draft);
+    let model = of(&rules, &found.servers, View::Strictest);
+    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+}
+
+/// What is said of the agent besides its rules.
+fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
+    let text = |key: &str| metadata.get(key).and_then(Data::as_str).map(|it| at(it.to_owned()));
+    let mode = text("mode").and_then(|mode| mode.value.parse().ok());
+    let mode = if kind.starts_with("mode") { Some(Mode::Primary) } else { mode };
+    draft.agent.identity.description = text("description");
+    draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
+    draft.agent.model.preferred = text("model").map(|model| vec![model]);
+    draft.agent.behaviour.temperature = match metadata.get("temperature") {
+        Some(Data::Float(value)) => Some(at(*value)),
+        #[expect(clippy::cast_precision_loss, reason = "a temperature is a small number")]
+        Some(Data::Int(value)) => Some(at(*value as f64)),
+        _ => None,
+    };
+    let steps = metadata.get("steps").or_else(|| metadata.get("maxSteps"));
+    if let Some(Data::Int(steps)) = steps {
+        draft.agent.behaviour.max_turns = Some(at(*steps));
+    }
+    draft.unknown(metadata, KNOWN);
+}
+
+/// The same without the questions about `.env` files.
+fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
+    let is_secret = |rule: &Ruled| {
+        let own = ["*.env", "*.env.*", "*.env.example"];
+        rule.key == "read" && own.contains(&rule.pattern.as_str())
+    };
+    rules.into_iter().filter(|rule| !is_secret(rule) || rule.action == Action::Deny).collect()
+}
+
+/// The rules of each section, the first of which is followed.
+fn permissions(rules: &[Ruled], draft: &mut Draft) {
+    let keys = [
+        (Section::Bash, "bash"),
+        (Section::Edit, "edit"),
+        (Section::Read, "read"),
+        (Section::Webfetch, "webfetch"),
+        (Section::Websearch, "websearch"),
+        (Section::Question, "question"),
+        (Section::ExternalDirectory, "external_directory"),
+        (Section::Skill, "skill"),
+        (Section::Delegate, "task"),
+    ];
+    for (section, key) in keys {
+        let about: Vec<&Ruled> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
+        let last = about.iter().rposition(|rule| rule.pattern == "*");
+        let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
+        let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
+        let mut patterns = Vec::new();
+        for Ruled { pattern, action, .. } in after.iter().rev() {
+            let words = words(section, pattern, *action, intent);
+            if let Some(detail) = reworded(section, pattern, *action, &words) {
+                draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
+            }
+            let rule = |pattern| PatternRule { pattern, action: *action };
+            patterns.extend(words.into_iter().map(rule));
+        }
+        draft.rules(section, patterns, intent);
+    }
+    by_name(rules, draft);
+}
+
+/// Tools by name: a key may be about a tool of a server, or about any other.
+fn by_name(rules: &[Ruled], draft: &mut Draft) {
+    let about: Vec<&Ruled> = rules
+        .iter()
+        .filter(|rule| !OWN.contains(&rule.key.as_str()) && is_about_tool(rule, View::Strictest))
+        .collect();
+    let last = about.iter().rposition(|rule| rule.key == "*");
+    let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
+    let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
+    let splits = |key: &str| -> Vec<String> {
+        let at = key.match_indices('_').map(|(at, _)| at);
+        at.map(|at| format!("{}/{}", &key[..at], &key[at + 1..])).collect()
+    };
+    for section in [Section::Mcp, Section::Tool] {
+        let patterns = after.iter().rev().flat_map(|rule| {
+            let names =
+                if section == Section::Mcp { splits(&rule.key) } else { vec![rule.key.clone()] };
+            names.into_iter().map(|pattern| PatternRule { pattern, action: rule.action })
+        });
+        draft.rules(section, patterns.collect(), intent);
+    }
+}
+
+/// The patterns that come nearest to one of OpenCode, in which `*` takes everything.
+fn words(section: Section, pattern: &str, action: Action, intent: Action) -> Vec<String> {
+    // Whether a rule may rather say too much: a deny, or a question instead of an allow.
+    let broad = action == Action::Deny || (action == Action::Ask && intent == Action::Allow);
+    let special = section.kind() == Kind::Command && pattern.contains(is_special);
+    if !broad && (pattern.contains('?') || special) {
+        return Vec::new();
+    }
+    let pattern = pattern.replace('?', "*");
+    match section.kind() {
+        Kind::Command if broad => around(&pattern),
+        Kind::Command => Some(pattern).filter(|it| !it.trim().is_empty()).into_iter().collect(),
+        Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
+            _ if pattern == OUTPUT => Vec::new(),
+            Some(dir) => vec![format!("{dir}/**")],
+            None => Vec::new(),
+        },
+        Kind::Path if broad => paths_around(&pattern),
+        Kind::Path => vec![path(&pattern)],
+        Kind::Name => vec![pattern],
+        Kind::Web | Kind::Text => Vec::new(),
+    }
+}
+
+/// A `*` takes any number of directories.
+fn path(pattern: &str) -> String {
+    let segments: Vec<&str> = pattern.split('/').collect();
+    let last = segments.len().saturating_sub(1);
+    let segment = |(at, segment): (usize, &&str)| match *segment {
+        "*" => "**".to_owned(),
+        segment if at == last && segment.starts_with('*') => format!("**/{segment}"),
+        segment => segment.to_owned(),
+    };
+    let text = segments.iter().enumerate().map(segment).collect::<Vec<_>>().join("/");
+    text.replace("**/**/", "**/")
+}
+
+/// Patterns that together take every path that one of OpenCode does.
+fn paths_around(pattern: &str) -> Vec<String> {
+    let Some(star) = pattern.find('*') else { return vec![pattern.to_owned()] };
+    let (start, rest) = pattern.split_at(star);
+    if !start.is_empty() && !start.ends_with('/') {
+        return vec![format!("{start}*"), format!("{start}*/**")];
+    }
+    let parts: Vec<&str> = rest.split('*').collect();
+    let tail = parts.last().copied().unwrap_or_default();
+    // The name of one file or directory at any depth.
+    let inner = parts.iter().filter(|part| !part.is_empty() && !part.contains('/'));
+    let found = match (tail, inner.max_by_key(|part| part.len())) {
+        ("", None) => vec![format!("{start}**")],
+        ("", Some(part)) => vec![format!("{start}**/*{part}*"), format!("{start}**/*{part}*/**")],
+        (tail, _) if tail.starts_with('/') => vec![format!("{start}**{tail}")],
+        (tail, _) => vec![format!("{start}**/*{tail}")],
+    };
+    // What starts with a wildcard also takes paths outside, which all start with `..`.
+    let dots = parts.iter().all(|part| part.chars().all(|c| matches!(c, '.' | '/')));
+    let outside: Vec<String> = match start {
+        "" if dots => vec!["/**".to_owned()],
+        "" => found.iter().map(|it| format!("/{it}")).collect(),
+        _ => Vec::new(),
+    };
+    found.into_iter().chain(outside).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_an_agent() {
+        let cases = [
+            (".opencode/agents/x.md", Some(("", "agents", "x"))),
+            ("a/.opencode/agent/sub/x.md", Some(("a/", "agent", "sub/x"))),
+            (".config/opencode/modes/x.md", Some(("", "modes", "x"))),
+            (".opencode/command/x.md", None),
+            (".opencode/agents/x.txt", None),
+            ("x.opencode/agents/x.md", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(place(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns_in_our_words() {
+        let cases = [
+            (Section::Bash, "git *", Action::Allow, &["git *"][..]),
+            (Section::Bash, "git * main", Action::Allow, &["git * main"]),
+            (Section::Bash, "git * main", Action::Deny, &["git ** *main"]),
+            (Section::Bash, "rm -rf $HOME*", Action::Deny, &["rm -rf *"]),
+            (Section::Bash, "echo \"x\"", Action::Allow, &[]),
+            (Section::Bash, "a?b", Action::Allow, &[]),
+            (Section::Edit, "src/*", Action::Allow, &["src/**"]),
+            (Section::Edit, "*.rs", Action::Deny, &["**/*.rs", "/**/*.rs"]),
+            (Section::Edit, "*/x", Action::Deny, &["**/x", "/**/x"]),
+            (Section::Edit, "src/a*b", Action::Deny, &["src/a*", "src/a*/**"]),
+            (Section::Edit, "src/*x*", Action::Deny, &["src/**/*x*", "src/**/*x*/**"]),
+            (Section::Edit, "src/*", Action::Deny, &["src/**"]),
+            (Section::Edit, "docs/*.md", Action::Allow, &["docs/**/*.md"]),
+            (Section::ExternalDirectory, "~/p/*", Action::Allow, &["~/p/**"]),
+            (Section::ExternalDirectory, "~/p", Action::Allow, &[]),
+        ];
+        for (section, pattern, action, expected) in cases {
+            assert_eq!(words(section, pattern, action, Action::Ask), expected, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The files in which OpenCode finds an agent, and how it joins them: key by key, each key where it
+//! first stood, the last value of each.
+
+use agentry_policy::Action;
+use agentry_text::{Data, FileId, Findings, Source, json};
+
+use super::ruleset::{Ruled, flatten};
+use crate::Files;
+use crate::encoding::View;
+use crate::lenient;
+
+/// Settings, from the weakest to the strongest.
+const SETTINGS: &[&str] = &[
+    "~/.config/opencode/config.json",
+    "~/.config/opencode/opencode.json",
+    "~/.config/opencode/opencode.jsonc",
+    ".config/opencode/config.json",
+    ".config/opencode/opencode.json",
+    ".config/opencode/opencode.jsonc",
+    "opencode.json",
+    "opencode.jsonc",
+    "~/.opencode/opencode.json",
+    "~/.opencode/opencode.jsonc",
+    ".opencode/opencode.json",
+    ".opencode/opencode.jsonc",
+];
+/// Directories of agents, in the order in which they are read.
+const HOMES: &[&str] = &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
+/// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
+/// one and passes over the other.
+const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
+
+/// An agent as OpenCode finds it.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// All that is said of it, joined.
+    pub(super) fields: Data,
+    /// What holds for every agent before its own rules.
+    pub(super) shared: Data,
+    /// Where something is said of it.
+    pub(super) places: Vec<String>,
+    /// The servers of tools that are set up.
+    pub(super) servers: Vec<String>,
+}
+
+impl Found {
+    /// All rules in order, the last that matches is followed.
+    pub(super) fn rules(&self, view: View) -> Vec<Ruled> {
+        let mut rules = super::ruleset::defaults();
+        rules.extend(flatten(&self.shared, view));
+        rules.extend(flatten(self.fields.get("permission").unwrap_or(&Data::Null), view));
+        rules
+    }
+}
+
+/// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
+pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
+    let mut found = in_settings(files, None);
+    found.add(fields, "");
+    found.places.clear();
+    found
+}
+
+/// What OpenCode finds of the agent `name`; nothing if there is none.
+pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
+    let mut found = in_settings(files, Some(name));
+    for paths in markdown(name) {
+        let [first, second] = paths.map(|path| files(&path).map(|text| (path, text)));
+        if first.is_some() && second.is_some() {
+            return None;
+        }
+        if let Some((path, text)) = first.or(second) {
+            found.add(lenient::read(&text).ok()?.metadata, &path);
+        }
+    }
+    let is_other = |id: &Data| id.as_str() != Some(name);
+    let renamed = found.fields.get("name").is_some_and(is_other);
+    let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
+    (!found.places.is_empty() && !renamed && !disabled).then_some(found)
+}
+
+/// What the settings say, of all agents and of one.
+fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
+    let mut found =
+        Found { fields: Data::Null, shared: Data::Null, places: vec![], servers: vec![] };
+    for path in SETTINGS {
+        let Some(settings) = files(path).and_then(|text| settings(&text)) else { continue };
+        found.shared = joined(found.shared, own_rules(&settings));
+        if let Some(Data::Map(servers)) = settings.get("mcp") {
+            found.servers.extend(servers.iter().map(|(name, _)| name.clone()));
+        }
+        for key in ["mode", "agent"] {
+            let agents = settings.get(key).zip(name);
+            if let Some(fields) = agents.and_then(|(agents, name)| agents.get(name)) {
+                found.add(fields.clone(), path);
+            }
+        }
+    }
+    found
+}
+
+/// Where an agent may be written, in the order in which OpenCode reads it.
+fn markdown(name: &str) -> impl Iterator<Item = [String; 2]> {
+    let place = move |home, kinds: &[&str; 2]| kinds.map(|kind| format!("{home}/{kind}/{name}.md"));
+    HOMES.iter().flat_map(move |home| KINDS.iter().map(move |kinds| place(home, kinds)))
+}
+
+/// Where something is said of the agent `name`, whether it can be read or not.
+pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
+    let found = in_settings(files, Some(name)).places;
+    let written = markdown(name).flatten().filter(|path| files(path).is_some());
+    found.into_iter().chain(written).collect()
+}
+
+/// The file that OpenCode would take instead of the one at `path`, or pass over.
+pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String> {
+    let mut pairs = markdown(name).filter(|paths| paths.iter().any(|known| known == path));
+    let others = pairs.next()?.into_iter().filter(|other| other != path);
+    others.into_iter().find(|other| files(other).is_some())
+}
+
+/// The first settings file that cannot be read.
+pub(super) fn broken(files: &Files<'_>) -> Option<&'static str> {
+    let unreadable = |path: &&&str| files(path).is_some_and(|text| settings(&text).is_none());
+    SETTINGS.iter().find(unreadable).copied()
+}
+
+impl Found {
+    fn add(&mut self, mut fields: Data, path: &str) {
+        let rules = own_rules(&fields);
+        if let Data::Map(entries) = &mut fields {
+            entries.retain(|(key, _)| key != "permission" && key != "tools");
+            if !rules.is_empty() {
+                entries.push(("permission".to_owned(), rules));
+            }
+        }
+        let before = std::mem::take(&mut self.fields);
+        self.fields = joined(before, fields);
+        self.places.push(path.to_owned());
+    }
+}
+
+/// The settings in a file; nothing if it cannot be read. Comments and a last comma are no problem.
+fn settings(text: &str) -> Option<Data> {
+    let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
+    let mut findings = Findings::default();
+    let data = json::parse(&source, &mut findings).to_data();
+    let usual = ["JSON has no comments", "a comma after the last value"];
+    let readable = findings.iter().all(|found| usual.contains(&found.message.as_str()));
+    (readable && matches!(data, Data::Map(_))).then_some(data)
+}
+
+/// `permission` with the older `tools` before it.
+pub(super) fn own_rules(fields: &Data) -> Data {
+    let older = match fields.get("tools") {
+        Some(Data::Map(tools)) => Data::Map(tools.iter().filter_map(older_rule).collect()),
+        _ => Data::Null,
+    };
+    let whole = |word: &str| Data::Map(vec![("*".to_owned(), Data::str(word))]);
+    let newer = match fields.get("permission") {
+        Some(Data::Str(word)) => whole(word),
+        Some(rules) => rules.clone(),
+        None => Data::Null,
+    };
+    joined(older, newer)
+}
+
+/// `write: false` was another way to say `edit: deny`.
+fn older_rule((tool, on): &(String, Data)) -> Option<(String, Data)> {
+    let Data::Bool(on) = on else { return None };
+    let key = match tool.as_str() {
+        "write" | "edit" | "patch" | "multiedit" | "apply_patch" => "edit",
+        other => other,
+    };
+    let action = if *on { Action::Allow } else { Action::Deny };
+    Some((key.to_owned(), Data::str(action.as_str())))
+}
+
+/// Two maps in one: each key stays where it first stood and gets its last value.
+fn joined(before: Data, after: Data) -> Data {
+    match (before, after) {
+        (Data::Map(mut entries), Data::Map(others)) => {
+            for (key, value) in others {
+                match entries.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, known)) => *known = joined(std::mem::take(known), value),
+                    None => entries.push((key, value)),
+                }
+            }
+            Data::Map(entries)
+        }
+        (before, Data::Null) => before,
+        (_, after) => after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_where_they_first_stood() {
+        let data = |text: &str| settings(text).unwrap_or_default();
+        let before = data(r#"{"*": "deny", "git *": "allow", "x": "ask"}"#);
+        let after = data(r#"{"git *": "deny", "*": "ask", "x": {"a": "deny"}}"#);
+        let expected = data(r#"{"*": "ask", "git *": "deny", "x": {"a": "deny"}}"#);
+        assert_eq!(joined(before, after), expected);
+    }
+}

@@ -1,0 +1,147 @@
+//! Tools by name. OpenCode has one list of keys for the tools of MCP servers and for all others, and
+//! calls a tool of a server by both names with `_` between them.
+
+use agentry_policy::{Action, Section};
+use agentry_text::Data;
+
+use super::encode::encode;
+use super::ruleset::{OWN, WILDCARDS};
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::loss;
+use crate::model::escape;
+use crate::rendering::{LossKind, Rendered};
+use crate::subject::Subject;
+use crate::wildcard::NOTHING;
+
+/// The keys of a block: the answer for all, then those of servers, then the others.
+pub(super) fn block(subject: &Subject, out: &mut Rendered) -> Vec<(String, Data)> {
+    let intent = |section| encode(subject, section).default;
+    let all = intent(Section::Tool).strictest(intent(Section::Mcp));
+    let mut keys: Vec<(String, Action)> = Vec::new();
+    for section in [Section::Mcp, Section::Tool] {
+        for entry in encode(subject, section).entries {
+            let key = if section == Section::Mcp { sanitised(&entry.text) } else { entry.text };
+            // The last of two keys that are the same decides; a block cannot hold both.
+            keys.retain(|(known, _)| *known != key);
+            if !OWN.contains(&key.as_str()) && key != "*" {
+                keys.push((key, entry.action));
+            }
+        }
+    }
+    let mut all = all;
+    for section in [Section::Mcp, Section::Tool] {
+        // Making a key stricter for the one section never makes it milder for the other.
+        let narrowed = view(section, &keys, all).narrowed(&[], &subject.bounds(section)).encoding;
+        all = narrowed.default;
+        let answers = narrowed.entries.into_iter().take(keys.len());
+        keys = answers.map(|entry| (entry.text, entry.action)).collect();
+    }
+    for section in [Section::Mcp, Section::Tool] {
+        let mut there = view(section, &keys, all);
+        lift_masks(&mut there, keys.len());
+        loss::compare(subject, section, &[there.rules()], out);
+    }
+    ambiguous(subject, &keys, out);
+    written(keys, all)
+}
+
+/// How a section sees the keys, with what is none of its business out of the way.
+fn view(section: Section, keys: &[(String, Action)], default: Action) -> Encoding {
+    let entries = keys.iter().map(|(key, action)| entry(section, key, *action)).collect();
+    masked(Encoding { section, order: Order::Last, entries, default }, &[], Action::Deny)
+}
+
+/// Where the source is compared with what is stricter, masks must not count; that for names that could
+/// be taken for others is none then.
+fn lift_masks(encoding: &mut Encoding, keys: usize) {
+    encoding.entries.truncate(keys + 2);
+    encoding.entries.iter_mut().skip(keys).for_each(|mask| mask.action = Action::Allow);
+}
+
+fn written(keys: Vec<(String, Action)>, all: Action) -> Vec<(String, Data)> {
+    let word = |action: Action| Data::str(action.as_str());
+    let mut block = vec![("*".to_owned(), word(all))];
+    if all == Action::Allow {
+        // These are no tools; what OpenCode says of them by itself stays.
+        block.push(("doom_loop".to_owned(), word(Action::Ask)));
+        block.push(("plan_enter".to_owned(), word(Action::Deny)));
+        block.push(("plan_exit".to_owned(), word(Action::Deny)));
+    }
+    block.extend(keys.into_iter().map(|(key, action)| (key, word(action))));
+    block
+}
+
+/// A server whose name goes on after `_` would be taken for another one.
+fn ambiguous(subject: &Subject, keys: &[(String, Action)], out: &mut Rendered) {
+    let rules = subject.permissions.get(Section::Mcp).map(|rules| rules.rules.as_slice());
+    let allowed = rules.unwrap_or_default().iter().find(|rule| {
+        let key = sanitised(&rule.pattern);
+        let written = keys.iter().any(|known| *known == (key.clone(), Action::Allow));
+        rule.action == Action::Allow && written
+    });
+    if let Some((server, _)) = allowed.and_then(|rule| rule.pattern.split_once('/')) {
+        let detail = format!(
+            "OpenCode joins the names of server and tool: any other tool or server `{server}_x` would be taken for one of `{server}`"
+        );
+        out.lose("permissions.mcp", LossKind::Gap, detail);
+    }
+}
+
+/// A pattern `server/tool` as OpenCode calls it: what is no letter, digit or `-` is `_`.
+pub(super) fn sanitised(pattern: &str) -> String {
+    let each = |c: char| match c {
+        '*' => '*',
+        c if c.is_ascii_alphanumeric() || c == '-' => c,
+        _ => '_',
+    };
+    pattern.replace("**", "*").chars().map(each).collect()
+}
+
+/// A key about tools by name.
+pub(super) fn entry(section: Section, key: &str, action: Action) -> Entry {
+    let regex = if section == Section::Mcp { of_servers(key) } else { WILDCARDS.plain(key) };
+    Entry { text: key.to_owned(), action, matches: Matches::exactly(regex) }
+}
+
+/// What a key matches of the tools of servers.
+fn of_servers(key: &str) -> String {
+    let each = |c: char| match c {
+        '*' | '?' => WILDCARDS.plain(c.encode_utf8(&mut [0; 4])),
+        '_' => "[^A-Za-z0-9-]".to_owned(),
+        c if c.is_ascii_alphanumeric() || c == '-' => escape(c.encode_utf8(&mut [0; 4])),
+        // No tool has such a name.
+        _ => NOTHING.to_owned(),
+    };
+    key.chars().map(each).collect()
+}
+
+const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
+
+/// The same with `action` for names that no such tool has, or that other rules decide about: a name
+/// with `_` is one of a server, and a server has one in its name only if such a one is set up.
+pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action) -> Encoding {
+    let own: Vec<String> = OWN.iter().map(|name| escape(name)).collect();
+    let odd_server = servers.iter().any(|name| name.contains(|c| !is_plain(c)));
+    let masks = match encoding.section {
+        Section::Mcp => {
+            let odd = (!odd_server).then_some("[^/]*[^A-Za-z0-9/-][^/]*/(?s:.)*");
+            let masks = ["[^/]*", "[^/]*/[^/]*/(?s:.)*"].into_iter().chain(odd);
+            masks.map(str::to_owned).collect()
+        }
+        Section::Tool => {
+            let masks = [OF_A_DIRECTORY.to_owned(), own.join("|"), "(?s:.)*_(?s:.)*".to_owned()];
+            masks.into()
+        }
+        _ => vec![OF_A_DIRECTORY.to_owned()],
+    };
+    encoding.entries.extend(masks.into_iter().map(|regex| Entry {
+        text: String::new(),
+        action,
+        matches: Matches::exactly(regex),
+    }));
+    encoding
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-'
+}

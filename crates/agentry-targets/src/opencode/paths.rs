@@ -1,0 +1,156 @@
+//! What OpenCode's patterns about files match, over paths as the machines see them.
+//!
+//! `edit` and `read` are compared with the path as seen from the workspace, `external_directory` with
+//! the directory of a file and `/*`. A backslash in the name of a file counts as `/` there; nobody has
+//! such files, and no rule could tell them apart.
+
+use agentry_policy::Places;
+
+use super::ruleset::WILDCARDS;
+use crate::encoding::Matches;
+use crate::model::{escape, regex_of_path};
+use crate::wildcard::{ANYTHING, NOTHING};
+
+/// `~` and `$HOME` at the start of a pattern are written out, whatever it is about.
+pub(super) fn with_home(pattern: &str) -> String {
+    let home = Places::default().home.unwrap_or_default();
+    if let Some(rest) = pattern.strip_prefix("$HOME") {
+        return format!("{home}{rest}");
+    }
+    match pattern.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("{home}{rest}"),
+        _ => pattern.to_owned(),
+    }
+}
+
+/// A pattern about files, seen from the workspace; those outside start with `../`.
+pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
+    let pattern = with_home(&pattern.replace('\\', "/"));
+    if pattern == "*" {
+        return Matches::exactly(ANYTHING);
+    }
+    if pattern.starts_with("..") {
+        return Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };
+    }
+    // Every segment is followed by `/`, the last one too.
+    let root = regex_of_path(&Places::default().workspace);
+    let plain = WILDCARDS.plain(&pattern);
+    let inside = format!("{root}{plain}/");
+    // What starts with a wildcard also takes paths outside.
+    let anywhere = pattern.starts_with(['*', '?']);
+    let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
+    Matches { most, least: inside }
+}
+
+/// A pattern about directories outside. What is said of a directory holds for what is below it.
+pub(super) fn directory(pattern: &str) -> Matches {
+    let pattern = with_home(&pattern.replace('\\', "/"));
+    if pattern == "*" {
+        return Matches::exactly(ANYTHING);
+    }
+    match pattern.strip_suffix("/*").filter(|dir| dir.is_empty() || dir.starts_with('/')) {
+        Some(dir) => {
+            let dir = dir.trim_start_matches('/');
+            let start = if dir.is_empty() { String::new() } else { WILDCARDS.plain(dir) + "/" };
+            Matches::exactly(format!("{start}{ANYTHING}[^/]+/"))
+        }
+        None => {
+            let start: String = pattern.chars().take_while(|c| !matches!(c, '*' | '?')).collect();
+            let start = escape(start.trim_start_matches('/'));
+            Matches { most: format!("{start}{ANYTHING}"), least: NOTHING.to_owned() }
+        }
+    }
+}
+
+/// The patterns of `edit` or `read` that come nearest to one of a source.
+pub(super) fn words_inside(pattern: &str) -> Vec<String> {
+    if is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
+        return Vec::new();
+    }
+    let plain = plain(pattern);
+    let parts = plain.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts: Vec<&str> = parts.collect();
+    let mut found = vec![String::new()];
+    for (at, part) in parts.iter().enumerate() {
+        let next = parts.get(at + 1);
+        match (*part, next) {
+            // What follows takes any number of directories by itself.
+            ("**", Some(next)) if next.starts_with('*') => {}
+            // With a directory between, and without.
+            ("**", Some(_)) => {
+                let deeper: Vec<_> = found.iter().map(|text| format!("{text}*/")).collect();
+                found.extend(deeper);
+            }
+            _ => {
+                let end = if next.is_some() { "/" } else { "" };
+                let add = |text: &String| format!("{text}{part}{end}");
+                found = found.iter().map(add).collect();
+            }
+        }
+    }
+    found.retain(|text| !text.is_empty());
+    found.iter().map(|text| text.replace("**", "*")).collect()
+}
+
+/// The patterns of `external_directory` that come nearest to one of a source: it is never asked about
+/// a single file, so that an allow must be about all that is below a directory.
+pub(super) fn words_outside(pattern: &str, is_allow: bool) -> Vec<String> {
+    if !is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
+        return Vec::new();
+    }
+    let plain = plain(pattern.trim_end_matches('/')).replace('?', "*");
+    match plain.strip_suffix("/**") {
+        Some(dir) if !dir.contains("**") => vec![format!("{dir}/*")],
+        _ if is_allow => Vec::new(),
+        _ => {
+            let known = plain.split('*').next().unwrap_or_default();
+            known.rsplit_once('/').map(|(dir, _)| format!("{dir}/*")).into_iter().collect()
+        }
+    }
+}
+
+/// Whether a pattern starts at the root or at the home directory.
+fn is_rooted(pattern: &str) -> bool {
+    pattern.starts_with('/') || pattern == "~" || pattern.starts_with("~/")
+}
+
+/// What OpenCode would take for something else stands for any one character.
+fn plain(pattern: &str) -> String {
+    let pattern = pattern.replace('\\', "?");
+    match pattern.strip_prefix('$') {
+        Some(rest) => format!("?{rest}"),
+        None => pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_in_the_words_of_opencode() {
+        type Words = &'static [&'static str];
+        let cases: &[(&str, Words, Words, Words)] = &[
+            ("src/**", &["src/*"], &[], &[]),
+            ("./src//a", &["src/a"], &[], &[]),
+            ("**/*.rs", &["*.rs"], &[], &[]),
+            ("**/x", &["x", "*/x"], &[], &[]),
+            ("**/*", &["*"], &[], &[]),
+            ("docs/**/*.md", &["docs/*.md"], &[], &[]),
+            ("a/**/b", &["a/b", "a/*/b"], &[], &[]),
+            (".", &[], &[], &[]),
+            ("../x", &[], &[], &[]),
+            ("~root/x", &["~root/x"], &[], &[]),
+            ("$HOME/x", &["?HOME/x"], &[], &[]),
+            ("~/p/**", &[], &["~/p/*"], &["~/p/*"]),
+            ("/tmp/*", &[], &[], &["/tmp/*"]),
+            ("/etc/passwd", &[], &[], &["/etc/*"]),
+            ("/a/**/b", &[], &[], &["/a/*"]),
+        ];
+        for (pattern, inside, allow, deny) in cases {
+            assert_eq!(words_inside(pattern), *inside, "{pattern}");
+            assert_eq!(words_outside(pattern, true), *allow, "{pattern}");
+            assert_eq!(words_outside(pattern, false), *deny, "{pattern}");
+        }
+    }
+}

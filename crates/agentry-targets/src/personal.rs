@@ -1,0 +1,65 @@
+//! What the user's own settings in the home directory add to a project's.
+//!
+//! What is written must not depend on the machine: an agent is proved against the files of its project
+//! only. Then it is proved once more with the files of the user who renders it; what they permit beyond
+//! the source is a gap of this user, told with a call that shows it, and changes nothing that is
+//! written.
+
+use agentry_policy::compare::{Example, decide};
+use agentry_policy::{Protections, Rules};
+
+use crate::Files;
+use crate::model::{Model, Way};
+use crate::proof::{Proof, within};
+use crate::rendering::{LossKind, Rendered, Settings};
+
+/// The user's own files, and what a harness makes of them.
+#[derive(Debug)]
+pub struct Personal {
+    /// The files; a directory ends with `/`.
+    pub places: &'static [&'static str],
+    /// What the harness lets an agent do, by these files as well.
+    pub model: fn(&Files<'_>, &str) -> Option<Model>,
+}
+
+impl Personal {
+    /// Whether the user has such files.
+    pub(crate) fn is_there(&self, settings: &Settings<'_>) -> bool {
+        self.places.iter().any(|place| (settings.existing)(place).is_some())
+    }
+
+    /// Reports what a way permits beyond its bounds.
+    pub(crate) fn report(&self, way: &Way, bounds: &[Rules], out: &mut Rendered) {
+        let places: Vec<String> = self.places.iter().map(|place| format!("`{place}`")).collect();
+        let places = places.join(", ");
+        let detail = match within(&way.layers, bounds) {
+            Proof::Holds => return,
+            Proof::Fails { example, source, target } => {
+                let by = rule(&way.layers, &example);
+                let by = by.map(|text| format!(" by `{text}`")).unwrap_or_default();
+                format!(
+                    "your own settings in {places}: `{example}` is {source} in the source and \
+                     {target} here{by}"
+                )
+            }
+            Proof::Unknown(why) => format!("your own settings in {places}: {why}"),
+        };
+        out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
+    }
+}
+
+/// The rule that decides, if it has a text of its own.
+fn rule(layers: &[Rules], example: &Example) -> Option<String> {
+    let all: Vec<&Rules> = layers.iter().collect();
+    let decision = example.with(|subject| decide(&all, subject, Protections::Off))?;
+    let text = &layers.get(decision.layer)?.rules.get(decision.rule)?.text;
+    let text = text.rsplit_once(": ").map_or(text.as_str(), |(text, _)| text);
+    (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned())
+}
+
+/// The files in a directory whose names end so.
+pub(crate) fn files_in(files: &Files<'_>, dir: &str, end: &str) -> Vec<(String, String)> {
+    let names = files(dir).unwrap_or_default();
+    let paths = names.lines().filter(|name| name.ends_with(end)).map(|name| format!("{dir}{name}"));
+    paths.filter_map(|path| files(&path).map(|text| (path, text))).collect()
+}

@@ -1,0 +1,184 @@
+//! The protocol between the rendered extension and `agentry guard`: one call as JSON on standard
+//! input, one decision as JSON on standard output.
+//!
+//! ```text
+//! {"tool": "bash", "input": {"command": "git push"}, "directory": "/home/me/project"}
+//! {"decision": "deny", "reason": "git push*:deny"}
+//! ```
+
+use agentry_policy::{Action, Section, Verdict};
+use serde_json::{Value, json};
+
+use crate::guard::{Answer, Asked, Guard, Search};
+
+pub(super) const GUARD: Guard = Guard { question, answer, failure };
+
+/// What a child needs to speak to its parent; there is no section about it.
+const COORDINATION: &[&str] =
+    &["contact_supervisor", "structured_output", "intercom", "bg_wait", "subagent_supervisor"];
+/// What `subagent` does without starting one.
+const LOOKING: &[&str] = &["list", "get", "models", "status", "doctor", "inspect"];
+
+fn question(text: &str) -> Result<Asked, String> {
+    let question: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let field = |name: &str| question.get(name).and_then(Value::as_str);
+    let tool = field("tool").ok_or("no `tool` in the question")?;
+    let directory = field("directory").ok_or("no `directory` in the question")?;
+    if !directory.starts_with('/') {
+        return Err(format!("the directory `{directory}` is not absolute"));
+    }
+    let input = question.get("input").unwrap_or(&Value::Null);
+    let calls = calls(tool.strip_prefix("guarded_").unwrap_or(tool), input, directory)?;
+    let searches = searches(tool.strip_prefix("guarded_").unwrap_or(tool), input, &calls);
+    Ok(Asked { directory: directory.to_owned(), calls, searches })
+}
+
+/// Everything that a call touches.
+fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let needed = |key: &str| text(key).ok_or_else(|| format!("`{tool}` without `{key}`"));
+    let path = |given: &str| path(given, directory);
+    match tool {
+        "bash" => Ok(vec![(Section::Bash, needed("command")?.to_owned())]),
+        "read" => Ok(vec![(Section::Read, path(needed("path")?)?)]),
+        "edit" | "write" => Ok(vec![(Section::Edit, path(needed("path")?)?)]),
+        "find" | "ls" => Ok(vec![(Section::Read, path(text("path").unwrap_or("."))?)]),
+        "fetch_content" => all(input, &["url", "urls"], Section::Webfetch),
+        "web_search" => all(input, &["query", "queries"], Section::Websearch),
+        "subagent" => delegated(input),
+        "mcp" => Ok(vec![(Section::Mcp, format!("{}/{}", needed("server")?, needed("tool")?))]),
+        tool if COORDINATION.contains(&tool) => Ok(Vec::new()),
+        // `grep` too: it reads every file below a directory.
+        tool => Ok(vec![(Section::Tool, tool.to_owned())]),
+    }
+}
+
+/// What a search is about: names of files.
+fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Vec<Search> {
+    let pattern = input.get("pattern").and_then(Value::as_str).map(str::to_owned);
+    let directory = calls.first().filter(|_| tool == "find").map(|(_, path)| path.clone());
+    directory.into_iter().map(|directory| Search { directory, pattern: pattern.clone() }).collect()
+}
+
+/// One call for each text under these keys; at least one.
+fn all(input: &Value, keys: &[&str], section: Section) -> Result<Vec<(Section, String)>, String> {
+    let mut calls = Vec::new();
+    for value in keys.iter().filter_map(|key| input.get(key)) {
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        for value in values {
+            let text = value.as_str().ok_or_else(|| format!("{section} without a text"))?;
+            calls.push((section, text.to_owned()));
+        }
+    }
+    if calls.is_empty() { Err(format!("{section} without a subject")) } else { Ok(calls) }
+}
+
+/// The agents that work is handed to.
+fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
+    if let Some(action) = input.get("action").and_then(Value::as_str) {
+        return if LOOKING.contains(&action) {
+            Ok(Vec::new())
+        } else {
+            Ok(vec![(Section::Tool, format!("subagent {action}"))])
+        };
+    }
+    let known = ["agent", "task", "async", "cwd", "model", "context", "skill"];
+    let is_known = |key: &String| known.contains(&key.as_str());
+    if !input.as_object().is_some_and(|input| input.keys().all(is_known)) {
+        return Err("`subagent` with more than an agent and a task".to_owned());
+    }
+    all(input, &["agent"], Section::Delegate)
+}
+
+/// A path as Pi takes it: `..` goes up by name, whatever links there are.
+fn path(given: &str, directory: &str) -> Result<String, String> {
+    let is_space = |c: char| {
+        matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+    };
+    let given: String = given.chars().map(|c| if is_space(c) { ' ' } else { c }).collect();
+    let given = given.strip_prefix('@').unwrap_or(&given);
+    if given.starts_with("file://") {
+        return Err(format!("the path `{given}` is an address"));
+    }
+    let (root, rest) = match given.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => ("~", rest.to_owned()),
+        _ if given.starts_with('/') => ("", given.to_owned()),
+        _ => ("", format!("{directory}/{given}")),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.is_empty() && root == "~" => {
+                return Err(format!("the path `{given}` leads above the home directory"));
+            }
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    Ok(format!("{root}/{}", parts.join("/")))
+}
+
+fn answer(verdict: &Verdict) -> Answer {
+    let decides = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
+    let reason = decides.map_or_else(String::new, |reason| {
+        let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        format!("{}: {}{note}", reason.segment, reason.rule)
+    });
+    said(verdict.action, &reason, 0)
+}
+
+fn failure(why: &str) -> Answer {
+    Answer { errors: format!("{why}\n"), ..said(Action::Deny, why, 2) }
+}
+
+fn said(action: Action, reason: &str, code: u8) -> Answer {
+    let output = json!({ "decision": action.as_str(), "reason": reason });
+    Answer { output: format!("{output}\n"), errors: String::new(), code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions() {
+        let one = |section, text: &str| Some(vec![(section, text.to_owned())]);
+        let cases = [
+            (r#""bash","input":{"command":"ls"}"#, one(Section::Bash, "ls")),
+            (r#""guarded_bash","input":{"command":"ls"}"#, one(Section::Bash, "ls")),
+            (r#""bash","input":{"command":7}"#, None),
+            (r#""read","input":{"path":"a/../b"}"#, one(Section::Read, "/w/b")),
+            (r#""read","input":{"path":"@/etc/passwd"}"#, one(Section::Read, "/etc/passwd")),
+            (r#""read","input":{"path":"~/x"}"#, one(Section::Read, "~/x")),
+            (r#""read","input":{"path":"~/../x"}"#, None),
+            (r#""read","input":{"path":"~root/x"}"#, one(Section::Read, "/w/~root/x")),
+            (r#""read","input":{"path":"file:///etc/passwd"}"#, None),
+            (r#""write","input":{"path":"../x","content":""}"#, one(Section::Edit, "/x")),
+            (r#""edit","input":{}"#, None),
+            (r#""ls","input":{}"#, one(Section::Read, "/w")),
+            (r#""grep","input":{"pattern":"x"}"#, one(Section::Tool, "grep")),
+            (r#""subagent","input":{"agent":"x","task":"y"}"#, one(Section::Delegate, "x")),
+            (r#""subagent","input":{"agent":"x","tasks":[]}"#, None),
+            (r#""subagent","input":{"action":"list"}"#, Some(Vec::new())),
+            (r#""contact_supervisor","input":{}"#, Some(Vec::new())),
+            (r#""deploy","input":{}"#, one(Section::Tool, "deploy")),
+            (r#""fetch_content","input":{"url":"https://x"}"#, one(Section::Webfetch, "https://x")),
+            (r#""fetch_content","input":{}"#, None),
+        ];
+        for (case, expected) in cases {
+            let text = format!(r#"{{"tool":{case},"directory":"/w"}}"#);
+            assert_eq!(question(&text).ok().map(|asked| asked.calls), expected, "{case}");
+        }
+        for text in ["", "{}", "[]", r#"{"tool":"ls","input":{},"directory":"w"}"#] {
+            assert!(question(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_a_denial() {
+        let answer = failure("no such agent");
+        assert_eq!(answer.output, "{\"decision\":\"deny\",\"reason\":\"no such agent\"}\n");
+        assert_eq!((answer.errors.as_str(), answer.code), ("no such agent\n", 2));
+    }
+}

@@ -1,0 +1,210 @@
+//! What Pi lets an agent do: everything that can be done with the tools it gets.
+
+use std::collections::BTreeSet;
+
+use agentry_policy::{Action, Section};
+use serde_json::Value;
+
+use super::front::{self, Fields};
+use super::tools::{DEFAULT, NEVER, TOOLS};
+use super::{extension, places};
+use crate::Files;
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::model::{Model, always, escape};
+
+/// What pi-subagents keeps for itself: an agent whose rules name one of these is not loaded, like one
+/// whose rules name `bash`.
+const RESERVED: &[&str] =
+    &["bash", "contact_supervisor", "intercom", "bg_wait", "structured_output"];
+
+/// An agent as Pi reads it.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) fields: Fields,
+    pub(super) body: String,
+}
+
+/// The tools of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tools {
+    /// By name, as they are written.
+    pub(super) names: BTreeSet<String>,
+    /// Whether code that nobody has looked at brings more of them.
+    pub(super) others: bool,
+}
+
+/// What Pi lets the agent `name` do.
+pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    let place = places(name).into_iter().find(|place| files(&place.agent).is_some())?;
+    let definition = read(&files(&place.agent)?)?;
+    if definition.fields.get("name") != Some(name) {
+        return None;
+    }
+    let mut model = of(&tools(&definition.fields, files, name));
+    let system = files(&place.system);
+    // The main session is this agent if it is told what this agent is told.
+    let is_main =
+        system.is_some_and(|text| front::trim(&text.replace("\r\n", "\n")) == definition.body);
+    let guarded = files(&place.session).is_some_and(|text| extension::is_guard_of(&text, name));
+    if is_main && !guarded {
+        whatever(&mut model, "main session");
+    }
+    Some(model)
+}
+
+/// A file as Pi reads it; nothing if it would be passed over.
+pub(super) fn read(text: &str) -> Option<Definition> {
+    let (fields, body) = front::read(text)?;
+    let has = |key| fields.get(key).is_some_and(|value: &str| !value.is_empty());
+    let valid = has("name") && has("description") && permissions(&fields).is_some();
+    valid.then_some(Definition { fields, body })
+}
+
+/// The answers for tools by name; nothing if they make the file invalid.
+pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
+    let text = match (fields.get("permissions"), fields.get("permission")) {
+        (Some(_), Some(_)) => return None,
+        (one, other) => one.or(other).unwrap_or_default(),
+    };
+    if text.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    let metadata = format!("---\nrules:\n  {}\n---\n", text.replace('\n', "\n  "));
+    let (data, _) = crate::front::read(&metadata)?;
+    let agentry_text::Data::Map(entries) = data.get("rules")? else { return None };
+    let answer = |(tool, data): &(String, agentry_text::Data)| {
+        let action = data.as_str()?.parse().ok()?;
+        (!RESERVED.contains(&tool.as_str())).then(|| (tool.clone(), action))
+    };
+    entries.iter().map(answer).collect()
+}
+
+/// The tools that an agent gets, with what the settings of the project say.
+pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str) -> Tools {
+    let listed = match overridden(files, name) {
+        Some(instead) => instead,
+        None => fields.list("tools"),
+    };
+    let extensions = fields.list("extensions");
+    let own = fields.list("subagentOnlyExtensions").unwrap_or_default();
+    let paths = extensions.iter().flatten().chain(&own);
+    let foreign = paths.filter(|path| !is_guard(path, files, name)).count() > 0;
+    let is_code = |tool: &str| matches!(tool.rsplit_once('.'), Some((_, "ts" | "js")));
+    let is_path = |tool: &str| tool.contains('/') || is_code(tool);
+    let (mut names, others) = match listed {
+        Some(tools) => {
+            let code = tools.iter().any(|tool| !tool.starts_with("mcp:") && is_path(tool));
+            (tools.into_iter().collect::<BTreeSet<_>>(), code)
+        }
+        // A child in the background also has the extensions of the user.
+        None => (named(DEFAULT), foreign || extensions.is_none()),
+    };
+    let skills = fields.list("skills").or_else(|| fields.list("skill")).unwrap_or_default();
+    if !skills.is_empty() && !names.is_empty() {
+        names.insert("read".to_owned());
+    }
+    if fields.get("allowNestedSubagents") == Some("true") {
+        names.insert("subagent".to_owned());
+    }
+    let removed = fields.list("excludeTools").unwrap_or_default();
+    let denied = permissions(fields).unwrap_or_default();
+    let is_gone = |tool: &String| {
+        removed.contains(tool)
+            || denied.iter().any(|(other, action)| other == tool && *action == Action::Deny)
+    };
+    names.retain(|tool| !is_gone(tool));
+    Tools { names, others }
+}
+
+fn named(tools: &[&str]) -> BTreeSet<String> {
+    tools.iter().map(|tool| (*tool).to_owned()).collect()
+}
+
+/// Whether an extension is the guard of the agent, as it was rendered.
+fn is_guard(path: &str, files: &Files<'_>, name: &str) -> bool {
+    let text = places(name).into_iter().find_map(|place| files(&place.guard));
+    path == format!("../guard/{name}.ts")
+        && text.is_some_and(|text| extension::is_guard_of(&text, name))
+}
+
+/// The tools that the settings of a project give an agent instead of its own; the inner nothing is
+/// what Pi has by default.
+#[expect(
+    clippy::option_option,
+    reason = "nothing said, nothing listed, and a list are three answers"
+)]
+fn overridden(files: &Files<'_>, name: &str) -> Option<Option<Vec<String>>> {
+    let texts = [".pi/settings.json", ".pi/agent/settings.json"].map(files);
+    let settings = texts.into_iter().flatten().filter_map(|text| serde_json::from_str(&text).ok());
+    let mut found = None;
+    for settings in settings.collect::<Vec<Value>>() {
+        let subagents = settings.get("subagents");
+        let all = subagents.and_then(|it| it.get("agentOverrides"));
+        let by_provider = subagents.and_then(|it| it.get("agentOverridesByProvider"));
+        let providers =
+            by_provider.and_then(Value::as_object).into_iter().flat_map(|it| it.values());
+        for agents in all.into_iter().chain(providers) {
+            let Some(tools) = agents.get(name).and_then(|agent| agent.get("tools")) else {
+                continue;
+            };
+            let names = tools.as_array().map(|names| {
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+            });
+            // Any of them may hold, so the one that gives most counts.
+            found = match (found, names) {
+                (None, names) => Some(names),
+                (Some(Some(mut before)), Some(names)) => {
+                    before.extend(names);
+                    Some(Some(before))
+                }
+                _ => Some(None),
+            };
+        }
+    }
+    found
+}
+
+/// The tools as ways to do something.
+pub(super) fn of(tools: &Tools) -> Model {
+    let mut model = Model::default();
+    for name in &tools.names {
+        match TOOLS.iter().chain(NEVER).find(|tool| tool.name == name.as_str()) {
+            Some(tool) => {
+                for section in tool.reaches {
+                    model.add(
+                        *section,
+                        tool.name,
+                        vec![always(*section, Action::Allow, tool.name)],
+                    );
+                }
+            }
+            None if RESERVED.contains(&name.as_str()) => {}
+            None => other(&mut model, name),
+        }
+    }
+    if tools.others {
+        whatever(&mut model, "tools of extensions");
+    }
+    model
+}
+
+/// A tool that somebody else brings: one of a server, or one by name.
+fn other(model: &mut Model, name: &str) {
+    let (section, regex) = match name.strip_prefix("mcp:") {
+        Some(server) if server.contains('/') => (Section::Mcp, escape(server)),
+        Some(server) => (Section::Mcp, format!("{}/(?s:.)*", escape(server))),
+        None => (Section::Tool, escape(name)),
+    };
+    let entry =
+        Entry { text: name.to_owned(), action: Action::Allow, matches: Matches::exactly(regex) };
+    let encoding =
+        Encoding { section, order: Order::First, entries: vec![entry], default: Action::Deny };
+    model.add(section, name, vec![encoding.rules()]);
+}
+
+/// Everything that a program can do; asking the person is nothing that it does by itself.
+fn whatever(model: &mut Model, tool: &str) {
+    for section in Section::ALL.iter().filter(|section| **section != Section::Question) {
+        model.add(*section, tool, vec![always(*section, Action::Allow, tool)]);
+    }
+}

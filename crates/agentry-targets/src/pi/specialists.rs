@@ -1,0 +1,59 @@
+//! The list of agents that a main session may hand work to, in the part of `AGENTS.md` that is ours.
+
+use super::TARGET;
+use super::primary::Part;
+use crate::marked::{Broken, merged, part};
+use crate::rendering::{File, LossKind, Rendered, Settings};
+use crate::subject::Subject;
+
+const NAME: &str = "pi";
+
+/// The file with the list; nothing if there is no list and was none.
+pub(super) fn file(
+    subjects: &[Subject],
+    parts: &[Part],
+    settings: &Settings<'_>,
+    out: &mut [Rendered],
+) -> Option<File> {
+    let path = super::place(settings.scope, "").context;
+    let existing = (settings.existing)(&path).unwrap_or_default();
+    let listed: String = subjects
+        .iter()
+        .zip(parts)
+        .zip(out.iter())
+        .filter(|((subject, part), out)| {
+            let is_known = TARGET.built_in.contains(&subject.name.as_str());
+            **part == Part::Sub && out.refused.is_none() && !is_known
+        })
+        .map(|((subject, _), _)| line(subject))
+        .collect();
+    if listed.is_empty() && part(&existing, NAME) == Ok(None) {
+        return None;
+    }
+    let text = format!("## Specialists\n\nAgents for the tool `subagent`:\n\n{listed}");
+    match merged(&existing, NAME, (!listed.is_empty()).then_some(text.as_str())) {
+        Ok(text) => Some(File::new(path, text)),
+        Err(broken) => {
+            out.iter_mut().for_each(|out| note(&path, broken, out));
+            None
+        }
+    }
+}
+
+fn line(subject: &Subject) -> String {
+    let identity = &subject.agent.identity;
+    let shown = identity
+        .display_name
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" ({})", super::write::one_line(&name.value)));
+    let description = identity.description.as_ref();
+    let purpose = description
+        .map_or_else(String::new, |text| format!(": {}", super::write::one_line(&text.value)));
+    // A mark inside the list would end it.
+    format!("- `{}`{shown}{purpose}\n", subject.name).replace("<!--", "&lt;!--")
+}
+
+fn note(path: &str, broken: Broken, out: &mut Rendered) {
+    let detail = format!("`{path}` does not list the agent: {broken}");
+    out.lose("display_name", LossKind::Dropped, detail);
+}

@@ -1,0 +1,117 @@
+//! The tools of Pi, and which of them an agent may have: Pi checks no call, so a tool is left out
+//! unless its agent may do everything that can be done with it.
+
+use agentry_policy::{Action, Section};
+
+use crate::model::always;
+use crate::proof::{Proof, within};
+use crate::protection::{self, Unprotected};
+use crate::rendering::{LossKind, Rendered, Settings};
+use crate::subject::Subject;
+
+/// A tool, and every section that it reaches.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) reaches: &'static [Section],
+}
+
+/// A shell reads and writes files and fetches addresses as it likes.
+const SHELL: &[Section] = &[Section::Bash, Section::Edit, Section::Read, Section::Webfetch];
+
+/// Every tool that is known, in the order in which they are written.
+pub(super) const TOOLS: &[Tool] = &[
+    Tool { name: "read", reaches: &[Section::Read] },
+    Tool { name: "grep", reaches: &[Section::Read] },
+    Tool { name: "find", reaches: &[Section::Read] },
+    Tool { name: "ls", reaches: &[Section::Read] },
+    Tool { name: "bash", reaches: SHELL },
+    Tool { name: "edit", reaches: &[Section::Edit] },
+    Tool { name: "write", reaches: &[Section::Edit] },
+    Tool { name: "fetch_content", reaches: &[Section::Webfetch] },
+    Tool { name: "web_search", reaches: &[Section::Websearch] },
+];
+
+/// Tools that are known and never written: another shell, and agents that are bound by no limits of
+/// the one that calls them.
+pub(super) const NEVER: &[Tool] = &[
+    Tool { name: "powershell", reaches: SHELL },
+    Tool { name: "subagent", reaches: Section::ALL },
+];
+
+/// The tools that are built into Pi.
+pub(super) const BUILT_IN: &[&str] =
+    &["read", "grep", "find", "ls", "bash", "powershell", "edit", "write"];
+
+/// The tools that an agent has if its file does not name any.
+pub(super) const DEFAULT: &[&str] = &["read", "bash", "powershell", "edit", "write"];
+
+/// The sections that decide about a tool each, with the tools.
+const SECTIONS: &[(Section, &str)] = &[
+    (Section::Bash, "`bash`"),
+    (Section::Edit, "`edit` and `write`"),
+    (Section::Read, "`read`, `grep`, `find` and `ls`"),
+    (Section::Webfetch, "`fetch_content`"),
+    (Section::Websearch, "`web_search`"),
+];
+
+/// The tools that the agent may have.
+pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'static str> {
+    let is_open = |section: &Section| {
+        free(subject, *section).is_ok()
+            && !(settings.close_gaps && gap(subject, *section).is_some())
+    };
+    let tools = TOOLS.iter().filter(|tool| tool.reaches.iter().all(is_open));
+    tools.map(|tool| tool.name).collect()
+}
+
+/// Whether everything in a section is allowed; why not otherwise.
+pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
+    let everything = always(section, Action::Allow, "Pi does not look");
+    match within(&[everything], &subject.bounds(section)) {
+        Proof::Holds => Ok(()),
+        Proof::Fails { example, source, .. } => Err(format!("{section} `{example}` is {source}")),
+        Proof::Unknown(why) => Err(why),
+    }
+}
+
+/// Whether anything in a section is allowed or asked about.
+pub(super) fn is_used(subject: &Subject, section: Section) -> bool {
+    let nothing = always(section, Action::Deny, "nothing");
+    within(&subject.bounds(section), &[nothing]) != Proof::Holds
+}
+
+/// What the source protects in a section, and a tool without any limits does not.
+fn gap(subject: &Subject, section: Section) -> Option<Unprotected> {
+    protection::first(subject, section, &[always(section, Action::Allow, "Pi does not look")])
+}
+
+/// What the source is stricter about than a tool without any limits.
+pub(super) fn stricter(subject: &Subject, section: Section) -> Option<String> {
+    let protected = || {
+        let found = gap(subject, section)?;
+        Some(format!("{section} `{}` is {}", found.text, found.source))
+    };
+    free(subject, section).err().or_else(protected)
+}
+
+const EXACT: &str = "the guard would make it exact";
+
+/// Notes the tools that were left out.
+pub(super) fn report(subject: &Subject, granted: &[&str], out: &mut Rendered) {
+    for (section, tools) in SECTIONS {
+        let field = format!("permissions.{section}");
+        let own = TOOLS.iter().find(|tool| tool.reaches.first() == Some(section));
+        if own.is_some_and(|tool| granted.contains(&tool.name)) {
+            continue;
+        }
+        if is_used(subject, *section) {
+            let reaches = own.map_or(&[][..], |tool| tool.reaches);
+            let why = reaches.iter().find_map(|reached| stricter(subject, *reached));
+            let why = why.unwrap_or_default();
+            let detail =
+                format!("Pi checks no call and {why} in the source: {tools} left out; {EXACT}");
+            out.lose(field, LossKind::Narrowed, detail);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Writes the files of agents for Pi.
+
+use agentry_policy::path::NoLinks;
+use agentry_policy::{Action, Call, Section};
+use agentry_text::path::is_plain;
+use serde_json::json;
+
+use super::extension;
+use super::front::{self, Value};
+use super::primary::{Part, parts};
+use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
+use super::{Place, place, specialists};
+use crate::loss;
+use crate::model::Model;
+use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::skills;
+use crate::subject::{PartKind, Subject};
+
+/// Directories of a project in which Pi finds skills by itself.
+const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
+
+pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
+    let parts = parts(subjects, settings, &mut agents);
+    for ((subject, part), out) in subjects.iter().zip(&parts).zip(&mut agents) {
+        agent(subject, *part, settings, out);
+    }
+    let shared = specialists::file(subjects, &parts, settings, &mut agents);
+    Rendering { agents, shared: shared.into_iter().collect() }
+}
+
+fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rendered) {
+    let place = place(settings.scope, &subject.name);
+    let mut fields = vec![
+        ("name", Value::Text(subject.name.clone())),
+        ("description", Value::Text(one_line(subject.description()))),
+    ];
+    let can_read = if settings.guard {
+        guarded(subject, settings, &place, &mut fields, out)
+    } else {
+        plain(subject, settings, &mut fields, out)
+    };
+    fields.extend(model(subject, out));
+    fields.push(("systemPromptMode", raw("replace")));
+    fields.push(("inheritProjectContext", raw("false")));
+    fields.push(("inheritSkills", raw("false")));
+    fields.extend(shown(subject, can_read, &place, out));
+    fields.extend(budget(subject, out));
+    dropped(subject, out);
+    let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
+    let body = body.trim_start_matches('\u{feff}');
+    match front::write(&origin(subject), &fields, body) {
+        Ok(text) => out.files.push(File::new(place.agent.clone(), text)),
+        Err(key) => {
+            let message =
+                format!("Pi cannot read `{key}`: it holds both kinds of quotes, or ends a line");
+            out.refuse(&key, message, Some("use one kind of quotes"));
+        }
+    }
+    if part == Part::Main {
+        out.files.push(File::new(place.system, format!("{body}\n")));
+        if settings.guard {
+            out.files.push(File::new(place.session, extension::main(subject)));
+        }
+    }
+}
+
+fn raw(text: impl Into<String>) -> Value {
+    Value::Raw(text.into())
+}
+
+/// Where the definition is, on one line.
+pub(super) fn origin(subject: &Subject) -> String {
+    subject.path.replace(char::is_control, "?")
+}
+
+/// A text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The tools of an agent without a guard; whether it can read.
+fn plain(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    fields: &mut Vec<(&str, Value)>,
+    out: &mut Rendered,
+) -> bool {
+    let tools = granted(subject, settings);
+    report(subject, &tools, out);
+    if tools.is_empty() {
+        loss::toolless(subject, &Model::default(), Some(loss::BY_GUARD), out);
+    }
+    // A list is always written: Pi would give an agent without one all that it has. Who starts the
+    // agent can always be spoken to.
+    let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };
+    fields.push(("tools", raw(listed)));
+    let denied = TOOLS.iter().filter(|tool| {
+        tool.name != "bash" && tool.reaches.iter().all(|section| !is_used(subject, *section))
+    });
+    let denied: serde_json::Map<_, _> =
+        denied.map(|tool| (tool.name.to_owned(), json!("deny"))).collect();
+    if !denied.is_empty() {
+        fields.push(("permission", raw(json!(denied).to_string())));
+    }
+    for (tool, section) in
+        [("fetch_content", Section::Webfetch), ("web_search", Section::Websearch)]
+    {
+        if tools.contains(&tool) {
+            let detail = format!("`{tool}` comes with pi-web-access; without it there is none");
+            out.lose(format!("permissions.{section}"), LossKind::Narrowed, detail);
+        }
+    }
+    tools.contains(&"read")
+}
+
+/// The tools of an agent with the guard; whether it can read.
+fn guarded(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    place: &Place,
+    fields: &mut Vec<(&str, Value)>,
+    out: &mut Rendered,
+) -> bool {
+    fields.push(("excludeTools", raw(BUILT_IN.join(", "))));
+    fields.push(("extensions", raw(format!("../guard/{}.ts", subject.name))));
+    out.files.push(File::new(place.guard.clone(), extension::child(subject)));
+    if settings.scope == Scope::User {
+        let hint = "render it with the scope `project`, or without the guard";
+        out.refuse("permissions", "the guard needs the definition beside its files", Some(hint));
+    }
+    let detail = "Pi protects no file: whoever may write `.pi/` can replace the guard before the \
+                  agent is started";
+    out.lose("permissions", LossKind::Gap, detail);
+    if asks(subject) {
+        let detail = "an ask is refused where nobody can be asked, as in every subagent of Pi";
+        out.lose("permissions", LossKind::Narrowed, detail);
+    }
+    for section in [Section::Webfetch, Section::Websearch] {
+        if is_used(subject, section) {
+            let detail = "the guard brings no tool for it";
+            out.lose(format!("permissions.{section}"), LossKind::Narrowed, detail);
+        }
+    }
+    is_used(subject, Section::Read)
+}
+
+/// Whether there is anything that a person is asked about.
+fn asks(subject: &Subject) -> bool {
+    let sections = [Section::Bash, Section::Edit, Section::Read];
+    let bounds = sections.into_iter().flat_map(|section| subject.bounds(section));
+    bounds.into_iter().any(|rules| rules.all().any(|rule| rule.action == Action::Ask))
+}
+
+/// The models to try.
+fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
+    let preferred = subject.agent.model.preferred.as_ref();
+    let names = preferred.into_iter().flatten().map(|model| model.value.clone());
+    let (names, wrong): (Vec<_>, Vec<_>) =
+        names.partition(|name| !name.contains([',', '\n', '"', '\'']) && !name.is_empty());
+    for name in wrong {
+        out.lose("model", LossKind::Dropped, format!("`{name}` cannot be written in Pi's lists"));
+    }
+    let Some((first, rest)) = names.split_first() else { return Vec::new() };
+    let mut fields = vec![("model", Value::Text(first.clone()))];
+    if !rest.is_empty() {
+        fields.push(("fallbackModels", Value::Text(rest.join(", "))));
+    }
+    fields
+}
+
+/// The skills that the agent is shown; Pi would give it `read` to load them.
+fn shown(
+    subject: &Subject,
+    can_read: bool,
+    place: &Place,
+    out: &mut Rendered,
+) -> Option<(&'static str, Value)> {
+    let mut names = Vec::new();
+    for skill in &subject.skills {
+        let directory = &subject.judge.places().workspace;
+        let call = Call { section: Section::Skill, subject: &skill.name, directory };
+        if !can_read {
+            let detail =
+                format!("`{}` is loaded with `read`, which the agent does not have", skill.name);
+            out.lose("skills", LossKind::Dropped, detail);
+        } else if subject.judge.judge(call, &NoLinks).action == Action::Deny {
+            out.lose(
+                "skills",
+                LossKind::Dropped,
+                format!("`{}` is denied in the source", skill.name),
+            );
+        } else if !is_plain(&skill.name) || skill.name.contains(['/', ',', '"', '\'']) {
+            let detail = format!("`{}` cannot be written in Pi's lists", skill.name);
+            out.lose("skills", LossKind::Dropped, detail);
+        } else {
+            skills::copy_one(skill, SKILLS, &place.skills, out);
+            names.push(skill.name.as_str());
+        }
+    }
+    (!names.is_empty()).then(|| ("skills", Value::Text(names.join(", "))))
+}
+
+/// The limit of rounds: releases of pi-subagents that know no rounds count calls.
+fn budget(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
+    let Some(turns) = subject.agent.behaviour.max_turns else { return Vec::new() };
+    let turns = turns.value;
+    if turns < 1 {
+        out.refuse("max_turns", format!("`{turns}` is no number of turns"), None);
+    }
+    let detail = "Pi counts calls of tools and not turns: a turn with several calls counts as many";
+    out.lose("max_turns", LossKind::Narrowed, detail);
+    vec![
+        ("toolBudget", raw(json!({ "hard": turns, "block": "*" }).to_string())),
+        ("turnBudget", raw(json!({ "maxTurns": turns, "graceTurns": 1 }).to_string())),
+    ]
+}
+
+/// What Pi has no place for.
+fn dropped(subject: &Subject, out: &mut Rendered) {
+    let agent = &subject.agent;
+    if agent.identity.tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
+        out.lose("tags", LossKind::Dropped, "Pi has no place for it");
+    }
+    if agent.behaviour.temperature.is_some() {
+        out.lose("temperature", LossKind::Dropped, "Pi has no place for it");
+    }
+    if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
+        let detail =
+            "Pi has no servers of its own; the extension pi-mcp-adapter has them for all agents";
+        out.lose("tools.mcp", LossKind::Dropped, detail);
+    }
+    let mildest = |section| subject.permissions.mildest(section);
+    if mildest(Section::Question) == Action::Allow {
+        let detail = "an agent of Pi can ask the session that started it and no person";
+        out.lose("permissions.question", LossKind::Dropped, detail);
+    }
+    if mildest(Section::Delegate) == Action::Allow {
+        let detail = "agents that it would start have limits of their own and not its";
+        out.lose("permissions.delegate", LossKind::Narrowed, detail);
+    }
+}

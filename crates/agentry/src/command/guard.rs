@@ -1,0 +1,126 @@
+//! `agentry guard`: answers the hook of a harness. Whatever goes wrong is a denial, and exit code 2.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentry_compile::render::{Guarded, Ledger, guard, protect};
+use agentry_compile::targets::guard::agent as asking_agent;
+use agentry_compile::targets::{Answer, Target, target};
+use agentry_compile::text::path::join;
+use agentry_compile::{at, read};
+use serde_json::Value;
+
+use crate::args::Guard;
+use crate::command::render::{LEDGER, agentry_home};
+use crate::disk::Disk;
+
+/// The most bytes of a question.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+pub(crate) fn run(args: &Guard) -> ExitCode {
+    // What a defect says goes to whoever reads the answer, not into the middle of it.
+    set_hook(Box::new(|_| {}));
+    let answer = catch_unwind(AssertUnwindSafe(|| answer(args)));
+    let answer = answer.unwrap_or_else(|_| {
+        let refuse = || refused(target(&args.harness), "a defect in agentry; please report it");
+        catch_unwind(AssertUnwindSafe(refuse)).unwrap_or_else(|_| plain("a defect in agentry"))
+    });
+    let mut out = io::stdout().lock();
+    let told = out.write_all(answer.output.as_bytes()).and_then(|()| out.flush());
+    let _ = io::stderr().write_all(answer.errors.as_bytes());
+    // Who did not get the answer must not take its absence for one.
+    ExitCode::from(if told.is_err() { 2 } else { answer.code })
+}
+
+fn answer(args: &Guard) -> Answer {
+    let Some(harness) = target(&args.harness) else {
+        return plain(&format!("there is no harness `{}`", args.harness));
+    };
+    let question = match question() {
+        Ok(question) => question,
+        Err(why) => return refused(Some(harness), &why),
+    };
+    let disk = Disk::default();
+    let named = match named(args, &question) {
+        Ok(Some(named)) => Ok(named),
+        // Nobody's agent: the harness decides by itself.
+        Ok(None) => return Answer { output: String::new(), errors: String::new(), code: 0 },
+        Err(why) => Err(why),
+    };
+    let agent = named.as_ref().map_err(Clone::clone).and_then(|named| guarded(&disk, named));
+    let is_wrong = agent.is_err();
+    let answer = guard(&disk, harness, agent, &question);
+    if is_wrong { Answer { code: 2, ..answer } } else { answer }
+}
+
+/// The question on standard input.
+fn question() -> Result<String, String> {
+    let input = io::stdin();
+    if input.is_terminal() {
+        return Err("the question of a harness is expected on standard input".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = input.lock().take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("the question cannot be read: {error}"))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(format!("the question has more than {MOST_BYTES} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "the question is not UTF-8".to_owned())
+}
+
+/// The definition that decides.
+struct Named {
+    path: String,
+    digest: Option<String>,
+}
+
+/// The definition that the arguments name, or that the question names by way of a rendered file.
+fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
+    let Some(file) = &args.agents else {
+        let path = args.agent.clone().ok_or("no agent is named")?;
+        return Ok(Some(Named { path, digest: args.digest.clone() }));
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("`{file}`: {error}"))?;
+    let known: Value = serde_json::from_str(&text).map_err(|error| format!("`{file}`: {error}"))?;
+    let agents = known.get("agents").and_then(Value::as_object);
+    let agents = agents.ok_or_else(|| format!("`{file}` lists no agents"))?;
+    let Some(entry) = asking_agent(question)?.and_then(|name| agents.get(&name)) else {
+        return Ok(None);
+    };
+    let word = |key: &str| entry.get(key).and_then(Value::as_str);
+    let (Some(path), Some(digest)) = (word("path"), word("digest")) else {
+        return Err(format!("`{file}` is not as it was rendered"));
+    };
+    // The file lies in the settings of the harness, one directory below the project.
+    let root = Path::new(file).parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let path = root.join(path).to_string_lossy().into_owned();
+    Ok(Some(Named { path, digest: Some(digest.to_owned()) }))
+}
+
+fn guarded<'a>(disk: &Disk, named: &'a Named) -> Result<Guarded<'a>, String> {
+    let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
+    let compiled = read(disk, &found);
+    let path = join(&compiled.workspace, LEDGER);
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let ledger = Ledger::parse(&text).unwrap_or_default();
+    let program = std::env::current_exe().ok();
+    let program = program.and_then(|path| path.into_os_string().into_string().ok());
+    let more: Vec<String> = program.into_iter().chain(agentry_home()).collect();
+    let protected = protect(disk, &compiled, &ledger, &more);
+    let digest = named.digest.as_deref();
+    Ok(Guarded { compiled, digest, protected })
+}
+
+/// A denial in the words of the harness, if it has any.
+fn refused(harness: Option<&'static Target>, why: &str) -> Answer {
+    match harness.and_then(|harness| harness.guard.as_ref()) {
+        Some(guard) => Answer { code: 2, ..(guard.failure)(why) },
+        None => plain(why),
+    }
+}
+
+fn plain(why: &str) -> Answer {
+    Answer { output: String::new(), errors: format!("agentry guard: {why}\n"), code: 2 }
+}

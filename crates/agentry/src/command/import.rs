@@ -1,0 +1,210 @@
+//! `agentry import`: agents of a harness in a definition format, never wider than the harness lets
+//! them be.
+
+mod search;
+
+use std::collections::BTreeMap;
+
+use agentry_compile::formats::{Converted, Shape, convert};
+use agentry_compile::model::Format;
+use agentry_compile::targets::LossKind;
+use agentry_compile::targets::import::{Imported, import};
+use agentry_compile::text::path::{is_portable, join};
+use agentry_compile::text::report::{counted, visible};
+use serde_json::{Value, json};
+
+use crate::args::{Import, ResultFormat};
+use crate::command::convert::{is_lost, sound, target};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, columns, complain, print, print_json, remark};
+use crate::save::{Replace, Saving};
+
+use search::{Found, holds_some, search};
+
+pub(crate) fn run(args: &Import) -> Outcome {
+    let disk = Disk::default();
+    let (found, wrong) = search(&disk, &args.paths, args.harness);
+    let mut exit = Exit::Done;
+    for failure in &wrong {
+        complain(failure);
+        exit = exit.max(failure.exit);
+    }
+    // A path that names one file is one agent; everything else may be any number.
+    let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
+    let mut agents = Vec::new();
+    for found in &found {
+        match one(args, found, many) {
+            Ok(agent) => agents.push(agent),
+            Err(failure) => {
+                complain(&failure);
+                exit = exit.max(failure.exit);
+            }
+        }
+    }
+    distinct(&agents)?;
+    let lost = agents.iter().any(|agent| agent.losses.iter().any(|loss| loss.missing));
+    let refused = args.strict && lost;
+    if !args.dry_run && !refused && !agents.is_empty() {
+        write(args, &agents)?;
+    }
+    report(args, &agents, refused);
+    if refused {
+        remark("error: something would be lost; nothing was written (`--strict`)");
+    }
+    Ok(if refused { exit.max(Exit::Findings) } else { exit })
+}
+
+/// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
+pub(super) fn hint(disk: &Disk, path: &str) -> Option<String> {
+    holds_some(disk, path)
+        .then(|| format!("agents of a harness: `agentry import {path} --to agent-toml -o DIR`"))
+}
+
+/// An agent that was read, as files.
+struct Agent {
+    name: String,
+    harness: &'static str,
+    source: String,
+    /// Paths that the user can open, with their texts.
+    files: Vec<(String, String)>,
+    losses: Vec<Lost>,
+}
+
+/// What was lost on the way.
+struct Lost {
+    field: String,
+    kind: &'static str,
+    detail: String,
+    /// Whether something is missing, rather than new.
+    missing: bool,
+}
+
+fn one(args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
+    let path = &found.path;
+    let imported = import(found.harness, &|file| found.read(file), &found.file);
+    let Imported { agent, losses } =
+        imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
+    let name = agent.name().to_owned();
+    if many && !is_file_name(&name) {
+        let message = format!("`{path}` is called `{name}`, which is no name of a file");
+        return Err(Failure::new(message).hint("import it alone, with a name in `--output`"));
+    }
+    let output =
+        if many { join(&args.output, &file_name(args.to, &name)) } else { args.output.clone() };
+    let target = target(args.to, &output, String::new());
+    let converted = convert(&agent, args.to, &target);
+    sound(path, args.to, &converted)?;
+    let from = |field: &str, kind, detail: &str, missing| {
+        let (field, detail) = (field.to_owned(), detail.to_owned());
+        Lost { field, kind, detail, missing }
+    };
+    let read = losses.iter().map(|it| {
+        let missing = it.kind != LossKind::Changed;
+        from(&it.field, it.kind.as_str(), &it.detail, missing)
+    });
+    let written = converted.losses.iter();
+    let written = written.map(|it| from(&it.field, it.kind.as_str(), &it.detail, is_lost(it)));
+    let losses = read.chain(written).collect();
+    let files = files(&output, target.shape, converted);
+    Ok(Agent { name, harness: found.harness.name, source: path.clone(), files, losses })
+}
+
+fn files(output: &str, shape: Shape, converted: Converted) -> Vec<(String, String)> {
+    match shape {
+        Shape::Directory => {
+            let below = |(path, text): (String, String)| (join(output, &path), text);
+            converted.files.into_iter().map(below).collect()
+        }
+        Shape::File => {
+            let text = converted.files.into_iter().next().map_or(String::new(), |(_, text)| text);
+            vec![(output.to_owned(), text)]
+        }
+    }
+}
+
+/// Whether a name can be that of a file in any directory.
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && is_portable(name) && !name.contains('/') && !name.starts_with('.')
+}
+
+/// What an agent of several is called in the directory of all.
+fn file_name(to: Format, name: &str) -> String {
+    match to {
+        Format::AgentMd => format!("{name}.agent.md"),
+        Format::Manifest => format!("{name}.agent"),
+        Format::AgentToml | Format::AgentFs | Format::AgentDir => name.to_owned(),
+    }
+}
+
+/// Refuses agents that would be written to one place.
+fn distinct(agents: &[Agent]) -> Result<(), Failure> {
+    let mut seen: BTreeMap<String, &Agent> = BTreeMap::new();
+    for agent in agents {
+        let first = agent.files.first().map_or(String::new(), |(path, _)| path.to_lowercase());
+        if let Some(other) = seen.insert(first, agent) {
+            let (a, b, name) = (&other.source, &agent.source, &agent.name);
+            let message = format!("`{a}` and `{b}` are both called `{name}`");
+            return Err(Failure::new(message).hint("import one harness at a time, with `--as`"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes all agents, or none.
+fn write(args: &Import, agents: &[Agent]) -> Result<(), Failure> {
+    let mode = if args.force { Replace::Force } else { Replace::Refuse };
+    let all: Vec<(String, String)> = agents.iter().flat_map(|it| it.files.clone()).collect();
+    let dir = args.output.trim_end_matches('/');
+    let below = |(path, text): &(String, String)| {
+        let rest = path.strip_prefix(&args.output)?.trim_start_matches('/');
+        (!rest.is_empty()).then(|| (rest.to_owned(), text.clone()))
+    };
+    let relative: Option<Vec<(String, String)>> = all.iter().map(below).collect();
+    let (dir, files) = match relative {
+        Some(files) => (if dir.is_empty() { "/" } else { dir }, files),
+        None => ("", all),
+    };
+    Saving { dir, files: &files, beside: &[], stale: &[], mode, durable: true }.save()
+}
+
+fn report(args: &Import, agents: &[Agent], refused: bool) {
+    let planned = args.dry_run || refused;
+    if args.format == ResultFormat::Json {
+        print_json(&to_json(agents));
+        return;
+    }
+    let verb = if planned { "would write" } else { "wrote" };
+    let mut rows = Vec::new();
+    for Agent { name, harness, source, files, losses } in agents {
+        print(&format!("{} ({harness})\n", visible(source)));
+        files.iter().for_each(|(path, _)| print(&format!("  {verb} {}\n", visible(path))));
+        let row = |loss: &Lost| {
+            let cells = [name, loss.kind, loss.field.as_str(), loss.detail.as_str()];
+            let mut row: Vec<String> = cells.map(|cell| visible(cell).into_owned()).into();
+            row.first_mut().into_iter().for_each(|name| name.insert_str(0, "  "));
+            row
+        };
+        rows.extend(losses.iter().map(row));
+    }
+    match (agents.is_empty(), rows.is_empty()) {
+        (true, _) => {}
+        (false, true) => print("nothing is lost\n"),
+        (false, false) => print(&format!("lost or changed in {}:\n{}", args.to, columns(&rows))),
+    }
+    let verb = if planned { "would import" } else { "imported" };
+    print(&format!("{verb} {}\n", counted(agents.len(), "agent")));
+}
+
+fn to_json(agents: &[Agent]) -> Value {
+    let files = agents.iter().flat_map(|agent| {
+        agent.files.iter().map(|(path, _)| {
+            json!({"agent": agent.name, "harness": agent.harness, "source": agent.source, "path": path})
+        })
+    });
+    let losses = agents.iter().flat_map(|agent| {
+        agent.losses.iter().map(|Lost { field, kind, detail, .. }| {
+            json!({"agent": agent.name, "field": field, "kind": kind, "detail": detail})
+        })
+    });
+    json!({"files": files.collect::<Value>(), "losses": losses.collect::<Value>()})
+}

@@ -1,0 +1,187 @@
+//! Finds agents of harnesses: by where they lie, else by what they say.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use agentry_compile::targets::import::Import;
+use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::text::limits;
+use agentry_compile::text::path::{join, split};
+use agentry_compile::{EntryKind, World as _};
+
+use crate::disk::Disk;
+use crate::output::Failure;
+
+/// An agent of a harness.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// As the user would name it.
+    pub(super) path: String,
+    /// The project that it belongs to.
+    root: String,
+    /// Its file below that.
+    pub(super) file: String,
+    /// Whether the user named this very file.
+    pub(super) is_named: bool,
+    /// The harness that it is from.
+    pub(super) harness: &'static Target,
+}
+
+impl Found {
+    /// The text of a file of the project.
+    pub(super) fn read(&self, file: &str) -> Option<String> {
+        text(&join(&self.root, file))
+    }
+}
+
+/// The agents at and below `paths`, and what is wrong with the paths.
+pub(super) fn search(
+    disk: &Disk,
+    paths: &[String],
+    only: Option<&'static Target>,
+) -> (Vec<Found>, Vec<Failure>) {
+    let (mut out, mut wrong) = (Vec::new(), Vec::new());
+    for path in paths {
+        let found = match disk.kind(path) {
+            EntryKind::Missing => Err(Failure::new(format!("`{path}` does not exist"))),
+            EntryKind::Directory => project(disk, path, only),
+            EntryKind::File | EntryKind::Loop | EntryKind::Other => {
+                file(path, only).map(|found| vec![found])
+            }
+        };
+        match found {
+            Ok(found) => out.extend(found),
+            Err(failure) => wrong.push(failure),
+        }
+    }
+    out.sort_by(|a, b| key(a).cmp(&key(b)));
+    out.dedup_by(|a, b| key(a) == key(b));
+    (out, wrong)
+}
+
+/// Whether a path is an agent of a harness, or a directory with some.
+pub(super) fn holds_some(disk: &Disk, path: &str) -> bool {
+    if disk.kind(path) != EntryKind::Directory {
+        return file(path, None).is_ok();
+    }
+    let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
+    let is_place = |import: &Import| {
+        let ends = import.places.iter().map(|(_, end)| *end);
+        ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
+    };
+    let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
+    (looked_at && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
+}
+
+fn key(found: &Found) -> (&str, &str) {
+    (&found.path, found.harness.name)
+}
+
+/// The harnesses whose agents can be read.
+fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Import)> {
+    let readable = |target: &'static Target| Some((target, target.import.as_ref()?));
+    let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
+    let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
+    asked.filter_map(readable).collect()
+}
+
+/// The harness that one file is from.
+fn file(path: &str, only: Option<&'static Target>) -> Result<Found, Failure> {
+    let found = |harness, root: &str, file: &str| Found {
+        path: path.to_owned(),
+        root: root.to_owned(),
+        file: file.to_owned(),
+        is_named: true,
+        harness,
+    };
+    let text = text(path).ok_or_else(|| Failure::new(format!("`{path}` cannot be read")))?;
+    let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
+    let readers = readers(only);
+    for (harness, import) in &readers {
+        if let Some((root, file)) = placed(&whole, import) {
+            return Ok(found(harness, root, file));
+        }
+    }
+    let (dir, name) = split(path);
+    let fits = |(_, import): &&(&Target, &Import)| only.is_some() || (import.is_one)(name, &text);
+    let fitting: Vec<_> = readers.iter().filter(fits).collect();
+    match fitting.as_slice() {
+        [(harness, _)] => Ok(found(harness, if dir.is_empty() { "." } else { dir }, name)),
+        [] => Err(unknown(path, only)),
+        several => {
+            let names: Vec<_> = several.iter().map(|(harness, _)| harness.name).collect();
+            let message = format!("`{path}` may be an agent of {}", names.join(" or "));
+            Err(Failure::new(message).hint("say which with `--as`"))
+        }
+    }
+}
+
+fn unknown(path: &str, only: Option<&'static Target>) -> Failure {
+    match only {
+        Some(only) => Failure::new(format!("agents of {} cannot be imported", only.title)),
+        None => {
+            let names: Vec<_> = readers(None).iter().map(|(harness, _)| harness.name).collect();
+            let hint = format!("say which harness it is from with `--as {}`", names.join("|"));
+            Failure::new(format!("`{path}` is no agent of a harness that agentry knows")).hint(hint)
+        }
+    }
+}
+
+/// The root and the path below it, if a file lies where the harness looks.
+fn placed<'a>(whole: &'a str, import: &Import) -> Option<(&'a str, &'a str)> {
+    import.places.iter().find_map(|(dir, end)| {
+        let at = whole.rfind(&format!("/{dir}/"))?;
+        let (root, file) = (whole.get(..at)?, whole.get(at + 1..)?);
+        file.ends_with(end).then_some((if root.is_empty() { "/" } else { root }, file))
+    })
+}
+
+/// The agents of a project, or of a home.
+fn project(disk: &Disk, root: &str, only: Option<&'static Target>) -> Result<Vec<Found>, Failure> {
+    let mut out = Vec::new();
+    for (harness, import) in readers(only) {
+        for (dir, end) in import.places {
+            for file in below(disk, root, dir, 0) {
+                let path = join(root, &file);
+                let is_one = || text(&path).is_some_and(|text| (import.is_one)(&file, &text));
+                if file.ends_with(end) && is_one() {
+                    let root = root.to_owned();
+                    out.push(Found { path, root, file, is_named: false, harness });
+                }
+            }
+        }
+    }
+    if out.is_empty() {
+        let places = readers(only).into_iter().flat_map(|(_, import)| import.places);
+        let places: Vec<String> = places.map(|(dir, end)| format!("`{dir}/*{end}`")).collect();
+        let hint = format!("looked for {}", places.join(", "));
+        return Err(Failure::new(format!("no agent of a harness found in `{root}`")).hint(hint));
+    }
+    Ok(out)
+}
+
+/// The files below a directory of a project, a few levels deep.
+fn below(disk: &Disk, root: &str, dir: &str, depth: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    for entry in disk.list(root, &join(root, dir)).unwrap_or_default() {
+        let inner = join(dir, &entry.name);
+        match entry.kind {
+            EntryKind::File => out.push(inner),
+            EntryKind::Directory if depth < 4 => out.extend(below(disk, root, &inner, depth + 1)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The text of a file of ordinary size; what is not UTF-8 is replaced.
+fn text(path: &str) -> Option<String> {
+    let metadata = fs::metadata(Path::new(path)).ok().filter(fs::Metadata::is_file)?;
+    if metadata.len() > limits::FILE_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(limits::FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,271 @@
+//! `agentry lock`: pins what the agents of a workspace are, and says what changed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agentry_compile::lock::{self, Change, Lock as File, LockError, Locked};
+use agentry_compile::text::path::{join, split};
+use agentry_compile::text::{Diagnostic, Sources};
+use agentry_compile::{Config, EntryKind, Found, World as _, discover};
+use rayon::prelude::*;
+
+use crate::args::Lock;
+use crate::command::lock_report::report;
+use crate::command::{Broken, failures, incomparable, none_in, show};
+use crate::configs::Configs;
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, said};
+use crate::save;
+
+/// Agents are looked at side by side in groups, so that memory does not grow with their number.
+const GROUP: usize = 256;
+
+pub(crate) fn run(args: &Lock) -> Outcome {
+    let disk = Disk::default();
+    let agents = find(&disk, args)?;
+    let looked = look(&disk, &agents, args)?;
+    let mut results = Vec::new();
+    for (workspace, agents) in by_workspace(&disk, args, looked) {
+        results.push(Workspace { disk: &disk, args, root: workspace, agents }.run()?);
+    }
+    report(args, &results);
+    let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
+    Ok(if args.check && changed { Exit::Findings } else { Exit::Done })
+}
+
+/// The agents that are named; all of the workspace, if none is.
+fn find(disk: &Disk, args: &Lock) -> Result<Vec<Found>, Failure> {
+    let whole = args.agents.is_empty();
+    let root = disk.workspace("");
+    let root = if root.is_empty() { ".".to_owned() } else { root };
+    let paths = if whole { vec![root.clone()] } else { args.agents.clone() };
+    let config = Config::read(disk, &root);
+    let exclude = |path: &str| whole && config.excludes_path(path);
+    let found = discover(disk, &paths, None, &exclude);
+    let mut wrong: Vec<_> =
+        failures(disk, &found).into_iter().map(|failure| or_gone(disk, failure)).collect();
+    if !whole {
+        wrong.extend(found.empty.iter().map(|path| none_in(disk, path)));
+    }
+    show(&found.diagnostics, &found.sources);
+    if !found.diagnostics.is_empty() {
+        wrong.push(Failure::new("not every agent can be told").finding());
+    }
+    let mut wrong = wrong.into_iter();
+    if let Some(first) = wrong.next() {
+        complain(&first);
+        wrong.for_each(|failure| complain(&failure));
+        let so = if args.check { "nothing was compared" } else { "nothing was locked" };
+        return Err(Failure { message: so.to_owned(), hint: None, ..first });
+    }
+    let configs = Configs::default();
+    let wanted = |found: &Found| !whole || !configs.of(disk, &found.dir).excludes_path(&found.path);
+    Ok(found.agents.into_par_iter().filter(wanted).collect())
+}
+
+/// Says of a path that does not exist whether it is locked all the same.
+fn or_gone(disk: &Disk, failure: Failure) -> Failure {
+    let Some(path) = failure.path.clone().filter(|it| disk.kind(it) == EntryKind::Missing) else {
+        return failure;
+    };
+    let root = disk.workspace(split(&path).0);
+    let (whole, top) = (disk.absolute(&path), disk.absolute(&root));
+    let key = whole.strip_prefix(top.trim_end_matches('/')).unwrap_or(&whole).trim_matches('/');
+    let is_key = |other: &str| {
+        other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match lock::read(disk, &root) {
+        Ok(Some(file)) if file.keys().any(is_key) => {
+            Failure { message: format!("`{path}` is locked, but gone"), ..failure }
+                .hint("`agentry lock` without arguments forgets it")
+        }
+        _ => failure,
+    }
+}
+
+/// An agent as it is now, and what is different from what was locked.
+struct Looked {
+    found: Found,
+    workspace: String,
+    key: String,
+    name: String,
+    digest: String,
+    changes: Result<Vec<Change>, LockError>,
+    /// What is to be locked, where something changed; most of the time nothing did.
+    locked: Option<Box<Locked>>,
+    problems: Vec<Diagnostic>,
+    sources: Sources,
+}
+
+impl Looked {
+    fn broken(&self) -> Broken<'_> {
+        (&self.found.path, &self.problems, &self.sources)
+    }
+}
+
+/// Reads the agents. One that has errors cannot be locked, and then none is.
+fn look(disk: &Disk, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failure> {
+    let (mut looked, mut broken) = (Vec::new(), Vec::new());
+    let locks = Locks::default();
+    for group in agents.chunks(GROUP) {
+        let group: Vec<_> = group.par_iter().map(|found| one(disk, &locks, found)).collect();
+        let (sound, other) =
+            group.into_iter().partition(|agent: &Looked| agent.problems.is_empty());
+        looked.extend::<Vec<_>>(sound);
+        broken.extend::<Vec<_>>(other);
+    }
+    if broken.is_empty() {
+        return Ok(looked);
+    }
+    let broken: Vec<_> = broken.iter().map(Looked::broken).collect();
+    // With `--check`, 1 means that something changed.
+    Err(if args.check {
+        incomparable(&broken, "", args.format)
+    } else {
+        incomparable(&broken, "; nothing was locked", args.format).finding()
+    })
+}
+
+fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
+    let (compiled, locked, problems) = lock::look(disk, found);
+    let key = lock::key(disk, &compiled);
+    let lock = locks.of(disk, &compiled.workspace);
+    let changes = match lock.as_ref() {
+        Ok(lock) => lock.changes(&key, &locked),
+        Err(error) => Err(error.clone()),
+    };
+    Looked {
+        found: found.clone(),
+        key,
+        name: locked.name.clone(),
+        digest: locked.digest.clone(),
+        locked: changes.as_ref().is_ok_and(|all| !all.is_empty()).then(|| Box::new(locked)),
+        changes,
+        // The texts are only kept for showing problems.
+        sources: if problems.is_empty() { Sources::default() } else { compiled.sources.clone() },
+        problems,
+        workspace: compiled.workspace,
+    }
+}
+
+/// The locks of the workspaces that were met, each read once.
+#[derive(Default)]
+struct Locks {
+    known: RwLock<BTreeMap<String, Arc<Result<File, LockError>>>>,
+}
+
+impl Locks {
+    fn of(&self, disk: &Disk, root: &str) -> Arc<Result<File, LockError>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
+        known.unwrap_or_else(|| {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            let read = || Arc::new(lock::read(disk, root).map(Option::unwrap_or_default));
+            known.entry(root.to_owned()).or_insert_with(read).clone()
+        })
+    }
+}
+
+/// The agents of each workspace. The one that we are in may have a lock but no agents any more.
+fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<String, Vec<Looked>> {
+    let mut groups: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
+    let here = disk.workspace("");
+    let has_lock = disk.kind(&join(&here, lock::FILE)) != EntryKind::Missing;
+    if args.agents.is_empty() && (has_lock || looked.is_empty()) {
+        groups.insert(here, Vec::new());
+    }
+    for agent in looked {
+        groups.entry(agent.workspace.clone()).or_default().push(agent);
+    }
+    groups
+}
+
+/// One workspace and what is to be done with its lock.
+struct Workspace<'a> {
+    disk: &'a Disk,
+    args: &'a Lock,
+    root: String,
+    agents: Vec<Looked>,
+}
+
+/// What became of a workspace.
+pub(super) struct Locking {
+    /// The lock.
+    pub(super) path: String,
+    /// Whether it was written.
+    pub(super) written: bool,
+    /// How many agents it holds.
+    pub(super) total: usize,
+    /// The agents that were looked at.
+    pub(super) agents: Vec<Agent>,
+}
+
+/// What became of an agent.
+pub(super) struct Agent {
+    /// What a person would call it.
+    pub(super) path: String,
+    /// Its name and its digest now; nothing if it is gone.
+    pub(super) now: Option<(String, String)>,
+    /// Whether it was locked before.
+    pub(super) known: bool,
+    /// What is different from before.
+    pub(super) changes: Vec<Change>,
+}
+
+impl Agent {
+    pub(super) fn is_changed(&self) -> bool {
+        !self.changes.is_empty()
+    }
+}
+
+impl Workspace<'_> {
+    fn run(mut self) -> Result<Locking, Failure> {
+        let path = join(&self.root, lock::FILE);
+        let old = lock::read(self.disk, &self.root).map_err(unusable)?;
+        let mut file = old.clone().unwrap_or_default();
+        let mut agents = self.gone(&mut file);
+        for looked in std::mem::take(&mut self.agents) {
+            agents.push(self.agent(&mut file, looked)?);
+        }
+        let same = old.map_or_else(|| file.is_empty(), |old| old == file);
+        let written = !self.args.check && !same;
+        if written {
+            save::replace(&path, file.to_text().as_bytes()).map_err(|error| {
+                Failure::new(format!("`{path}` cannot be written: {}", said(&error)))
+                    .hint("the old lock is as it was")
+            })?;
+        }
+        Ok(Locking { path, written, total: file.keys().count(), agents })
+    }
+
+    fn agent(&self, file: &mut File, looked: Looked) -> Result<Agent, Failure> {
+        let Looked { found, key, name, digest, changes, locked, .. } = looked;
+        let known = file.has(&key);
+        if self.args.update && !known {
+            let message = format!("`{}` is not locked", found.path);
+            return Err(Failure::new(message).hint(format!("`agentry lock {}`", found.path)));
+        }
+        if let Some(mut locked) = locked.filter(|_| !self.args.check) {
+            if let Some(before) = file.get(&key).map_err(unusable)? {
+                locked.keep_tools(&before);
+            }
+            file.set(&key, &locked);
+        }
+        let changes = changes.map_err(unusable)?;
+        Ok(Agent { path: found.path, now: Some((name, digest)), known, changes })
+    }
+
+    /// Locked agents that are no longer there; nobody can tell where only some are looked at.
+    fn gone(&self, file: &mut File) -> Vec<Agent> {
+        let here: BTreeSet<_> = self.agents.iter().map(|agent| agent.key.as_str()).collect();
+        let whole = self.args.agents.is_empty();
+        let gone: Vec<_> =
+            file.keys().filter(|key| whole && !here.contains(key)).map(str::to_owned).collect();
+        gone.iter().filter(|_| !self.args.check).for_each(|key| file.remove(key));
+        let agent = |path| Agent { path, now: None, known: true, changes: vec![Change::gone()] };
+        gone.into_iter().map(agent).collect()
+    }
+}
+
+fn unusable(error: LockError) -> Failure {
+    Failure::new(error.message).hint(error.hint)
+}

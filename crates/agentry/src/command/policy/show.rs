@@ -1,0 +1,91 @@
+//! `agentry policy show`: everything that decides about an agent's calls, section by section.
+
+use std::fmt::Write as _;
+
+use agentry_compile::judge;
+use agentry_compile::policy::{Judge, Rule, Section, Source};
+use agentry_compile::text::Sources;
+use agentry_compile::text::report::visible;
+use serde_json::{Value, json};
+
+use crate::args::{PolicyShow, ResultFormat};
+use crate::command::{find_one, reported, usable};
+use crate::disk::Disk;
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+/// How the lines are to be read.
+const ORDER: &str = "of a layer, the first rule that matches decides; of several layers, the strictest\n\
+    what is built in only makes it stricter: `agentry policy why` says so for a call\n";
+
+pub(crate) fn run(args: &PolicyShow) -> Outcome {
+    let disk = Disk::default();
+    let found = find_one(&disk, &args.agent, args.format_override)?;
+    let mut compiled = usable(&disk, &found)?;
+    let judge = judge(&disk, &mut compiled).map_err(|findings| {
+        reported(&findings, &compiled.sources, "the user's policy has errors")
+    })?;
+    match args.format {
+        ResultFormat::Json => print_json(&to_json(&judge, &compiled.sources)),
+        ResultFormat::Human => print(&to_text(&judge, &compiled.sources)),
+    }
+    Ok(Exit::Done)
+}
+
+fn to_json(judge: &Judge, sources: &Sources) -> Value {
+    let rule = |rule: &Rule| {
+        let place = rule.span.map(|span| (sources.path(span), sources.start(span).line));
+        json!({
+            "verdict": rule.action.as_str(),
+            "pattern": rule.pattern.text,
+            "rule": rule.text,
+            "path": place.map(|(path, _)| path),
+            "line": place.map(|(_, line)| line),
+        })
+    };
+    let section = |section: &Section| {
+        let layers = judge.rules(*section).map(|(layer, rules)| {
+            json!({
+                "layer": layer.as_str(),
+                "rules": rules.rules.iter().map(rule).collect::<Vec<_>>(),
+                "otherwise": rule(&rules.intent),
+            })
+        });
+        json!({"section": section.as_str(), "layers": layers.collect::<Vec<_>>()})
+    };
+    json!({ "sections": Section::ALL.iter().map(section).collect::<Vec<_>>() })
+}
+
+fn to_text(judge: &Judge, sources: &Sources) -> String {
+    let sections = Section::ALL.iter().map(|section| (section, rows(judge, *section, sources)));
+    let sections: Vec<_> = sections.collect();
+    // All sections are aligned together.
+    let all: Vec<_> = sections.iter().flat_map(|(_, rows)| rows.clone()).collect();
+    let table = columns(&all);
+    let mut lines = table.lines();
+    let mut out = String::new();
+    for (section, rows) in &sections {
+        let _ = writeln!(out, "{section}");
+        for line in lines.by_ref().take(rows.len()) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    format!("{out}\n{ORDER}")
+}
+
+/// A line for each rule about a section.
+fn rows(judge: &Judge, section: Section, sources: &Sources) -> Vec<Vec<String>> {
+    let row = |layer: Source, rule: &Rule| {
+        let place = rule.span.map_or_else(String::new, |span| {
+            let start = sources.start(span);
+            format!("{}:{}:{} ", visible(sources.path(span)), start.line, start.column)
+        });
+        let action = format!("  {}", rule.action);
+        vec![action, visible(&rule.text).into_owned(), format!("{place}({layer})")]
+    };
+    let of_layer = judge.rules(section).flat_map(|(layer, rules)| {
+        rules.rules.iter().chain([&rules.intent]).map(move |rule| row(layer, rule))
+    });
+    let mut rows: Vec<_> = of_layer.collect();
+    rows.dedup();
+    rows
+}

@@ -1,0 +1,173 @@
+//! `agentry render`: agents as the harnesses want them.
+//!
+//! ```text
+//! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
+//! ```
+
+mod locked;
+mod place;
+mod project;
+mod report;
+mod watch;
+
+use std::collections::BTreeMap;
+
+use agentry_compile::targets::{Scope, Target, target};
+use agentry_compile::text::report::human;
+use agentry_compile::{Config, Found, World as _, discover};
+
+use crate::args::{Render, ResultFormat};
+use crate::command::{LOOKED_FOR, failures};
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, print, print_json, remark, style};
+
+pub(super) use place::{LEDGER, agentry_home};
+
+use locked::Locks;
+use place::Place;
+use project::{Done, Project};
+use report::Report;
+
+pub(crate) fn run(args: &Render) -> Outcome {
+    if args.watch {
+        return watch::run(args);
+    }
+    let (done, exit) = once(args)?;
+    let mut report = Report::new(args);
+    done.iter().for_each(|done| report.project(done));
+    match args.format {
+        ResultFormat::Human => print(&report.text()),
+        ResultFormat::Json => print_json(&report.json()),
+    }
+    Ok(exit.max(report.exit()))
+}
+
+/// Renders once, and says what was wrong with the paths themselves.
+fn once(args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
+    let disk = Disk::default();
+    let (groups, mut exit) = groups(&disk, args)?;
+    let mut out = Vec::new();
+    for group in groups {
+        let Some(targets) = targets(args, &group)? else { continue };
+        let place = Place::of(&disk, args, &group.config, &group.root)?;
+        let (config, locks) = (&group.config, Locks::default());
+        let project = Project { args, disk: &disk, config, place, targets, locks };
+        out.push(project.render(&group.agents)?);
+    }
+    if out.iter().any(|done| done.broken > 0) {
+        exit = exit.max(Exit::Findings);
+    }
+    if out.iter().any(|done| done.not_as_locked > 0) {
+        exit = exit.max(Exit::Refused);
+    }
+    Ok((out, exit))
+}
+
+/// The agents of one workspace.
+struct Group {
+    root: String,
+    config: Config,
+    agents: Vec<Found>,
+    /// Whether it is the workspace that was asked for, and not one that was met in it.
+    is_first: bool,
+}
+
+/// The agents that were asked for, by workspace. Into a directory that is named, all go together.
+fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
+    let start = args.agents.first().map_or("", String::as_str);
+    let root = disk.workspace(start);
+    let paths = match args.agents.as_slice() {
+        [] => vec![place::here(&root)],
+        paths => paths.to_vec(),
+    };
+    let config = usable(Config::read(disk, start))?;
+    let found = discover(disk, &paths, args.format_override, &|path| config.excludes_path(path));
+    let mut exit = Exit::Done;
+    for failure in failures(disk, &found) {
+        complain(&failure);
+        exit = exit.max(failure.exit);
+    }
+    for diagnostic in &found.diagnostics {
+        let stderr = std::io::stderr();
+        remark(&human::render(diagnostic, &found.sources, style(&stderr)));
+        exit = exit.max(Exit::Findings);
+    }
+    for path in &found.empty {
+        remark(&format!("note: no agent found in `{path}`"));
+        remark(&format!("  = help: {LOOKED_FOR}"));
+    }
+    Ok((by_workspace(disk, args, (root, config), found.agents)?, exit))
+}
+
+/// Puts agents to their workspaces; the one that was asked for comes first.
+fn by_workspace(
+    disk: &Disk,
+    args: &Render,
+    (root, config): (String, Config),
+    agents: Vec<Found>,
+) -> Result<Vec<Group>, Failure> {
+    let first = disk.absolute(&root);
+    let mut groups = vec![Group { root, config, agents: Vec::new(), is_first: true }];
+    let mut known = BTreeMap::from([(first.clone(), 0)]);
+    for agent in agents {
+        let own = disk.workspace(&agent.dir);
+        let key = if args.output.is_some() { first.clone() } else { disk.absolute(&own) };
+        let at = match known.get(&key) {
+            Some(at) => *at,
+            None => {
+                let config = usable(Config::read(disk, &own))?;
+                groups.push(Group { root: own, config, agents: Vec::new(), is_first: false });
+                known.insert(key, groups.len() - 1);
+                groups.len() - 1
+            }
+        };
+        if let Some(group) = groups.get_mut(at) {
+            group.agents.push(agent);
+        }
+    }
+    Ok(groups)
+}
+
+/// A configuration without errors: one that cannot be read may say anything.
+fn usable(config: Config) -> Result<Config, Failure> {
+    let is_error = |found: &&agentry_compile::text::Diagnostic| {
+        found.severity == agentry_compile::text::Severity::Error
+    };
+    if config.diagnostics.iter().any(|found| is_error(&found)) {
+        return Err(super::reported(
+            &config.diagnostics,
+            &config.sources,
+            "`agentry.toml` has errors",
+        ));
+    }
+    Ok(config)
+}
+
+/// The targets of a workspace: those of the command line, else those that it lists.
+fn targets(args: &Render, group: &Group) -> Result<Option<Vec<&'static Target>>, Failure> {
+    let listed = group.config.render.targets.as_deref().unwrap_or_default();
+    let mut out: Vec<&'static Target> = Vec::new();
+    let named = args.targets.iter().copied();
+    let listed = listed.iter().filter_map(|name| target(name)).filter(|_| args.targets.is_empty());
+    for target in named.chain(listed) {
+        if out.iter().all(|known| known.name != target.name) {
+            out.push(target);
+        }
+    }
+    match (out.is_empty(), group.is_first) {
+        (false, _) => Ok(Some(out)),
+        (true, false) => {
+            let root = &group.root;
+            remark(&format!("note: the workspace `{root}` lists no targets and is passed over"));
+            Ok(None)
+        }
+        (true, true) => Err(Failure::new("there is no target to render for").hint(
+            "name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = [\"…\"]`",
+        )),
+    }
+}
+
+/// Where the files of a workspace go.
+fn scope(args: &Render, config: &Config) -> Scope {
+    args.scope.or(config.render.scope).unwrap_or(Scope::Project)
+}

@@ -1,0 +1,356 @@
+//! The agents of one workspace on their way to disk.
+
+use std::collections::BTreeSet;
+
+use agentry_compile::render::{
+    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
+};
+use agentry_compile::targets::{Scope, Subject, Target};
+use agentry_compile::{Compiled, Config, Found, World as _, discover, read, subject};
+use rayon::prelude::*;
+
+use crate::args::Render;
+use crate::command::show_errors;
+use crate::disk::Disk;
+use crate::output::{Failure, complain};
+use crate::save::{Replace, Saving};
+
+use super::locked::Locks;
+use super::place::{LEDGER, Place};
+
+/// Fewer agents than these are read one after the other: starting threads takes longer.
+const FEW: usize = 8;
+
+/// One workspace, and where its agents go.
+pub(super) struct Project<'a> {
+    pub(super) args: &'a Render,
+    pub(super) disk: &'a Disk,
+    pub(super) config: &'a Config,
+    pub(super) place: Place,
+    pub(super) targets: Vec<&'static Target>,
+    pub(super) locks: Locks,
+}
+
+/// What became of a workspace.
+pub(super) struct Done {
+    pub(super) place: Place,
+    pub(super) agents: Vec<Agent>,
+    pub(super) runs: Vec<Ran>,
+    pub(super) plan: Plan,
+    /// Agents with errors.
+    pub(super) broken: usize,
+    /// Agents that are not what `agentry.lock` says.
+    pub(super) not_as_locked: usize,
+    /// Whether files were written.
+    pub(super) written: bool,
+    /// The targets that only have the guard because they had it before.
+    pub(super) kept_guard: Vec<&'static str>,
+}
+
+/// An agent that was rendered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Agent {
+    /// Its own name.
+    pub(super) name: String,
+    /// Its definition, as the list of rendered files has it.
+    pub(super) definition: String,
+    /// Whether it was asked for, and not only rendered again beside others.
+    pub(super) asked: bool,
+}
+
+/// An agent that was read.
+struct Loaded {
+    /// The path of its definition.
+    definition: String,
+    state: State,
+}
+
+/// What became of an agent that was read.
+enum State {
+    Subject(Box<Subject>),
+    /// It has errors.
+    Broken,
+    /// It is not what `agentry.lock` says.
+    NotAsLocked,
+}
+
+/// Why an agent is not rendered.
+enum Wrong {
+    Errors(Box<Compiled>),
+    NotAsLocked(Failure),
+}
+
+/// The agents of a run.
+#[derive(Default)]
+struct Gathered {
+    subjects: Vec<Subject>,
+    /// What is known of each of them.
+    agents: Vec<Agent>,
+    /// Definitions with errors.
+    broken: BTreeSet<String>,
+    /// Definitions that are not what `agentry.lock` says.
+    not_as_locked: BTreeSet<String>,
+}
+
+impl Project<'_> {
+    /// Renders the agents and writes the files, unless that is not wanted.
+    pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
+        let Gathered { mut subjects, agents, broken, not_as_locked } = self.gather(found);
+        let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
+        let known = Ledger::new(known.cloned().collect());
+        let existing = |path: &str| self.place.existing(&known, path);
+        let guard = |target: &Target| self.guards(target);
+        let runs = run(&self.job(&existing, &guard), &mut subjects);
+        let plan = self.plan(&runs, &agents, &broken.union(&not_as_locked).cloned().collect());
+        let lost =
+            runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
+        let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
+        if !dry {
+            self.write(&plan)?;
+        }
+        let kept_guard = self.kept_guard();
+        let Self { place, .. } = self;
+        let (broken, not_as_locked) = (broken.len(), not_as_locked.len());
+        Ok(Done { place, agents, runs, plan, broken, not_as_locked, written: !dry, kept_guard })
+    }
+
+    /// Reads the agents that were asked for, and those that were rendered before.
+    fn gather(&self, found: &[Found]) -> Gathered {
+        let carried = self.carried(&self.definitions(found));
+        let asked = self.load(found).into_iter().map(|loaded| (loaded, true));
+        let again = self.load(&carried).into_iter().map(|loaded| (loaded, false));
+        let mut loaded: Vec<_> = asked.chain(again).collect();
+        // What they share is the same whoever was named.
+        loaded.sort_by(|(one, _), (other, _)| one.definition.cmp(&other.definition));
+        let mut out = Gathered::default();
+        for (Loaded { definition, state }, asked) in loaded {
+            match state {
+                State::Subject(subject) => {
+                    out.agents.push(Agent { name: subject.name.clone(), definition, asked });
+                    out.subjects.push(*subject);
+                }
+                State::Broken => drop(out.broken.insert(definition)),
+                State::NotAsLocked => drop(out.not_as_locked.insert(definition)),
+            }
+        }
+        out
+    }
+
+    /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
+    /// only done when that is asked for.
+    fn guards(&self, target: &Target) -> bool {
+        let has = self.place.ledger.guarded().contains(target.name);
+        !self.args.no_guard && (self.asks_for_guard() || has)
+    }
+
+    fn asks_for_guard(&self) -> bool {
+        self.args.guard || self.config.render.guard
+    }
+
+    fn kept_guard(&self) -> Vec<&'static str> {
+        let kept = |target: &&&'static Target| !self.asks_for_guard() && self.guards(target);
+        self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
+    /// The targets that have the guard after this run.
+    fn guarded(&self) -> impl Iterator<Item = String> {
+        let is_ours = |name: &str| self.targets.iter().any(|target| target.name == name);
+        let others = self.place.ledger.guarded().iter().filter(move |name| !is_ours(name));
+        let ours = self.targets.iter().filter(|it| it.guard.is_some() && self.guards(it));
+        others.cloned().chain(ours.map(|target| target.name.to_owned()))
+    }
+
+    fn job<'a>(
+        &'a self,
+        existing: &'a dyn Fn(&str) -> Option<String>,
+        guard: &'a dyn Fn(&Target) -> bool,
+    ) -> Job<'a> {
+        let render = &self.config.render;
+        Job {
+            targets: &self.targets,
+            scope: self.place.scope,
+            guard,
+            close_gaps: self.args.close_gaps || render.close_gaps,
+            explain: self.args.explain,
+            config: render,
+            existing,
+        }
+    }
+
+    /// Reads agents; what is wrong with them is shown.
+    fn load(&self, found: &[Found]) -> Vec<Loaded> {
+        let one = |found: &Found| {
+            let compiled = read(self.disk, found);
+            if compiled.has_errors() {
+                return Err(Wrong::Errors(Box::new(compiled)));
+            }
+            self.locks.admit(self.disk, &compiled).map_err(Wrong::NotAsLocked)?;
+            Ok(Box::new(subject(self.disk, &compiled, None)))
+        };
+        let read: Vec<_> = if found.len() < FEW {
+            found.iter().map(one).collect()
+        } else {
+            found.par_iter().map(one).collect()
+        };
+        let taken = |(found, read): (&Found, Result<Box<Subject>, Wrong>)| {
+            let state = read.map_or_else(|wrong| refused(found, &wrong), State::Subject);
+            Loaded { definition: self.definition(found), state }
+        };
+        found.iter().zip(read).map(taken).collect()
+    }
+
+    /// The path of a definition in the list of rendered files: from the workspace, but the whole path
+    /// where agents of many workspaces go to one place.
+    fn definition(&self, found: &Found) -> String {
+        let path = agentry_compile::text::path::join(&found.dir, &found.main);
+        match self.place.scope {
+            Scope::Project => self.config.from_root(&path),
+            Scope::User => self.disk.absolute(&path),
+        }
+    }
+
+    fn definitions(&self, found: &[Found]) -> BTreeSet<String> {
+        found.iter().map(|found| self.definition(found)).collect()
+    }
+
+    /// Agents that were rendered here before and were not named now. What all agents of a harness
+    /// share can only be written for all of them.
+    fn carried(&self, named: &BTreeSet<String>) -> Vec<Found> {
+        if self.args.agents.is_empty() {
+            return Vec::new();
+        }
+        let ours = |entry: &&Entry| {
+            let is_target = self.targets.iter().any(|target| target.name == entry.target);
+            is_target && !entry.agent.is_empty() && !named.contains(&entry.agent)
+        };
+        let entries = self.place.ledger.entries().iter().filter(ours);
+        let paths: BTreeSet<String> = entries.map(|entry| self.path(&entry.agent)).collect();
+        let there = paths.into_iter().filter(|path| {
+            self.disk.kind(path) == agentry_compile::EntryKind::File && !self.speaks_for(path)
+        });
+        discover(self.disk, &there.collect::<Vec<_>>(), None, &|_| false).agents
+    }
+
+    /// Where a definition of the list of rendered files is.
+    fn path(&self, definition: &str) -> String {
+        match self.place.scope {
+            Scope::Project => agentry_compile::text::path::join(&self.config.root, definition),
+            Scope::User => definition.to_owned(),
+        }
+    }
+
+    /// Whether a definition lies at or below a path that was named.
+    fn speaks_for(&self, path: &str) -> bool {
+        let path = self.disk.absolute(path);
+        let below = |named: &String| {
+            let named = self.disk.absolute(named);
+            agentry_compile::policy::path::is_inside(&path, &named)
+        };
+        self.args.agents.iter().any(below)
+    }
+
+    /// Whether a file that nobody asks for any more is to be removed by this run.
+    fn covers(&self, entry: &Entry) -> bool {
+        let named = self.targets.iter().any(|target| target.name == entry.target);
+        let whole = self.args.agents.is_empty();
+        // A target that the team does not list any more.
+        let unlisted = self.args.targets.is_empty() && whole;
+        let is_target = named || unlisted;
+        let is_agent = entry.agent.is_empty() || {
+            let path = self.path(&entry.agent);
+            let here = self.place.scope == Scope::Project || {
+                let root = self.disk.absolute(&self.config.root);
+                agentry_compile::policy::path::is_inside(&path, &root)
+            };
+            if whole { here } else { self.speaks_for(&path) }
+        };
+        is_target && is_agent
+    }
+
+    fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
+        let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
+        let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
+        let refused = self.left_as_they_are(runs, &definitions);
+        let covers = |entry: &Entry| {
+            let is_left = |(target, definition): &(&str, &str)| {
+                *target == entry.target
+                    && (entry.agent.is_empty() || *definition == entry.agent.as_str())
+            };
+            !refused.iter().any(is_left) && self.covers(entry)
+        };
+        let situation = Situation {
+            ledger: &self.place.ledger,
+            present: &|path| self.place.present(path),
+            covers: &covers,
+            held,
+            force: self.args.force,
+        };
+        let Plan { changes, refused, ledger } = plan(&wanted, &situation);
+        Plan { changes, refused, ledger: ledger.with_guard(self.guarded()) }
+    }
+
+    /// Targets and definitions whose files stay as they are, with what they share: those that were
+    /// rendered before they were refused. Where others get shared files anew, they would run under
+    /// rules that are not their own, and go.
+    fn left_as_they_are<'a>(
+        &self,
+        runs: &'a [Ran],
+        definitions: &'a [String],
+    ) -> BTreeSet<(&'a str, &'a str)> {
+        let is_known = |target: &str, definition: &str| {
+            let mut entries = self.place.ledger.entries().iter();
+            entries.any(|entry| entry.target == target && entry.agent == definition)
+        };
+        let mut left = BTreeSet::new();
+        for ran in runs.iter().filter(|ran| ran.rendering.shared.is_empty()) {
+            let target = ran.target.name;
+            let refused = ran.rendering.agents.iter().zip(definitions);
+            let refused = refused.filter(|(rendered, _)| rendered.refused.is_some());
+            let known = refused.filter(|(_, definition)| is_known(target, definition));
+            left.extend(known.map(|(_, definition)| (target, definition.as_str())));
+        }
+        left
+    }
+
+    /// Writes everything, or nothing.
+    fn write(&self, plan: &Plan) -> Result<(), Failure> {
+        let changed = |change: &&Change| change.kind != ChangeKind::Keep;
+        let mut files = Vec::new();
+        let mut stale = Vec::new();
+        for change in plan.changes.iter().filter(changed) {
+            match &change.after {
+                Some(bytes) => files.push((change.path.clone(), bytes.clone())),
+                None => stale.push(change.path.clone()),
+            }
+        }
+        let mut beside = Vec::new();
+        if plan.ledger != self.place.ledger {
+            let text = plan.ledger.to_text().into_bytes();
+            match &self.place.elsewhere {
+                Some(path) => beside.push((path.clone(), text)),
+                None if plan.ledger.is_empty() => stale.push(LEDGER.to_owned()),
+                None => files.push((LEDGER.to_owned(), text)),
+            }
+        }
+        let (dir, mode) = (&self.place.root, Replace::Force);
+        Saving { dir, files: &files, beside: &beside, stale: &stale, mode, durable: false }.save()
+    }
+}
+
+/// Says why an agent is not rendered.
+fn refused(found: &Found, wrong: &Wrong) -> State {
+    match wrong {
+        Wrong::Errors(compiled) => {
+            show_errors(compiled);
+            complain(
+                &Failure::new(format!("`{}` has errors and is not rendered", found.path))
+                    .hint("`agentry check` shows all findings"),
+            );
+            State::Broken
+        }
+        Wrong::NotAsLocked(failure) => {
+            complain(failure);
+            State::NotAsLocked
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What `render` says: files, losses and refusals, target by target.
+
+use std::collections::BTreeMap;
+
+use agentry_compile::render::{Change, ChangeKind, Explained, Ran, Side, drift};
+use agentry_compile::targets::{Loss, LossKind, Rendered, Scope};
+use agentry_compile::text::report::{counted, visible};
+use serde_json::{Value, json};
+
+use crate::args::Render;
+use crate::output::{Exit, columns};
+
+use super::project::{Agent, Done};
+
+/// Takes projects as they are done, and shows them in one of the formats.
+pub(super) struct Report<'a> {
+    args: &'a Render,
+    text: String,
+    files: Vec<Value>,
+    removed: Vec<Value>,
+    losses: Vec<Value>,
+    refused: Vec<Value>,
+    sections: Vec<Value>,
+    counts: Counts,
+}
+
+/// What happened, counted.
+#[derive(Debug, Default)]
+struct Counts {
+    agents: usize,
+    targets: Vec<&'static str>,
+    created: usize,
+    updated: usize,
+    kept: usize,
+    removed: usize,
+    exact: usize,
+    lost: BTreeMap<LossKind, usize>,
+}
+
+impl Counts {
+    /// How many files are not as they should be.
+    fn drifted(&self) -> usize {
+        self.created + self.updated + self.removed
+    }
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(args: &'a Render) -> Self {
+        Self {
+            args,
+            text: String::new(),
+            files: Vec::new(),
+            removed: Vec::new(),
+            losses: Vec::new(),
+            refused: Vec::new(),
+            sections: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds a workspace.
+    pub(super) fn project(&mut self, done: &Done) {
+        self.counts.agents += done.agents.iter().filter(|agent| agent.asked).count();
+        for ran in &done.runs {
+            if !self.counts.targets.contains(&ran.target.name) {
+                self.counts.targets.push(ran.target.name);
+            }
+        }
+        if self.args.check {
+            self.drift(done);
+        }
+        let mut names: Vec<&str> = done.runs.iter().map(|ran| ran.target.name).collect();
+        // What was rendered for targets that are not listed any more.
+        names.extend(done.plan.changes.iter().map(|change| change.target.as_str()));
+        names.dedup();
+        let mut shown: Vec<&str> = Vec::new();
+        for name in names {
+            if !shown.contains(&name) {
+                shown.push(name);
+                self.target(done, name);
+            }
+        }
+    }
+
+    fn target(&mut self, done: &Done, name: &str) {
+        let start = self.text.len();
+        self.changes(done, name);
+        if done.kept_guard.contains(&name) {
+            self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
+        }
+        self.refusals(done, name);
+        let end = self.text.len();
+        if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
+            self.lost(done, ran);
+            if start < end && end < self.text.len() {
+                self.text.insert(end, '\n');
+            }
+            self.explained(done, ran);
+        }
+        if self.text.len() > start {
+            self.text.insert_str(start, &format!("{name}\n"));
+            self.text.push('\n');
+        }
+    }
+
+    fn changes(&mut self, done: &Done, target: &str) {
+        let mut rows = Vec::new();
+        let mut kept = 0;
+        for change in done.plan.changes.iter().filter(|change| change.target == target) {
+            let path = done.place.shown(&change.path);
+            let entry = json!({
+                "agent": agent_of(done, &change.agent),
+                "target": target,
+                "path": path,
+                "change": word(change.kind, true),
+            });
+            match change.kind {
+                ChangeKind::Remove => self.removed.push(entry),
+                _ => self.files.push(entry),
+            }
+            self.counts.add(change);
+            match change.kind {
+                ChangeKind::Keep => kept += 1,
+                kind => rows.push(vec![
+                    format!("  {}", word(kind, done.written)),
+                    format!("{}{}", visible(&path), reach(done, change)),
+                ]),
+            }
+        }
+        if kept > 0 {
+            rows.push(vec!["  unchanged".to_owned(), counted(kept, "file")]);
+        }
+        self.text.push_str(&columns(&rows));
+    }
+
+    fn refusals(&mut self, done: &Done, target: &str) {
+        for ran in done.runs.iter().filter(|ran| ran.target.name == target) {
+            for (agent, rendered) in agents(done, ran) {
+                if let Some(why) = &rendered.refused {
+                    let hint = why.hint.as_deref();
+                    let who = agent.name.as_str().into();
+                    self.refuse((who, target), &why.field, &why.message, hint);
+                }
+            }
+        }
+        for it in done.plan.refused.iter().filter(|it| it.target == target) {
+            let who = agent_of(done, &it.agent);
+            self.refuse((who, target), "files", &it.message, Some(it.hint));
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        (agent, target): (Value, &str),
+        field: &str,
+        message: &str,
+        hint: Option<&str>,
+    ) {
+        let who = agent.as_str().map_or(String::new(), |name| format!("{name}: "));
+        self.line(&format!("  refused  {who}{message}"));
+        if let Some(hint) = hint {
+            self.line(&format!("    = help: {hint}"));
+        }
+        self.refused.push(json!({
+            "agent": agent, "target": target, "field": field, "message": message, "hint": hint,
+        }));
+    }
+
+    fn lost(&mut self, done: &Done, ran: &Ran) {
+        let asked: Vec<_> = agents(done, ran).filter(|(agent, _)| agent.asked).collect();
+        // What is lost in the same words is said once.
+        let mut rows: BTreeMap<(usize, &str, &str), Vec<&str>> = BTreeMap::new();
+        let mut exact = Vec::new();
+        for (agent, rendered) in &asked {
+            let refused = done
+                .plan
+                .refused
+                .iter()
+                .any(|it| it.target == ran.target.name && it.agent == agent.definition);
+            if rendered.losses.is_empty() && rendered.refused.is_none() && !refused {
+                exact.push(agent.name.as_str());
+            }
+            for Loss { field, kind, detail } in &rendered.losses {
+                self.losses.push(json!({
+                    "agent": agent.name,
+                    "target": ran.target.name,
+                    "field": field,
+                    "kind": kind.as_str(),
+                    "detail": detail,
+                }));
+                *self.counts.lost.entry(*kind).or_default() += 1;
+                let order = ORDER.iter().position(|known| known == kind).unwrap_or(0);
+                rows.entry((order, field, detail)).or_default().push(&agent.name);
+            }
+        }
+        self.counts.exact += exact.len();
+        // What was lost is no drift.
+        if self.args.check && !self.args.strict {
+            return;
+        }
+        let mut table = Vec::new();
+        if !exact.is_empty() {
+            table.push(vec!["  exact".to_owned(), names(&exact)]);
+        }
+        for ((order, field, detail), who) in rows {
+            let kind = ORDER.get(order).map_or("", |kind| kind.as_str());
+            let who = if asked.len() == 1 { String::new() } else { format!(" ({})", names(&who)) };
+            let detail = format!("{}{who}", visible(detail));
+            table.push(vec![format!("  {kind}"), visible(field).into_owned(), detail]);
+        }
+        self.text.push_str(&columns(&table));
+    }
+
+    fn explained(&mut self, done: &Done, ran: &Ran) {
+        for (agent, sections) in done.agents.iter().zip(&ran.explained) {
+            if !agent.asked {
+                continue;
+            }
+            for Explained { section, source, harness, difference } in sections {
+                let rules = |sides: &[Side]| -> Value {
+                    let one = |it: &Side| json!({"name": it.name, "rules": it.rules});
+                    sides.iter().map(one).collect()
+                };
+                self.sections.push(json!({
+                    "agent": agent.name,
+                    "target": ran.target.name,
+                    "section": section.as_str(),
+                    "source": rules(source),
+                    "harness": rules(harness),
+                    "difference": difference,
+                }));
+                self.text.push('\n');
+                self.line(&format!("  {}  permissions.{section}", agent.name));
+                let rows = sides("source", source).chain(sides(ran.target.name, harness));
+                self.text.push_str(&columns(&rows.collect::<Vec<_>>()));
+                let difference = difference.as_deref().unwrap_or("both say the same");
+                self.line(&format!("    = {difference}"));
+            }
+        }
+    }
+
+    /// What differs from what would be rendered.
+    fn drift(&mut self, done: &Done) {
+        for change in &done.plan.changes {
+            let diff = drift(change, &done.place.shown(&change.path));
+            diff.lines().for_each(|line| self.line(line));
+        }
+        if done.plan.changes.iter().any(|change| change.kind != ChangeKind::Keep) {
+            self.text.push('\n');
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(&visible(line));
+        self.text.push('\n');
+    }
+
+    /// How the program ends.
+    pub(super) fn exit(&self) -> Exit {
+        let lost = self.args.strict && !self.losses.is_empty();
+        let drifted = self.args.check && self.counts.drifted() > 0;
+        if lost || drifted || !self.refused.is_empty() { Exit::Findings } else { Exit::Done }
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        format!("{}{}\n", self.text, self.summary())
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        let mut value = json!({
+            "files": self.files,
+            "losses": self.losses,
+            "refused": self.refused,
+            "removed": self.removed,
+        });
+        if let Some(map) = value.as_object_mut().filter(|_| self.args.explain) {
+            map.insert("sections".to_owned(), self.sections.clone().into());
+        }
+        value
+    }
+
+    /// Everything in one line.
+    pub(super) fn summary(&self) -> String {
+        let Counts { agents, targets, created, updated, kept, removed, exact, lost } = &self.counts;
+        let lost = |kind| lost.get(&kind).copied().unwrap_or(0);
+        let files = [
+            (*created, "created"),
+            (*updated, "updated"),
+            (*kept, "unchanged"),
+            (*removed, "removed"),
+            (self.refused.len(), "refused"),
+        ];
+        let fidelity = [
+            (*exact, "exact"),
+            (lost(LossKind::Narrowed), "narrowed"),
+            (lost(LossKind::Dropped), "dropped"),
+        ];
+        let named = |(count, word): &(usize, &str)| (*count > 0).then(|| format!("{count} {word}"));
+        let mut parts: Vec<String> = fidelity.iter().filter_map(named).collect();
+        if lost(LossKind::Gap) > 0 {
+            parts.push(counted(lost(LossKind::Gap), "gap"));
+        }
+        let files: Vec<String> = files.iter().filter_map(named).collect();
+        let files = if files.is_empty() { "no files".to_owned() } else { files.join(", ") };
+        let what = format!("{} for {}", counted(*agents, "agent"), targets.join(", "));
+        let losses =
+            if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
+        let verb = match self.args {
+            Render { check: true, .. } if self.counts.drifted() > 0 => {
+                return format!("{what}: not as rendered: {files}; run `agentry render`");
+            }
+            Render { check: true, .. } => "checked",
+            Render { dry_run: true, .. } => "would render",
+            Render { strict: true, .. } if !self.losses.is_empty() => {
+                return format!("{what}: something would be lost, nothing was written{losses}");
+            }
+            _ => "rendered",
+        };
+        format!("{verb} {what}: {files}{losses}")
+    }
+}
+
+impl Counts {
+    fn add(&mut self, change: &Change) {
+        let count = match change.kind {
+            ChangeKind::Create => &mut self.created,
+            ChangeKind::Update => &mut self.updated,
+            ChangeKind::Keep => &mut self.kept,
+            ChangeKind::Remove => &mut self.removed,
+        };
+        *count += 1;
+    }
+}
+
+/// The order in which losses are shown.
+const ORDER: [LossKind; 3] = [LossKind::Narrowed, LossKind::Dropped, LossKind::Gap];
+
+/// Some names, and how many there are beyond them.
+fn names(all: &[&str]) -> String {
+    let shown: Vec<_> = all.iter().take(5).map(|name| visible(name).into_owned()).collect();
+    let more = all.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// For whom a file holds, where that is more than its agent.
+fn reach(done: &Done, change: &Change) -> &'static str {
+    let is_shared = change.agent.is_empty() && change.kind != ChangeKind::Remove;
+    match (is_shared, done.place.scope) {
+        (false, _) => "",
+        (true, Scope::Project) => " (shared: holds for every session of the project)",
+        (true, Scope::User) => " (shared: holds for every session of the user)",
+    }
+}
+
+/// The agents of a run, with what became of them.
+fn agents<'a>(done: &'a Done, ran: &'a Ran) -> impl Iterator<Item = (&'a Agent, &'a Rendered)> {
+    done.agents.iter().zip(&ran.rendering.agents)
+}
+
+/// The name of the agent of a definition; nothing for a file of all agents.
+fn agent_of(done: &Done, definition: &str) -> Value {
+    let known = done.agents.iter().find(|agent| agent.definition == definition);
+    match known {
+        Some(agent) => agent.name.clone().into(),
+        None if definition.is_empty() => Value::Null,
+        None => definition.into(),
+    }
+}
+
+/// The rows of one side of a section.
+fn sides<'a>(whose: &'a str, sides: &'a [Side]) -> impl Iterator<Item = Vec<String>> + 'a {
+    sides.iter().flat_map(move |side| {
+        side.rules.iter().enumerate().map(move |(at, rule)| {
+            let head = if at == 0 { format!("{whose}: {}", side.name) } else { String::new() };
+            vec![format!("    {}", visible(&head)), visible(rule).into_owned()]
+        })
+    })
+}
+
+fn word(kind: ChangeKind, done: bool) -> &'static str {
+    match (kind, done) {
+        (ChangeKind::Create, true) => "created",
+        (ChangeKind::Update, true) => "updated",
+        (ChangeKind::Remove, true) => "removed",
+        (ChangeKind::Create, false) => "would create",
+        (ChangeKind::Update, false) => "would update",
+        (ChangeKind::Remove, false) => "would remove",
+        (ChangeKind::Keep, _) => "unchanged",
+    }
+}

@@ -1,0 +1,156 @@
+//! `agentry render --watch`: renders again whenever a definition changes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use agentry_compile::{Walked, World as _};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use crate::args::Render;
+use crate::disk::Disk;
+use crate::output::{Exit, Failure, Outcome, complain, print};
+use crate::save;
+
+use super::place::{LEDGER, here};
+use super::project::Done;
+use super::report::Report;
+
+/// Changes that come this close after each other are one.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// What wakes the watch.
+enum Wake {
+    /// Files changed.
+    Changed(Vec<PathBuf>),
+    /// The user ends it.
+    Stop,
+}
+
+pub(super) fn run(args: &Render) -> Outcome {
+    let (sender, wakes) = mpsc::channel();
+    let stop = sender.clone();
+    ctrlc::set_handler(move || drop(stop.send(Wake::Stop)))
+        .map_err(|error| Failure::new(format!("Ctrl-C cannot be caught: {error}")))?;
+    let mut watch = Watch::new(args, sender)?;
+    loop {
+        // Whatever changes from here on leads to another run.
+        watch.look_at_new_directories();
+        match super::once(args) {
+            Ok((done, _)) => {
+                let mut report = Report::new(args);
+                done.iter().for_each(|done| report.project(done));
+                print(&format!("{}\n", report.summary()));
+                watch.remember(&done);
+            }
+            Err(failure) => complain(&failure),
+        }
+        if watch.wait(&wakes) {
+            return Ok(Exit::Interrupted);
+        }
+    }
+}
+
+struct Watch<'a> {
+    args: &'a Render,
+    watcher: RecommendedWatcher,
+    watched: BTreeSet<PathBuf>,
+    /// What we write ourselves.
+    own: BTreeSet<PathBuf>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(args: &'a Render, sender: Sender<Wake>) -> Result<Self, Failure> {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // What cannot be told may be anything.
+            let paths = event.map(|event| changed(event).unwrap_or_default());
+            match paths {
+                Ok(paths) if paths.is_empty() => {}
+                Ok(paths) => drop(sender.send(Wake::Changed(paths))),
+                Err(_) => drop(sender.send(Wake::Changed(vec![PathBuf::new()]))),
+            }
+        });
+        let watcher =
+            watcher.map_err(|error| Failure::new(format!("nothing can be watched: {error}")))?;
+        Ok(Self { args, watcher, watched: BTreeSet::new(), own: BTreeSet::new() })
+    }
+
+    /// Watches every directory of the workspace that is not ignored.
+    fn look_at_new_directories(&mut self) {
+        let disk = Disk::default();
+        let start = self.args.agents.first().map_or("", String::as_str);
+        let root = here(&disk.workspace(start));
+        let mut dirs = BTreeSet::from([PathBuf::from(&root)]);
+        let mut paths = vec![root.clone()];
+        paths.extend(self.args.agents.iter().cloned());
+        for path in paths {
+            disk.walk(&path, &mut |met| {
+                if let Walked::File(path) = met {
+                    let above = Path::new(path).ancestors().skip(1);
+                    dirs.extend(above.filter(|dir| *dir != Path::new("")).map(Path::to_path_buf));
+                }
+            });
+        }
+        for dir in dirs {
+            if !self.watched.contains(&dir)
+                && self.watcher.watch(&dir, RecursiveMode::NonRecursive).is_ok()
+            {
+                self.watched.insert(dir);
+            }
+        }
+        // A directory that is gone may come back.
+        self.watched.retain(|dir| dir.is_dir());
+    }
+
+    /// Remembers what we write ourselves, so that it wakes nobody.
+    fn remember(&mut self, done: &[Done]) {
+        for done in done {
+            let changes = done.plan.changes.iter().map(|change| done.place.shown(&change.path));
+            self.own.extend(changes.filter_map(|path| std::path::absolute(path).ok()));
+        }
+    }
+
+    /// Waits until a definition changes; whether the user ended it.
+    fn wait(&self, wakes: &Receiver<Wake>) -> bool {
+        let mut due = false;
+        loop {
+            let wake = if due {
+                match wakes.recv_timeout(QUIET) {
+                    Ok(wake) => wake,
+                    Err(RecvTimeoutError::Timeout) => return false,
+                    Err(RecvTimeoutError::Disconnected) => return true,
+                }
+            } else {
+                match wakes.recv() {
+                    Ok(wake) => wake,
+                    Err(_) => return true,
+                }
+            };
+            match wake {
+                Wake::Stop => return true,
+                Wake::Changed(paths) => due |= paths.iter().any(|path| self.is_source(path)),
+            }
+        }
+    }
+
+    /// Whether somebody else than we changed a path.
+    fn is_source(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let ours = name == ".agentry" || name.starts_with(save::PREFIX) || path.ends_with(LEDGER);
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        // The directories that hold our files change with them.
+        let holds_ours = path.is_dir() && self.own.iter().any(|own| own.starts_with(&path));
+        !ours && !self.own.contains(&path) && !holds_ours
+    }
+}
+
+/// The paths of an event after which something may be different.
+fn changed(event: Event) -> Option<Vec<PathBuf>> {
+    match event.kind {
+        EventKind::Access(_) | EventKind::Other => None,
+        EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) => {
+            Some(event.paths)
+        }
+    }
+}

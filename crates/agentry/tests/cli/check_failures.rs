@@ -1,0 +1,55 @@
+//! `agentry check` of what is no definition: what programs and people are told.
+
+use crate::test::{HELPER, Test};
+
+/// What could not be looked at is in the document, too.
+#[test]
+fn programs_read_failures() {
+    let test = Test::new().file("odd.yaml", "a: 1\n").file("helper.agent", HELPER);
+    let said = test.run("check odd.yaml nope helper.agent --format json").exits(2).json();
+    let failed =
+        |at: usize| (said["failures"][at]["path"].clone(), &said["failures"][at]["message"]);
+    assert_eq!(failed(0), ("nope".into(), &"`nope` does not exist".into()));
+    let message = "`odd.yaml` is no agent definition that agentry knows";
+    assert_eq!(failed(1), ("odd.yaml".into(), &message.into()));
+    assert_eq!(said["agents"][0]["path"], "helper.agent");
+}
+
+/// Agents of a harness are no definitions, but they can become some.
+#[test]
+fn agents_of_a_harness_can_be_imported() {
+    let agent = "---\nname: x\ndescription: Answers\n---\nYou answer.\n";
+    let test = Test::new()
+        .file(".claude/agents/x.md", agent)
+        .file("other/.cursor/agents/x.md", agent)
+        .file("codex/.codex/agents/x.toml", "name = \"x\"\n")
+        .file("none/x.md", agent);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stderr
+    note: no agent found in `.`
+      = help: agents of a harness: `agentry import . --to agent-toml -o DIR`
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("show .claude/agents/x.md"), @r#"
+    $ agentry show .claude/agents/x.md
+    --- stderr
+    error: `.claude/agents/x.md` is no agent definition that agentry knows
+      = help: agents of a harness: `agentry import .claude/agents/x.md --to agent-toml -o DIR`; else say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`
+    --- exit 2
+    "#);
+    let cases = [
+        ("check .claude/agents", true),
+        ("check other/.cursor", false),
+        ("check other/.cursor/agents/x.md", true),
+        ("check codex", true),
+        ("policy why codex/.codex/agents/x.toml bash ls", true),
+        ("lock --check other", true),
+        ("check none", false),
+        ("check none/x.md", false),
+    ];
+    for (args, expected) in cases {
+        let ran = test.run(args);
+        assert_eq!(ran.stderr.contains("agentry import"), expected, "{ran}");
+    }
+}

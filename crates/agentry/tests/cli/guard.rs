@@ -1,0 +1,96 @@
+//! `agentry guard`: whatever goes wrong is a denial.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::render::workspace;
+use crate::test::Test;
+
+/// Asks the guard, and gives its exit code with all that it said.
+fn ask(test: &Test, args: &str, question: &[u8]) -> (Option<i32>, String) {
+    let mut command = test.command(args.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    // It need not read a question that it cannot answer.
+    let _ = child.stdin.take().expect("a pipe").write_all(question);
+    let output = child.wait_with_output().expect("it ends");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn errors_are_denials() {
+    let test = workspace().file("broken.agent", crate::test::BROKEN);
+    let cases: [(&str, &[u8]); 8] = [
+        ("guard nothing agents/helper", b"{}"),
+        ("guard opencode nowhere", b"{}"),
+        ("guard opencode broken.agent", b"{}"),
+        ("guard opencode agents/helper", b""),
+        ("guard opencode agents/helper", b"nonsense"),
+        ("guard opencode agents/helper", b"\xff\xfe"),
+        ("guard opencode agents/helper --digest sha256:0", b"{}"),
+        ("guard opencode", b"{}"),
+    ];
+    for (args, question) in cases {
+        let (code, said) = ask(&test, args, question);
+        assert_eq!(code, Some(2), "{args}: {said}");
+        assert!(!said.contains("\"allow\""), "{args}: {said}");
+        assert!(!said.is_empty(), "{args}");
+    }
+}
+
+#[test]
+fn one_hook_serves_the_agents_that_a_file_lists() {
+    let test = workspace();
+    let (code, said) = ask(&test, "render agents/helper --target claude-code --guard", b"");
+    assert_eq!(code, Some(0), "{said}");
+    let question = |agent: &str| {
+        let directory = test.path(".");
+        let agent =
+            if agent.is_empty() { String::new() } else { format!("\"agent_type\":\"{agent}\",") };
+        format!(
+            "{{{agent}\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"cwd\":\"{}\",\
+             \"tool_input\":{{\"command\":\"rm -rf /\"}}}}",
+            directory.display()
+        )
+    };
+    let args = "guard claude-code --agents .claude/agentry-guard.json";
+    // Another agent, and the session of the person, are not asked about.
+    for nobody in ["", "somebody-else"] {
+        assert_eq!(
+            ask(&test, args, question(nobody).as_bytes()),
+            (Some(0), String::new()),
+            "{nobody}"
+        );
+    }
+    let (code, said) = ask(&test, args, question("helper").as_bytes());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("\"permissionDecision\"") && !said.contains("\"allow\""), "{said}");
+    let (code, said) =
+        ask(&test, "guard claude-code --agents nowhere.json", question("helper").as_bytes());
+    assert_eq!(code, Some(2), "{said}");
+}
+
+#[test]
+fn the_guard_is_kept_until_it_is_taken_away() {
+    let test = workspace();
+    let guard = ".claude/agentry-guard.json";
+    test.run("render --target claude-code --guard").exits(0);
+    test.run("render --target claude-code --check --guard").exits(0);
+    let before = test.read(".claude/settings.json");
+    // Another target is none of its business.
+    let ran = test.run("render --target opencode").exits(0);
+    assert!(!ran.stdout.contains("guard kept") && test.has(guard), "{ran}");
+    for args in ["--check", "--dry-run", "", "agents/pusher"] {
+        let ran = test.run(&format!("render --target claude-code {args}")).exits(0);
+        assert!(ran.stdout.contains("  guard kept, as it was"), "{ran}");
+        assert!(!ran.stdout.contains("updated"), "{ran}");
+        assert_eq!(test.read(".claude/settings.json"), before, "{args}");
+    }
+    test.run("render --guard --no-guard").exits(2);
+    test.run("render --target claude-code --no-guard --check").exits(1);
+    test.run("render --target claude-code --no-guard").exits(0);
+    assert!(!test.has(guard));
+    let ran = test.run("render --target claude-code --check").exits(0);
+    assert!(!ran.stdout.contains("guard kept"), "{ran}");
+}

@@ -1,0 +1,335 @@
+//! `agentry render`: what it writes, what it says, how it ends.
+
+use crate::test::{HELPER, Test};
+
+/// An agent in agent-toml, with these lines after its name and description.
+pub(crate) fn agent(test: Test, name: &str, lines: &str) -> Test {
+    let head = format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
+    test.file(format!("agents/{name}/agent.toml"), format!("{head}{lines}"))
+        .file(format!("agents/{name}/system-prompt.md"), "You answer questions.\n")
+}
+
+/// A workspace of two agents that lists OpenCode.
+pub(crate) fn workspace() -> Test {
+    let test = Test::new().file("agentry.toml", "[render]\ntargets = [\"opencode\"]\n");
+    let rules = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git push*:deny\"]\n";
+    agent(agent(test, "helper", ""), "pusher", rules)
+}
+
+const HELPER_FILE: &str = ".opencode/agents/helper.md";
+
+#[test]
+fn without_arguments_the_workspace_is_rendered() {
+    let test = workspace();
+    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      created  .opencode/agents/helper.md
+      created  .opencode/agents/pusher.md
+
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+
+    rendered 2 agents for opencode: 2 created; 9 gaps
+    --- exit 0
+    "#);
+    let file = test.read(HELPER_FILE);
+    assert!(file.contains("# rendered by agentry from agents/helper/agent.toml\n"), "{file}");
+    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      unchanged  2 files
+
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+
+    rendered 2 agents for opencode: 2 unchanged; 9 gaps
+    --- exit 0
+    "#);
+    // From below, it is the same workspace.
+    let below = test.run_in("agents", "render").exits(0);
+    assert!(below.stdout.contains("2 unchanged"), "{below}");
+    insta::assert_snapshot!(test.run("render --check").exits(0), @r#"
+    $ agentry render --check
+    --- stdout
+    opencode
+      unchanged  2 files
+
+    checked 2 agents for opencode: 2 unchanged; 9 gaps
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn what_would_happen() {
+    let test = workspace();
+    insta::assert_snapshot!(test.run("render --dry-run agents/helper").exits(0), @r#"
+    $ agentry render --dry-run agents/helper
+    --- stdout
+    opencode
+      would create  .opencode/agents/helper.md
+
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
+
+    would render 1 agent for opencode: 1 created; 3 gaps
+    --- exit 0
+    "#);
+    assert!(!test.has(".opencode") && !test.has(".agentry"));
+}
+
+#[test]
+fn drift_is_shown_as_a_difference() {
+    let test = workspace();
+    let ran = test.run("render --check").exits(1);
+    assert!(ran.stdout.contains("--- /dev/null\n+++ .opencode/agents/helper.md\n"), "{ran}");
+    assert!(!test.has(".opencode") && !test.has(".agentry"));
+    test.run("render").exits(0);
+    test.write("agents/helper/system-prompt.md", "You answer every question.\n");
+    insta::assert_snapshot!(test.run("render --check").exits(1), @r#"
+    $ agentry render --check
+    --- stdout
+    --- .opencode/agents/helper.md
+    +++ .opencode/agents/helper.md
+    @@ -23,4 +23,4 @@
+       external_directory: ask
+     ---
+     
+    -You answer questions.
+    +You answer every question.
+
+    opencode
+      would update  .opencode/agents/helper.md
+      unchanged     1 file
+
+    2 agents for opencode: not as rendered: 1 updated, 1 unchanged; run `agentry render`
+    --- exit 1
+    "#);
+    test.run("render").exits(0);
+    test.run("render --check").exits(0);
+}
+
+#[test]
+fn as_json() {
+    let test = workspace();
+    let json = test.run("render agents/pusher --format json").exits(0).json();
+    let path = ".opencode/agents/pusher.md";
+    let file = serde_json::json!(
+        {"agent": "pusher", "target": "opencode", "path": path, "change": "created"}
+    );
+    assert_eq!(json["files"], serde_json::json!([file]));
+    assert_eq!(
+        (&json["refused"], &json["removed"]),
+        (&serde_json::json!([]), &serde_json::json!([]))
+    );
+    let losses = json["losses"].as_array().expect("a list");
+    assert!(!losses.is_empty());
+    for loss in losses {
+        assert_eq!(
+            (loss["agent"].as_str(), loss["target"].as_str()),
+            (Some("pusher"), Some("opencode"))
+        );
+        assert!(["narrowed", "dropped", "gap"].contains(&loss["kind"].as_str().expect("a kind")));
+        assert!(loss["field"].is_string() && loss["detail"].is_string());
+    }
+}
+
+#[test]
+fn any_loss_is_an_error_when_it_must_be_exact() {
+    let test = workspace();
+    let ran = test.run("render --strict").exits(1);
+    assert!(ran.stdout.contains("something would be lost, nothing was written"), "{ran}");
+    assert!(!test.has(".opencode"));
+}
+
+#[test]
+fn both_sides_are_explained() {
+    let ran = workspace().run("render agents/pusher --dry-run --explain").exits(0);
+    let bash = ran.stdout.split("  pusher  permissions.").find(|part| part.starts_with("bash"));
+    insta::assert_snapshot!(bash.expect("a section"), @r#"
+    bash
+        source: permissions  git push*:deny
+                             bash = ask
+        opencode: bash       git push*: deny
+                             *: ask
+        = both say the same
+    "#);
+    let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
+    assert_eq!(json["sections"][0]["section"], "bash");
+}
+
+#[test]
+fn a_directory_is_the_root_of_a_project() {
+    let test = workspace();
+    let json = test.run("render --target opencode -o out/deep --format json").exits(0).json();
+    assert_eq!(json["files"][0]["path"], "out/deep/.opencode/agents/helper.md");
+    assert!(test.has("out/deep/.opencode/agents/helper.md"));
+    assert!(test.has("out/deep/.agentry/rendered.json") && !test.has(".opencode"));
+    test.run("render --target opencode -o out/deep --check").exits(0);
+}
+
+#[test]
+fn for_the_user() {
+    let test = workspace();
+    let json = test.run("render --scope user --format json").exits(0).json();
+    let path = json["files"][0]["path"].as_str().expect("a path").to_owned();
+    assert!(path.starts_with("[DIR]/home/"), "{path}");
+    assert!(test.has("home/.agentry/rendered.json") && !test.has(".opencode"));
+    // Another project of the same user leaves them alone.
+    let other = agent(Test::new(), "third", "");
+    let home = test.path("home");
+    let mut command = other.command(["render", "--scope", "user", "--target", "opencode"]);
+    assert!(command.env("HOME", &home).output().expect("it runs").status.success());
+    let ledger = test.read("home/.agentry/rendered.json");
+    assert_eq!(ledger.matches("\"path\"").count(), 3, "{ledger}");
+    std::fs::remove_dir_all(test.path("agents/helper")).expect("a folder");
+    let json = test.run("render --scope user --format json").exits(0).json();
+    assert_eq!(json["removed"].as_array().map(Vec::len), Some(1), "{json}");
+    assert!(test.read("home/.agentry/rendered.json").contains("third"));
+}
+
+#[test]
+fn the_list_of_the_user_may_lie_elsewhere() {
+    let test = workspace();
+    let mut command = test.command(["render", "--scope", "user"]);
+    assert!(
+        command.env("AGENTRY_HOME", test.path("own")).output().expect("it runs").status.success()
+    );
+    assert!(test.has("own/rendered.json") && !test.has("home/.agentry"));
+}
+
+#[test]
+fn names_and_targets_come_from_the_configuration() {
+    let config = "[render]\ntargets = [\"opencode\"]\n[render.aliases]\nplan = \"planner\"\n\
+        helper = \"aide\"\n[render.opencode.aliases]\nhelper = \"hand\"\n";
+    let test = Test::new().file("agentry.toml", config);
+    let test = agent(agent(test, "plan", ""), "helper", "");
+    let json = test.run("render --format json").exits(0).json();
+    assert_eq!(json["files"][0]["agent"], "helper");
+    assert_eq!(json["files"][0]["path"], ".opencode/agents/hand.md");
+    assert_eq!(json["files"][1]["path"], ".opencode/agents/planner.md");
+    // Without the alias it would become a part of what the harness has built in.
+    let test = agent(Test::new(), "plan", "");
+    insta::assert_snapshot!(test.run("render --target opencode").exits(1), @r#"
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  plan: `plan` is built into OpenCode
+        = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
+
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+    "#);
+    assert!(!test.has(".opencode"));
+}
+
+#[test]
+fn a_configuration_with_mistakes() {
+    let config =
+        "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.opencode]\nprimry = \"x\"\n";
+    let test = agent(Test::new().file("agentry.toml", config), "helper", "");
+    insta::assert_snapshot!(test.run("render"), @r#"
+    $ agentry render
+    --- stderr
+    error[AG0104]: `targets` cannot be `opncode`
+     --> agentry.toml:2:12
+      |
+    2 | targets = ["opncode"]
+      |            ^^^^^^^^^
+      |
+      = help: did you mean `opencode`?
+
+    error[AG0101]: `[render]` has no field `scpe`
+     --> agentry.toml:3:1
+      |
+    3 | scpe = "user"
+      | ^^^^
+      |
+      = help: did you mean `scope`?
+
+    error[AG0101]: the options of a target has no field `primry`
+     --> agentry.toml:5:1
+      |
+    5 | primry = "x"
+      | ^^^^^^
+      |
+      = help: did you mean `primary`?
+
+    error: `agentry.toml` has errors
+    --- exit 2
+    "#);
+    test.run("check").exits(1);
+}
+
+#[test]
+fn what_cannot_be_rendered() {
+    let test = agent(Test::new(), "helper", "");
+    insta::assert_snapshot!(test.run("render"), @r#"
+    $ agentry render
+    --- stderr
+    error: there is no target to render for
+      = help: name some with `--target`, or list them in `agentry.toml`: `[render]` `targets = ["…"]`
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(test.run("render --target opencod"), @r#"
+    $ agentry render --target opencod
+    --- stderr
+    error: invalid value 'opencod' for '--target <TARGETS>'
+      [possible values: opencode, claude-code, pi, codex, gemini, copilot, agents-md, agent-skills]
+
+      tip: a similar value exists: 'opencode'
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(test.run("render nowhere --target opencode"), @r#"
+    $ agentry render nowhere --target opencode
+    --- stdout
+    rendered 0 agents for opencode: no files
+    --- stderr
+    error: `nowhere` does not exist
+    --- exit 2
+    "#);
+    test.run("render --scope everywhere").exits(2);
+    test.run("render --check --watch").exits(2);
+    let test = Test::new().file("helper.agent", HELPER).file("broken.agent", crate::test::BROKEN);
+    // The others are rendered all the same.
+    let ran = test.run("render --target opencode").exits(1);
+    assert!(ran.stderr.contains("`broken.agent` has errors and is not rendered"), "{ran}");
+    assert!(test.has(HELPER_FILE));
+}
+
+#[test]
+fn workspaces_inside_are_projects_of_their_own() {
+    let test = workspace().file("examples/agentry.toml", "");
+    let test = test.file("examples/third.agent", HELPER.replace("helper", "third"));
+    let ran = test.run("render").exits(0);
+    assert!(ran.stderr.contains("the workspace `examples` lists no targets"), "{ran}");
+    assert!(!test.has("examples/.opencode"));
+    test.run("render --target opencode").exits(0);
+    assert!(test.has("examples/.opencode/agents/third.md"));
+    assert!(!test.has(".opencode/agents/third.md"));
+}
+
+/// Every format meets in the model.
+#[test]
+fn agents_of_all_formats() {
+    let test = Test::new();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let out = test.path("out");
+    let args = ["render", examples, "--target", "opencode", "-o", out.to_str().expect("a path")];
+    test.run_args(&args).exits(0);
+    let count = std::fs::read_dir(test.path("out/.opencode/agents")).expect("a folder").count();
+    assert_eq!(count, 6);
+}

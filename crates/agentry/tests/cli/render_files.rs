@@ -1,0 +1,320 @@
+//! `agentry render` and the files that are there already: nobody's work is lost.
+
+use std::fs;
+
+use crate::render::{agent, workspace};
+use crate::test::Test;
+
+const HELPER: &str = ".opencode/agents/helper.md";
+const PUSHER: &str = ".opencode/agents/pusher.md";
+const LEDGER: &str = ".agentry/rendered.json";
+
+/// A file that the tool did not produce is never removed; one that it produced goes with its agent.
+#[test]
+fn t54_stale_files_are_removed_and_no_others() {
+    let test = workspace();
+    test.run("render").exits(0);
+    test.write(".opencode/agents/mine.md", "mine");
+    fs::remove_dir_all(test.path("agents/pusher")).expect("a folder");
+    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      removed    .opencode/agents/pusher.md
+      unchanged  1 file
+
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
+
+    rendered 1 agent for opencode: 1 unchanged, 1 removed; 3 gaps
+    --- exit 0
+    "#);
+    assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
+    assert!(!test.read(LEDGER).contains("pusher"));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let test = workspace();
+    test.run("render").exits(0);
+    fs::remove_dir_all(test.path("agents")).expect("a folder");
+    test.run("render --check").exits(1);
+    test.run("render").exits(0);
+    assert!(!test.has(".opencode") && !test.has(".agentry"));
+}
+
+#[test]
+fn a_target_that_is_not_listed_any_more() {
+    let test = workspace();
+    test.run("render").exits(0);
+    test.write("agentry.toml", "[render]\ntargets = []\n");
+    // One that is only not named now stays.
+    let ran = test.run("render").exits(2);
+    assert!(ran.stderr.contains("no target"), "{ran}");
+    assert!(test.has(HELPER));
+}
+
+#[test]
+fn other_agents_are_left_alone() {
+    let test = workspace();
+    test.run("render agents/helper").exits(0);
+    assert!(test.has(HELPER) && !test.has(PUSHER));
+    test.run("render agents/pusher").exits(0);
+    assert!(test.has(HELPER) && test.has(PUSHER));
+    fs::remove_dir_all(test.path("agents/pusher")).expect("a folder");
+    test.run("render agents/helper").exits(0);
+    assert!(test.has(PUSHER));
+    test.run("render agents").exits(0);
+    assert!(!test.has(PUSHER));
+}
+
+#[test]
+fn what_was_edited_by_hand_stays() {
+    let test = workspace();
+    test.run("render").exits(0);
+    test.write(HELPER, "mine");
+    test.write("agents/pusher/system-prompt.md", "You push.\n");
+    insta::assert_snapshot!(test.run("render").exits(1), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      updated  .opencode/agents/pusher.md
+      refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
+        = help: take the change over into the definition, or pass `--force` to undo it
+
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+
+    rendered 2 agents for opencode: 1 updated, 1 refused; 9 gaps
+    --- exit 1
+    "#);
+    assert_eq!(test.read(HELPER), "mine");
+    assert!(test.read(PUSHER).contains("You push."), "the others are written");
+    test.run("render --check").exits(1);
+    test.run("render --force").exits(0);
+    assert!(test.read(HELPER).contains("You answer questions."));
+}
+
+#[test]
+fn an_edited_file_that_is_stale_stays_too() {
+    let test = workspace();
+    test.run("render").exits(0);
+    test.write(PUSHER, "mine");
+    fs::remove_dir_all(test.path("agents/pusher")).expect("a folder");
+    test.run("render").exits(1);
+    assert_eq!(test.read(PUSHER), "mine");
+    test.run("render --force").exits(0);
+    assert!(!test.has(PUSHER));
+}
+
+#[test]
+fn what_somebody_else_wrote_stays() {
+    let test = workspace().file(HELPER, "mine");
+    insta::assert_snapshot!(test.run("render").exits(1), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      created  .opencode/agents/pusher.md
+      refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
+        = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
+
+      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+
+    rendered 2 agents for opencode: 1 created, 1 refused; 9 gaps
+    --- exit 1
+    "#);
+    assert_eq!(test.read(HELPER), "mine");
+    assert!(test.has(PUSHER));
+    test.run("render --force").exits(0);
+    assert_ne!(test.read(HELPER), "mine");
+}
+
+/// A clone without the list: what is as it should be is taken over.
+#[test]
+fn the_list_can_be_made_again() {
+    let test = workspace();
+    test.run("render").exits(0);
+    let list = test.read(LEDGER);
+    fs::remove_dir_all(test.path(".agentry")).expect("a folder");
+    test.run("render").exits(0);
+    assert_eq!(test.read(LEDGER), list);
+    for broken in ["", "{", "[]", "{\"version\": 9, \"files\": []}"] {
+        test.write(LEDGER, broken);
+        let ran = test.run("render").exits(2);
+        assert!(ran.stderr.contains("is no list of rendered files"), "{ran}");
+        assert_eq!(test.read(LEDGER), broken);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link() {
+    let outside = Test::new().file("keep", "outside");
+    let target = outside.path("").to_string_lossy().into_owned();
+    let file = outside.path("keep").to_string_lossy().into_owned();
+    let cases = [(".opencode", target.as_str()), (".opencode/agents", &target), (HELPER, &file)];
+    for (link, target) in cases {
+        let test = workspace().link(link, target);
+        for args in ["render", "render --force"] {
+            let ran = test.run(args).exits(1);
+            assert!(ran.stdout.contains("link"), "{ran}");
+        }
+        assert_eq!(outside.read("keep"), "outside");
+        let left = fs::read_dir(outside.path("")).expect("a folder").count();
+        assert_eq!(left, 2, "{link}");
+    }
+    // Not even the list of what was written.
+    let test = workspace().link(".agentry", &target);
+    test.run("render").exits(2);
+    assert!(!test.has(".opencode") && !outside.has("rendered.json"));
+}
+
+#[test]
+fn something_else_in_the_way() {
+    let test = workspace();
+    fs::create_dir_all(test.path(HELPER)).expect("a folder");
+    let ran = test.run("render --force").exits(1);
+    assert!(ran.stdout.contains("is a directory"), "{ran}");
+    assert!(test.has(PUSHER));
+    let test = workspace().file(".opencode", "a file");
+    let ran = test.run("render --force").exits(1);
+    assert!(ran.stdout.contains("lies below a file"), "{ran}");
+    assert_eq!(test.read(".opencode"), "a file");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_cannot_be_written_to() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let test = workspace();
+    test.run("render").exits(0);
+    let dir = test.path(".opencode/agents");
+    let before = (test.read(HELPER), test.read(LEDGER));
+    test.write("agents/helper/system-prompt.md", "Something else.\n");
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).expect("our folder");
+    // Root may write anywhere; then there is nothing to see.
+    let is_root = fs::write(dir.join("probe"), "").is_ok();
+    let ran = test.run("render");
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("our folder");
+    if !is_root {
+        let ran = ran.exits(2);
+        assert!(ran.stderr.contains("permission denied"), "{ran}");
+        assert_eq!((test.read(HELPER), test.read(LEDGER)), before);
+    }
+}
+
+/// Where one file cannot be written, none is: the list is the last of them.
+#[test]
+fn all_or_nothing() {
+    let test = workspace();
+    fs::create_dir_all(test.path(LEDGER)).expect("a folder");
+    test.run("render").exits(2);
+    assert!(!test.has(".opencode"));
+}
+
+#[test]
+fn two_agents_of_one_name() {
+    let test = agent(Test::new(), "helper", "");
+    let test = test.file("helper.agent", crate::test::HELPER);
+    let ran = test.run("render --target opencode").exits(1);
+    assert!(ran.stdout.contains("would be written for"), "{ran}");
+    assert!(!test.has(HELPER));
+    // Names that differ only by case are one file on many systems.
+    let config = "[render]\ntargets = [\"opencode\"]\naliases = { a = \"x\", b = \"x\" }\n";
+    let test = agent(agent(Test::new().file("agentry.toml", config), "a", ""), "b", "");
+    test.run("render").exits(1);
+    assert!(!test.has(".opencode"));
+}
+
+#[test]
+fn odd_texts_survive() {
+    let long = "All work and no play makes a dull agent.\n".repeat(2500);
+    let prompts =
+        [long.as_str(), "---\nname: x\n---\n", "a\r\nb\r\n", "{{ x }} $HOME `x` \u{1F600}\n"];
+    let descriptions = ["say \\\"hi\\\": now", "a # b", "- x", "yes", "*", "@x", "it's --- so"];
+    for (at, description) in descriptions.iter().enumerate() {
+        let prompt = prompts[at % prompts.len()];
+        let definition = format!("name = \"helper\"\ndescription = \"{description}\"\n");
+        let test = Test::new()
+            .file("agents/helper/agent.toml", definition)
+            .file("agents/helper/system-prompt.md", prompt);
+        test.run("render --target opencode").exits(0);
+        let file = test.read(HELPER);
+        let last = prompt.trim().lines().last().expect("a line");
+        assert!(file.contains(last), "{description}");
+        test.run("render --target opencode --check").exits(0);
+    }
+}
+
+#[test]
+fn a_list_of_rendered_files_reaches_no_other_file() {
+    let forged = r#"{"version":1,"files":[{"path":".git/config","target":"claude-code","agent":"","sha256":"","merge":[{"at":0,"removed":["evil\n"],"added":["[core]\n"]}]}]}"#;
+    let test = workspace().file(".git/config", "[core]\n").file(".agentry/rendered.json", forged);
+    let said = test.run("render").exits(2).to_string();
+    assert!(said.contains("`.git/config` is no file that is rendered for claude-code"), "{said}");
+    assert_eq!(test.read(".git/config"), "[core]\n");
+}
+
+#[test]
+fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
+    let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
+    let test = agent(
+        Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n"),
+        "b",
+        rules,
+    );
+    test.run("render").exits(0);
+    let before = test.read(".claude/settings.json");
+    assert!(before.contains("git push"), "{before}");
+    let broken = format!("{}oops = [\n", test.read("agents/b/agent.toml"));
+    let test = test.file("agents/b/agent.toml", &broken);
+    test.run("render").exits(1);
+    assert_eq!(test.read(".claude/settings.json"), before);
+}
+
+#[test]
+fn what_is_not_as_locked_is_not_rendered() {
+    let test = workspace();
+    test.run("lock agents/pusher").exits(0);
+    let ran = test.run("render --target claude-code").exits(0);
+    insta::assert_snapshot!(ran.stderr, @r#"
+    note: `agents/helper` is not in `agentry.lock`
+      = help: run `agentry lock agents/helper` after a look
+    "#);
+    let file = ".claude/agents/pusher.md";
+    let (settings, list) = (test.read(".claude/settings.json"), test.read(LEDGER));
+    let before = test.read(file);
+    let head = "name = \"pusher\"\ndescription = \"Answers questions\"\n";
+    test.write(
+        "agents/pusher/agent.toml",
+        format!("{head}[permissions.bash]\nintent = \"allow\"\n"),
+    );
+    for args in ["", "--check", "--force", "agents/pusher"] {
+        let ran = test.run(&format!("render --target claude-code {args}")).exits(3);
+        assert!(
+            ran.stderr.contains("error: `agents/pusher` is not as `agentry.lock` says: it gained"),
+            "{ran}"
+        );
+        assert!(ran.stderr.contains("`agentry lock --update agents/pusher` after a look"), "{ran}");
+        assert_eq!(test.read(file), before, "{args}");
+        // The rules that it needs stay with it.
+        assert_eq!(test.read(".claude/settings.json"), settings, "{args}");
+        assert_eq!(test.read(LEDGER), list, "{args}");
+    }
+    test.run("lock --update agents/pusher").exits(0);
+    test.run("render --target claude-code").exits(0);
+    assert_ne!(test.read(file), before);
+    test.write("agentry.lock", "nonsense");
+    let ran = test.run("render --target claude-code").exits(3);
+    assert!(ran.stdout.contains("0 agents"), "{ran}");
+}

@@ -1,0 +1,94 @@
+//! `agentry render --watch`: a run for each change, until Ctrl-C. Nothing here sleeps; everything
+//! waits for what the program says.
+
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::render::workspace;
+use crate::test::Test;
+
+/// Nobody waits longer than this for a line that never comes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn start(test: &Test) -> Self {
+        let mut command = test.command(["render", "--watch"]);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program runs");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in out.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// The next line that holds `text`.
+    fn until(&self, text: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).expect("a line");
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    fn interrupt(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status().expect("kill");
+        assert!(sent.success());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+/// Nothing is left running when a test fails.
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn each_change_is_rendered_until_it_is_interrupted() {
+    let test = workspace();
+    let watching = Watching::start(&test);
+    let first = watching.until("rendered");
+    assert!(first.contains("2 agents for opencode: 2 created"), "{first}");
+    test.write("agents/helper/system-prompt.md", "You know everything.\n");
+    watching.until("1 updated");
+    assert!(test.read(".opencode/agents/helper.md").contains("You know everything."));
+    // A directory that is new is looked at as well.
+    test.write("more/third.agent", crate::test::HELPER.replace("helper", "third"));
+    watching.until("3 agents for opencode: 1 created");
+    std::fs::remove_file(test.path("more/third.agent")).expect("a file");
+    watching.until("1 removed");
+    assert_eq!(watching.interrupt(), Some(130));
+    // What we write ourselves wakes nobody: nothing was said between these lines.
+    assert!(!test.has(".opencode/agents/third.md"));
+}
+
+#[test]
+fn a_broken_definition_ends_nothing() {
+    let test = workspace();
+    let watching = Watching::start(&test);
+    watching.until("2 created");
+    test.write("agents/helper/agent.toml", "name = ");
+    watching.until("1 agent for opencode");
+    test.write("agents/helper/agent.toml", "name = \"helper\"\ndescription = \"Knows\"\n");
+    watching.until("2 agents for opencode: 1 updated");
+    assert_eq!(watching.interrupt(), Some(130));
+}

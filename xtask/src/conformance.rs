@@ -1,0 +1,42 @@
+//! `cargo xtask conformance`: the real clients are asked what becomes of rendered agents.
+
+use std::process::Command;
+
+use crate::process::{self, cargo};
+use crate::step::Outcome;
+
+/// The exit code that says that no client could be asked.
+const NOBODY: i32 = 3;
+
+/// Builds what is asked with and what is asked about, and runs it.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
+    build()?;
+    process::run(tool("run").args(arguments))
+}
+
+/// As a step of `ci`: with the clients that are there, or with all of them where `CI` is set, since
+/// they are more than a gigabyte.
+pub(crate) fn step() -> Result<Outcome, String> {
+    build()?;
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    if !is_ci && !process::succeeds(&mut tool("installed")) {
+        let why = "no client is installed here; `cargo xtask conformance` installs them \
+                   (more than 1 GB from npm) and runs it";
+        return Ok(Outcome::Skipped(why.to_owned()));
+    }
+    let mut command = tool("run");
+    let status = command.args((!is_ci).then_some("--installed")).status();
+    match status.map_err(|error| format!("the clients cannot be asked: {error}"))?.code() {
+        Some(0) => Ok(Outcome::Done),
+        Some(NOBODY) => Ok(Outcome::Skipped("no client could be had, see above".to_owned())),
+        _ => Err("a client does not do as the source says".to_owned()),
+    }
+}
+
+fn build() -> Result<(), String> {
+    process::run(&mut cargo("build --quiet --package agentry --package agentry-conformance"))
+}
+
+fn tool(command: &str) -> Command {
+    cargo(&format!("run --quiet --package agentry-conformance -- {command}"))
+}

@@ -1,0 +1,42 @@
+//! `cargo xtask policies`: as many policies made up at random as are asked for, rendered for every
+//! target and compared with their source.
+
+use crate::process::{self, cargo};
+
+/// As many as take some hours.
+const COUNT: u32 = 10_000;
+const TEST: &str = "property::no_target_permits_more_than_the_source";
+
+/// Reads `[COUNT]`.
+pub(crate) fn count(arguments: &[&str]) -> Result<u32, String> {
+    match arguments {
+        [] => Ok(COUNT),
+        [count] => count.parse().map_err(|_| format!("`{count}` is no number of policies")),
+        [_, other, ..] => Err(format!("`policies` has no argument `{other}`")),
+    }
+}
+
+/// Renders the policies; prints what became of them in each target.
+pub(crate) fn run(count: u32) -> Result<(), String> {
+    let mut command = cargo("test --release --package agentry-compile --test render --");
+    command.args(["--exact", TEST, "--nocapture"]);
+    process::run(command.env("AGENTRY_RENDER_CASES", count.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts() {
+        let cases: [(&[&str], _); 4] = [
+            (&[], Ok(COUNT)),
+            (&["7"], Ok(7)),
+            (&["many"], Err("`many` is no number of policies".to_owned())),
+            (&["7", "8"], Err("`policies` has no argument `8`".to_owned())),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(count(arguments), expected, "{arguments:?}");
+        }
+    }
+}
