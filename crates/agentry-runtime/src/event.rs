@@ -82,8 +82,15 @@ pub enum Event {
         /// What that used up.
         usage: Usage,
     },
+    /// Relative paths of later calls start from here.
+    Moved {
+        /// The directory.
+        directory: String,
+    },
     /// Enough time went by after a failure.
     Waited,
+    /// All the time that the run has went by, in the middle of something.
+    TimeUp,
     /// The person wants the turn or the whole run to stop.
     Cancelled {
         /// The whole run.
@@ -159,6 +166,8 @@ pub enum Class {
 pub enum Answer {
     /// Yes, this once.
     Yes,
+    /// Yes, and for the rest of the run to whatever these name.
+    Always(Vec<String>),
     /// No, for this reason if there is one.
     No(Option<String>),
     /// Nobody is there: the run is put aside until somebody is.

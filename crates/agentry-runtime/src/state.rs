@@ -153,15 +153,24 @@ impl State {
     /// Lets the clock go on. Time in which a person is asked does not count, and a clock that was set
     /// back stands still.
     pub(crate) fn tick(&mut self, now: u64) {
-        let idle = matches!(self.phase, Phase::Idle | Phase::Blocked(_) | Phase::Ended(_));
-        let asked = self.calls.iter().any(|call| call.progress == Progress::Asked);
         if let Some(before) = self.clock
-            && !idle
-            && !asked
+            && self.is_counted()
         {
             self.spent.time = self.spent.time.saturating_add(now.saturating_sub(before));
         }
         self.clock = Some(now);
+    }
+
+    /// Whether the time that goes by counts.
+    fn is_counted(&self) -> bool {
+        let idle = matches!(self.phase, Phase::Idle | Phase::Blocked(_) | Phase::Ended(_));
+        !idle && !self.calls.iter().any(|call| call.progress == Progress::Asked)
+    }
+
+    /// Milliseconds until the time is over, while it counts; nothing if that stops nothing.
+    pub fn time_left(&self) -> Option<u64> {
+        let limit = self.limits.time.filter(|_| self.is_counted() && !self.asks_at_limit)?;
+        Some(limit.saturating_sub(self.spent.time))
     }
 
     /// Takes an answer in: its calls get identifiers that no other call has.

@@ -121,7 +121,9 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         }
         Event::Ended { id, text, failed } => ended(state, &id, text, failed),
         Event::Compacted { messages, summary, usage } => compacted(state, messages, summary, usage),
+        Event::Moved { .. } => Vec::new(),
         Event::Waited => ask(state),
+        Event::TimeUp => time_up(state),
         Event::Cancelled { run } => cancelled(state, run),
         Event::Resumed => resumed(state),
     }
@@ -152,6 +154,15 @@ fn over(state: &mut State, limit: String) -> Vec<Effect> {
         return vec![Effect::Put(Question::Limit { limit })];
     }
     end(state, Ending::OverBudget { limit })
+}
+
+/// The time is over while something runs. Where a person is asked about limits, what runs may finish:
+/// the limit is met before the next effect.
+fn time_up(state: &mut State) -> Vec<Effect> {
+    match state.spent.exceeded(&state.limits) {
+        Some(limit) if !state.asks_at_limit => end(state, Ending::OverBudget { limit }),
+        _ => Vec::new(),
+    }
 }
 
 fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
@@ -247,7 +258,9 @@ fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
             let question = format!("whether `{}` may run", call.call.tool);
             return end(state, Ending::Parked { question });
         }
-        (Progress::Asked | Progress::Failed(_), Answer::Yes) => call.progress = Progress::Ready,
+        (Progress::Asked | Progress::Failed(_), Answer::Yes | Answer::Always(_)) => {
+            call.progress = Progress::Ready;
+        }
         (Progress::Asked, Answer::No(why)) => {
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             call.progress = Progress::Over(format!("refused by the person{why}"), true);
@@ -264,11 +277,11 @@ fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
 fn unblocked(state: &mut State, answer: Answer) -> Vec<Effect> {
     let Phase::Blocked(blocked) = state.phase.clone() else { return Vec::new() };
     match (blocked, answer) {
-        (Blocked::Limit(_), Answer::Yes) => {
+        (Blocked::Limit(_), Answer::Yes | Answer::Always(_)) => {
             more(state);
             if state.calls.is_empty() { ask(state) } else { advance(state) }
         }
-        (Blocked::Models(_), Answer::Yes) => {
+        (Blocked::Models(_), Answer::Yes | Answer::Always(_)) => {
             state.model = 0;
             ask(state)
         }
