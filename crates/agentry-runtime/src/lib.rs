@@ -12,9 +12,12 @@
 //! [`step`] is a function: the same events give the same state and the same effects, so a run that was
 //! killed is resumed by stepping through its journal again.
 
+pub mod approval;
 pub mod budget;
 pub mod conversation;
+pub mod driver;
 pub mod event;
+pub mod prompt;
 pub mod provider;
 pub mod state;
 pub mod step;

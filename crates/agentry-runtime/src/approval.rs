@@ -1,0 +1,74 @@
+//! What a person has approved of for the rest of a run.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use crate::driver::parts::Decision;
+use crate::event::{Answer, Judgement};
+
+/// Approvals of one run: of rules that ask, and of exact calls. They turn an ask into an allow and
+/// never touch a denial.
+#[derive(Debug, Default)]
+pub struct Approvals(Mutex<BTreeSet<String>>);
+
+impl Approvals {
+    /// Remembers what an answer approves of.
+    pub fn note(&self, answer: &Answer) {
+        if let Answer::Always(names) = answer {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.extend(names.iter().cloned());
+        }
+    }
+
+    /// The decision, as far as a person has not settled it already.
+    pub fn weighed(&self, decision: Decision) -> Decision {
+        if decision.verdict != Judgement::Ask {
+            return decision;
+        }
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let exact = known.contains(&decision.exact);
+        let rules =
+            !decision.rules.is_empty() && decision.rules.iter().all(|rule| known.contains(rule));
+        if !exact && !rules {
+            return decision;
+        }
+        let what = if exact { "this exact call" } else { "what these rules ask about" };
+        let reason = format!("{what} was allowed for this run; {}", decision.reason);
+        Decision { verdict: Judgement::Allow, reason, ..decision }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Class;
+
+    #[test]
+    fn approvals_cover_their_like_and_nothing_else() {
+        let decision = |verdict, exact: &str, rules: &[&str]| Decision {
+            verdict,
+            reason: String::new(),
+            class: Class::External,
+            rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+            exact: exact.to_owned(),
+        };
+        let approvals = Approvals::default();
+        approvals.note(&Answer::Yes);
+        approvals.note(&Answer::Always(vec!["call:a".to_owned()]));
+        approvals.note(&Answer::Always(vec!["rule:x".to_owned(), "rule:y".to_owned()]));
+        let (ask, allow, deny) = (Judgement::Ask, Judgement::Allow, Judgement::Deny);
+        let cases = [
+            (decision(ask, "call:a", &["rule:z"]), allow),
+            (decision(ask, "call:b", &["rule:z"]), ask),
+            (decision(ask, "call:b", &["rule:x"]), allow),
+            (decision(ask, "call:b", &["rule:y", "rule:x"]), allow),
+            (decision(ask, "call:b", &["rule:x", "rule:z"]), ask),
+            (decision(ask, "call:b", &[]), ask),
+            (decision(deny, "call:a", &["rule:x"]), deny),
+            (decision(allow, "call:b", &[]), allow),
+        ];
+        for (decision, expected) in cases {
+            assert_eq!(approvals.weighed(decision.clone()).verdict, expected, "{decision:?}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Carries out what the loop decides: asks models, judges and runs calls, asks the person. Every event
+//! is written down before its effects are carried out.
+
+mod compact;
+pub mod output;
+pub mod parts;
+mod perform;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinSet;
+
+use crate::approval::Approvals;
+use crate::conversation::{Block, Call};
+use crate::event::{Class, Ending, Event, Happened};
+use crate::state::{Phase, State};
+use crate::step::{Effect, step};
+use output::Output;
+use parts::Parts;
+
+/// Runs one agent.
+pub struct Driver {
+    state: State,
+    parts: Parts,
+    approvals: Arc<Approvals>,
+    effects: VecDeque<Effect>,
+    /// What is under way; each ends with what happened.
+    tasks: JoinSet<Event>,
+    /// One question at a time.
+    asking: Arc<Mutex<()>>,
+    cancels: UnboundedReceiver<Cancel>,
+    canceller: UnboundedSender<Cancel>,
+    /// Where relative paths started from when that was last written down.
+    directory: String,
+}
+
+/// How much is to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancel {
+    /// The answer and the calls that are under way.
+    Turn,
+    /// The run.
+    Run,
+}
+
+/// Why a run cannot go on at all: what happens can no longer be written down.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the run cannot be written down: {0}")]
+pub struct Broken(pub String);
+
+impl Driver {
+    /// A driver of a run that nothing has happened in yet.
+    pub fn new(parts: Parts, approvals: Arc<Approvals>) -> Self {
+        let (canceller, cancels) = unbounded_channel();
+        let directory = parts.tools.directory();
+        Self {
+            directory,
+            state: State::default(),
+            parts,
+            approvals,
+            effects: VecDeque::new(),
+            tasks: JoinSet::new(),
+            asking: Arc::default(),
+            cancels,
+            canceller,
+        }
+    }
+
+    /// Where the run stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// By which somebody else stops what is under way.
+    pub fn canceller(&self) -> mpsc::UnboundedSender<Cancel> {
+        self.canceller.clone()
+    }
+
+    /// Begins the run.
+    pub fn begin(&mut self, began: Event) -> Result<(), Broken> {
+        self.happen(began)
+    }
+
+    /// Takes in what happened before the process that ran it was gone. Nothing is done about it.
+    pub fn recall(&mut self, happened: Vec<Happened>) {
+        for happened in happened {
+            match &happened.event {
+                Event::Moved { directory } => {
+                    self.directory.clone_from(directory);
+                    self.parts.tools.move_to(directory);
+                }
+                Event::Answered { answer, .. } => self.approvals.note(answer),
+                _ => {}
+            }
+            step(&mut self.state, happened);
+        }
+    }
+
+    /// Goes on with what was under way. Nothing if there was nothing.
+    pub async fn resume(&mut self) -> Result<Option<Ending>, Broken> {
+        self.happen(Event::Resumed)?;
+        if self.effects.is_empty() && self.state.phase == Phase::Idle {
+            return Ok(None);
+        }
+        self.go().await.map(Some)
+    }
+
+    /// Says something to the agent and lets it work until it has nothing left to do.
+    pub async fn say(&mut self, text: String) -> Result<Ending, Broken> {
+        while self.cancels.try_recv().is_ok() {}
+        self.happen(Event::Said { text })?;
+        self.go().await
+    }
+
+    /// Carries out effects, and takes in what they lead to, until nothing is left to do.
+    async fn go(&mut self) -> Result<Ending, Broken> {
+        let ending = self.work().await;
+        // Whatever happened, nothing is left running.
+        self.stop().await;
+        let ending = ending?;
+        let spent = self.state.spent;
+        (self.parts.output)(Output::Ended { ending: ending.clone(), spent });
+        Ok(ending)
+    }
+
+    async fn work(&mut self) -> Result<Ending, Broken> {
+        loop {
+            while let Some(effect) = self.effects.pop_front() {
+                if let Effect::Finish(ending) = effect {
+                    return Ok(ending);
+                }
+                self.perform(effect).await?;
+            }
+            if self.state.phase == Phase::Idle {
+                return Ok(Ending::Cancelled);
+            }
+            let event = self.next().await;
+            let ended = matches!(event, Event::Ended { .. });
+            self.happen(event)?;
+            if ended {
+                self.moved()?;
+            }
+        }
+    }
+
+    /// What happens next.
+    async fn next(&mut self) -> Event {
+        let left = self.state.time_left();
+        let time = async {
+            match left {
+                Some(left) => tokio::time::sleep(Duration::from_millis(left.max(1))).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            cancel = self.cancels.recv() => {
+                Event::Cancelled { run: cancel != Some(Cancel::Turn) }
+            }
+            () = time => Event::TimeUp,
+            ended = self.tasks.join_next() => match ended {
+                Some(Ok(event)) => event,
+                // Nothing is under way and nothing is asked: nobody would ever go on.
+                Some(Err(_)) | None => Event::Cancelled { run: true },
+            },
+        }
+    }
+
+    /// Writes down what happened, and finds out what is to be done about it.
+    fn happen(&mut self, event: Event) -> Result<(), Broken> {
+        let event = self.cleaned(event);
+        let happened = Happened { at: (self.parts.clock)(), event };
+        let durable = self.is_durable(&happened.event);
+        let written = self.redacted(&happened);
+        self.parts.log.append(&written, durable).map_err(Broken)?;
+        let heard = self.heard(&happened.event);
+        if let Event::Answered { answer, .. } = &happened.event {
+            self.approvals.note(answer);
+        }
+        let effects = step(&mut self.state, happened);
+        heard.into_iter().for_each(|output| (self.parts.output)(output));
+        self.effects.extend(effects);
+        Ok(())
+    }
+
+    /// What a call printed, without secrets: neither the model nor a file hears them.
+    fn cleaned(&self, event: Event) -> Event {
+        match event {
+            Event::Ended { id, text, failed } => {
+                Event::Ended { id, text: (self.parts.redact)(&text), failed }
+            }
+            other => other,
+        }
+    }
+
+    /// The event as it is written down.
+    fn redacted(&self, happened: &Happened) -> Happened {
+        let mut happened = happened.clone();
+        let redact = &self.parts.redact;
+        match &mut happened.event {
+            Event::Said { text } | Event::Compacted { summary: text, .. } => *text = redact(text),
+            Event::Turned(turn) => {
+                for block in &mut turn.message.blocks {
+                    match block {
+                        Block::Text { text }
+                        | Block::Thinking { text, .. }
+                        | Block::Result { text, .. } => *text = redact(text),
+                        Block::Call(call) => redact_value(&mut call.arguments, redact.as_ref()),
+                    }
+                }
+            }
+            Event::TurnFailed(failure) => failure.message = redact(&failure.message),
+            _ => {}
+        }
+        happened
+    }
+
+    /// Whether it must be on the disk before anything else happens: what comes next may change the
+    /// world and must not be done twice.
+    fn is_durable(&self, event: &Event) -> bool {
+        let Event::Started { id } = event else { return false };
+        self.state.call(id).is_none_or(|call| call.class != Class::Read)
+    }
+
+    /// What others are told of an event.
+    fn heard(&self, event: &Event) -> Option<Output> {
+        Some(match event {
+            Event::Turned(turn) => {
+                let mut spent = self.state.spent;
+                spent.add(turn.usage);
+                Output::Turn {
+                    model: self.parts.models.name(turn.model),
+                    text: turn.message.text(),
+                    calls: turn.message.calls().count(),
+                    usage: turn.usage,
+                    spent,
+                }
+            }
+            Event::TurnFailed(failure) => Output::ModelFailed {
+                model: self.parts.models.name(self.state.model),
+                kind: failure.kind,
+                message: failure.message.clone(),
+            },
+            Event::Judged { id, verdict, reason, class } => {
+                let call = &self.state.call(id)?.call;
+                Output::Call {
+                    id: id.clone(),
+                    tool: call.tool.clone(),
+                    arguments: call.arguments.clone(),
+                    verdict: *verdict,
+                    reason: reason.clone(),
+                    class: *class,
+                }
+            }
+            Event::Answered { id, answer } => {
+                Output::Answer { id: id.clone(), answer: answer.clone() }
+            }
+            Event::Started { id } => Output::Started { id: id.clone() },
+            Event::Ended { id, text, failed } => {
+                Output::Result { id: id.clone(), text: text.clone(), failed: *failed }
+            }
+            Event::Compacted { messages, summary, .. } => {
+                Output::Compacted { messages: *messages, summary: summary.clone() }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The call of that identifier, as it is now.
+    fn call(&self, id: &str) -> Option<Call> {
+        self.state.call(id).map(|state| state.call.clone())
+    }
+
+    /// Ends whatever is under way, and waits until it has ended.
+    async fn stop(&mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+fn redact_value(value: &mut serde_json::Value, redact: &(dyn Fn(&str) -> String + Send + Sync)) {
+    match value {
+        serde_json::Value::String(text) => *text = redact(text),
+        serde_json::Value::Array(items) => {
+            items.iter_mut().for_each(|item| redact_value(item, redact));
+        }
+        serde_json::Value::Object(entries) => {
+            entries.values_mut().for_each(|value| redact_value(value, redact));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,172 @@
+//! What a driver is made of: who answers, who acts, who is asked, and where it is written down. Real
+//! runs, replays and tests differ only here.
+
+use std::sync::Arc;
+
+use crate::conversation::{Call, Message};
+use crate::driver::output::Output;
+use crate::event::{Class, Failure, Happened, Judgement, Turn};
+use crate::provider::Delta;
+use crate::tool::{self, Doing, ToolSpec};
+
+/// Everything that a driver needs.
+pub struct Parts {
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// Who answers.
+    pub models: Arc<dyn Models>,
+    /// Who judges calls and runs them.
+    pub tools: Arc<dyn Tools>,
+    /// Who is asked.
+    pub person: Arc<dyn Person>,
+    /// Where it is written down.
+    pub log: Box<dyn Log>,
+    /// Milliseconds since the Unix epoch.
+    pub clock: Clock,
+    /// Who is told while it happens.
+    pub output: Sink,
+    /// Takes secrets out of a text.
+    pub redact: Redact,
+}
+
+/// Tells the time.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+/// Hears what happens.
+pub type Sink = Arc<dyn Fn(Output) + Send + Sync>;
+/// Takes secrets out of a text.
+pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+/// Sees the pieces of an answer.
+pub type Show<'a> = &'a mut (dyn FnMut(Delta) + Send);
+
+/// What a model is asked, whichever it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// Its place in the plan.
+    pub model: usize,
+    /// The system prompt.
+    pub system: &'a str,
+    /// What was said.
+    pub messages: &'a [Message],
+    /// The tools that it may call.
+    pub tools: &'a [ToolSpec],
+}
+
+/// The models of a plan, or a recording of them.
+pub trait Models: Send + Sync {
+    /// What a person calls the model at this place.
+    fn name(&self, model: usize) -> String;
+
+    /// Asks it; pieces of its answer go to `show` as they come.
+    fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>>;
+}
+
+/// The tools of an agent under its policy, or a recording of them.
+pub trait Tools: Send + Sync {
+    /// What models are told of them.
+    fn specs(&self) -> &[ToolSpec];
+
+    /// What the policy says of a call. A replay that goes another way than the recording fails here.
+    fn judge(&self, call: &Call) -> Result<Decision, String>;
+
+    /// What a person should see before they allow it: a diff.
+    fn preview(&self, call: &Call) -> Option<String>;
+
+    /// Runs a call.
+    fn run<'a>(&'a self, call: &'a Call) -> Doing<'a, tool::Output>;
+
+    /// The directory that relative paths start from.
+    fn directory(&self) -> String;
+
+    /// Goes there, when a run is resumed.
+    fn move_to(&self, directory: &str);
+}
+
+/// What a policy says of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The answer.
+    pub verdict: Judgement,
+    /// Why, in words for the model and the person.
+    pub reason: String,
+    /// What the call does to the world.
+    pub class: Class,
+    /// The rules that ask: who approves of them for the rest of the run approves of their like.
+    pub rules: Vec<String>,
+    /// What names this exact call and its like.
+    pub exact: String,
+}
+
+/// Something that a person is asked.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'a> {
+    /// Whether a call may run.
+    Call {
+        /// The call.
+        call: &'a Call,
+        /// What the policy says of it.
+        decision: &'a Decision,
+        /// What it would change.
+        preview: Option<&'a str>,
+    },
+    /// Whether a call that was under way when the run was killed is to be run again.
+    Unfinished(&'a Call),
+    /// Whether a call that failed is to be run again.
+    Failed(&'a Call, &'a str),
+    /// Whether to go on although this limit is reached.
+    Limit(&'a str),
+    /// Whether to try all models again, although none answers for this reason.
+    Models(&'a str),
+}
+
+/// What a person says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// Yes, this once.
+    Yes,
+    /// No, for this reason if there is one.
+    No(Option<String>),
+    /// Yes to whatever the same rules ask about, until the run ends.
+    AlwaysRules,
+    /// Yes to this exact call, until the run ends.
+    AlwaysExact,
+    /// Later.
+    Park,
+}
+
+/// Whoever is asked.
+pub trait Person: Send + Sync {
+    /// Asks about the run.
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> Doing<'a, Said>;
+
+    /// Asks what the agent wants to know; nothing if nobody is there.
+    fn answer<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>>;
+}
+
+/// Where events are written down.
+pub trait Log: Send {
+    /// Writes an event, to the disk itself if it is `durable`. Why it cannot otherwise.
+    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String>;
+}
+
+/// Nobody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nobody {
+    /// So what would be asked is refused.
+    Denies,
+    /// So the run is put aside.
+    Parks,
+}
+
+impl Person for Nobody {
+    fn decide<'a>(&'a self, _asked: Asked<'a>) -> Doing<'a, Said> {
+        let said = match self {
+            Self::Denies => Said::No(Some("nobody is there to ask".to_owned())),
+            Self::Parks => Said::Park,
+        };
+        Box::pin(std::future::ready(said))
+    }
+
+    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}

@@ -1,0 +1,244 @@
+//! One effect each.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+
+use super::output::Output;
+use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Sink, Tools};
+use super::{Broken, Driver, compact};
+use crate::approval::Approvals;
+use crate::conversation::{Call, Message};
+use crate::event::{Answer, Event, Failure, FailureKind, Judgement, Turn};
+use crate::provider::Delta;
+use crate::step::{Effect, Question};
+use crate::tool::ToolSpec;
+
+impl Driver {
+    /// Carries out one effect, or sets it going.
+    pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), Broken> {
+        match effect {
+            Effect::Ask { model } => self.ask(model),
+            Effect::Judge { id } => return self.judge(&id),
+            Effect::Put(question) => self.put(question),
+            Effect::Run { id } => return self.run(id),
+            Effect::Wait { time } => {
+                (self.parts.output)(Output::Waiting { time });
+                self.tasks.spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(time)).await;
+                    Event::Waited
+                });
+            }
+            Effect::Compact { messages } => self.compact(messages),
+            Effect::Stop => self.stop().await,
+            // The loop ends there.
+            Effect::Finish(_) => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, model: usize) {
+        let asking = Asking {
+            models: Arc::clone(&self.parts.models),
+            tools: Arc::clone(&self.parts.tools),
+            system: Arc::clone(&self.parts.system),
+            output: Arc::clone(&self.parts.output),
+            messages: self.state.messages.clone(),
+            model,
+        };
+        self.tasks.spawn(caught(asking.turn(), |why| Event::TurnFailed(broken(why))));
+    }
+
+    fn compact(&mut self, messages: usize) {
+        let models = Arc::clone(&self.parts.models);
+        let (model, window) = (self.state.model, self.state.window);
+        let said: Vec<Message> = self.state.messages.iter().take(messages).cloned().collect();
+        let work = async move { compact::compacted(&*models, model, window, &said).await };
+        self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(why))));
+    }
+
+    /// Asks the policy about a call.
+    fn judge(&mut self, id: &str) -> Result<(), Broken> {
+        let Some(call) = self.call(id) else { return Ok(()) };
+        let decision = match self.parts.tools.judge(&call) {
+            Ok(decision) => self.approvals.weighed(decision),
+            Err(why) => {
+                let failure =
+                    Failure { kind: FailureKind::Permanent, message: why, retry_after: None };
+                return self.happen(Event::TurnFailed(failure));
+            }
+        };
+        let Decision { verdict, reason, class, .. } = decision;
+        self.happen(Event::Judged { id: id.to_owned(), verdict, reason, class })
+    }
+
+    /// Writes down that a call runs, then runs it.
+    fn run(&mut self, id: String) -> Result<(), Broken> {
+        let Some(call) = self.call(&id) else { return Ok(()) };
+        self.happen(Event::Started { id: id.clone() })?;
+        let tools = Arc::clone(&self.parts.tools);
+        let work = {
+            let id = id.clone();
+            async move {
+                let output = tools.run(&call).await;
+                Event::Ended { id, text: output.text, failed: output.failed }
+            }
+        };
+        self.tasks.spawn(caught(work, move |why| Event::Ended {
+            id,
+            text: format!("a defect in the tool: {why}"),
+            failed: true,
+        }));
+        Ok(())
+    }
+
+    /// Asks the person.
+    fn put(&mut self, question: Question) {
+        let id = match &question {
+            Question::Call { id, .. }
+            | Question::Unfinished { id }
+            | Question::Failed { id, .. } => Some(id.clone()),
+            Question::Limit { .. } | Question::Models { .. } => None,
+        };
+        let call = id.as_deref().and_then(|id| self.call(id));
+        let putting = Putting {
+            person: Arc::clone(&self.parts.person),
+            tools: Arc::clone(&self.parts.tools),
+            approvals: Arc::clone(&self.approvals),
+            question,
+            call,
+        };
+        let asking = Arc::clone(&self.asking);
+        let about = id.clone();
+        let work = async move {
+            let _turn = asking.lock().await;
+            let answer = putting.answer().await;
+            // The next question may be settled by this answer.
+            putting.approvals.note(&answer);
+            Event::Answered { id: about, answer }
+        };
+        self.tasks.spawn(caught(work, move |why| Event::Answered {
+            id,
+            answer: Answer::No(Some(format!("nobody could be asked: {why}"))),
+        }));
+    }
+
+    /// Goes on from where a call has led, so that a resumed run starts there.
+    pub(super) fn moved(&mut self) -> Result<(), Broken> {
+        let directory = self.parts.tools.directory();
+        if self.directory != directory {
+            self.directory.clone_from(&directory);
+            return self.happen(Event::Moved { directory });
+        }
+        Ok(())
+    }
+}
+
+/// One question to a model.
+struct Asking {
+    models: Arc<dyn Models>,
+    tools: Arc<dyn Tools>,
+    system: Arc<str>,
+    output: Sink,
+    messages: Vec<Message>,
+    model: usize,
+}
+
+impl Asking {
+    async fn turn(self) -> Event {
+        let output = Arc::clone(&self.output);
+        let mut show = move |delta: Delta| {
+            output(match delta {
+                Delta::Text(text) => Output::Text { text },
+                Delta::Thinking(text) => Output::Thinking { text },
+                Delta::Call(tool) => Output::Calling { tool },
+            });
+        };
+        let tools: &[ToolSpec] = self.tools.specs();
+        let prompt =
+            Prompt { model: self.model, system: &self.system, messages: &self.messages, tools };
+        match self.models.ask(prompt, &mut show).await {
+            Ok(turn) => Event::Turned(Turn { model: self.model, ..turn }),
+            Err(failure) => Event::TurnFailed(failure),
+        }
+    }
+}
+
+/// One question to the person.
+struct Putting {
+    person: Arc<dyn Person>,
+    tools: Arc<dyn Tools>,
+    approvals: Arc<Approvals>,
+    question: Question,
+    call: Option<Call>,
+}
+
+impl Putting {
+    async fn answer(&self) -> Answer {
+        match (&self.question, &self.call) {
+            (Question::Call { .. }, Some(call)) => self.about_call(call).await,
+            (Question::Unfinished { .. }, Some(call)) => {
+                plain(self.person.decide(Asked::Unfinished(call)).await)
+            }
+            (Question::Failed { why, .. }, Some(call)) => {
+                plain(self.person.decide(Asked::Failed(call, why)).await)
+            }
+            (Question::Limit { limit }, _) => plain(self.person.decide(Asked::Limit(limit)).await),
+            (Question::Models { why }, _) => plain(self.person.decide(Asked::Models(why)).await),
+            (_, None) => Answer::No(None),
+        }
+    }
+
+    async fn about_call(&self, call: &Call) -> Answer {
+        let decision = match self.tools.judge(call) {
+            Ok(decision) => self.approvals.weighed(decision),
+            Err(why) => return Answer::No(Some(why)),
+        };
+        // What was asked about before may have settled this one.
+        match decision.verdict {
+            Judgement::Allow => return Answer::Yes,
+            Judgement::Deny => return Answer::No(Some(decision.reason)),
+            Judgement::Ask => {}
+        }
+        let preview = self.tools.preview(call);
+        let asked = Asked::Call { call, decision: &decision, preview: preview.as_deref() };
+        match self.person.decide(asked).await {
+            Said::AlwaysRules => Answer::Always(decision.rules),
+            Said::AlwaysExact => Answer::Always(vec![decision.exact]),
+            said => plain(said),
+        }
+    }
+}
+
+fn plain(said: Said) -> Answer {
+    match said {
+        Said::Yes | Said::AlwaysRules | Said::AlwaysExact => Answer::Yes,
+        Said::No(why) => Answer::No(why),
+        Said::Park => Answer::Park,
+    }
+}
+
+/// Lets a defect be an event instead of an end.
+async fn caught(
+    work: impl Future<Output = Event> + Send,
+    otherwise: impl FnOnce(String) -> Event,
+) -> Event {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(event) => event,
+        Err(panic) => otherwise(words(&*panic)),
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given").to_owned()
+}
+
+fn broken(why: String) -> Failure {
+    let message = format!("a defect in agentry: {why}");
+    Failure { kind: FailureKind::Permanent, message, retry_after: None }
+}
