@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
-use crate::conversation::{Block, Call};
+use crate::conversation::Call;
 use crate::event::{Class, Ending, Event, Happened};
 use crate::state::{Phase, State};
 use crate::step::{Effect, step};
@@ -177,8 +177,7 @@ impl Driver {
         let event = self.cleaned(event);
         let happened = Happened { at: (self.parts.clock)(), event };
         let durable = self.is_durable(&happened.event);
-        let written = self.redacted(&happened);
-        self.parts.log.append(&written, durable).map_err(Broken)?;
+        self.parts.log.append(&happened, durable).map_err(Broken)?;
         let heard = self.heard(&happened.event);
         if let Event::Answered { answer, .. } = &happened.event {
             self.approvals.note(answer);
@@ -197,28 +196,6 @@ impl Driver {
             }
             other => other,
         }
-    }
-
-    /// The event as it is written down.
-    fn redacted(&self, happened: &Happened) -> Happened {
-        let mut happened = happened.clone();
-        let redact = &self.parts.redact;
-        match &mut happened.event {
-            Event::Said { text } | Event::Compacted { summary: text, .. } => *text = redact(text),
-            Event::Turned(turn) => {
-                for block in &mut turn.message.blocks {
-                    match block {
-                        Block::Text { text }
-                        | Block::Thinking { text, .. }
-                        | Block::Result { text, .. } => *text = redact(text),
-                        Block::Call(call) => redact_value(&mut call.arguments, redact.as_ref()),
-                    }
-                }
-            }
-            Event::TurnFailed(failure) => failure.message = redact(&failure.message),
-            _ => {}
-        }
-        happened
     }
 
     /// Whether it must be on the disk before anything else happens: what comes next may change the
@@ -280,18 +257,5 @@ impl Driver {
     /// Ends whatever is under way, and waits until it has ended.
     async fn stop(&mut self) {
         self.tasks.shutdown().await;
-    }
-}
-
-fn redact_value(value: &mut serde_json::Value, redact: &(dyn Fn(&str) -> String + Send + Sync)) {
-    match value {
-        serde_json::Value::String(text) => *text = redact(text),
-        serde_json::Value::Array(items) => {
-            items.iter_mut().for_each(|item| redact_value(item, redact));
-        }
-        serde_json::Value::Object(entries) => {
-            entries.values_mut().for_each(|value| redact_value(value, redact));
-        }
-        _ => {}
     }
 }

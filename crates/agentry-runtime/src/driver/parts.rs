@@ -144,7 +144,8 @@ pub trait Person: Send + Sync {
 
 /// Where events are written down.
 pub trait Log: Send {
-    /// Writes an event, to the disk itself if it is `durable`. Why it cannot otherwise.
+    /// Writes an event without its secrets, to the disk itself if it is `durable`. Why it cannot
+    /// otherwise.
     fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String>;
 }
 
