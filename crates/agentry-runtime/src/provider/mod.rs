@@ -4,6 +4,7 @@
 //! and what an HTTP status means are the same for all ([`client`]).
 
 pub mod client;
+pub mod plan;
 pub mod sse;
 
 use serde_json::{Map, Value};
