@@ -39,7 +39,7 @@ pub use reach::Ask;
 pub(crate) use settings::PROVIDER;
 pub use settings::Settings;
 pub use skills::{PlannedSkill, SkillFound};
-pub use tools::{PlannedTool, ToolKind};
+pub use tools::{PlannedTool, ToolKind, native as native_tool};
 
 /// What an agent comes down to, here and now.
 #[derive(Debug)]

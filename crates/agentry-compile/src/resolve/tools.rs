@@ -14,8 +14,11 @@ const NATIVE: &[(&str, &[&str])] = &[
     ("list", &["ls"]),
     ("glob", &[]),
     ("grep", &["search"]),
+    ("apply_patch", &[]),
     ("webfetch", &["web_fetch", "fetch"]),
+    ("websearch", &["web_search"]),
     ("question", &["ask_user", "askuserquestion"]),
+    ("todo", &["todowrite", "todo_write"]),
 ];
 
 /// A tool that an agent names.
@@ -59,7 +62,7 @@ impl ToolKind {
 }
 
 /// The built-in tool that a name means.
-pub(super) fn native(name: &str) -> Option<&'static str> {
+pub fn native(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     let row = NATIVE.iter().find(|(own, others)| *own == name || others.contains(&name.as_str()));
     row.map(|(own, _)| *own)
@@ -79,9 +82,10 @@ impl Allowed {
         let section = match (kind, name) {
             (ToolKind::Mcp, _) => Section::Mcp,
             (ToolKind::Native, "bash") => Section::Bash,
-            (ToolKind::Native, "write" | "edit") => Section::Edit,
+            (ToolKind::Native, "write" | "edit" | "apply_patch") => Section::Edit,
             (ToolKind::Native, "read" | "list" | "glob" | "grep") => Section::Read,
             (ToolKind::Native, "webfetch") => Section::Webfetch,
+            (ToolKind::Native, "websearch") => Section::Websearch,
             (ToolKind::Native, "question") => Section::Question,
             _ => Section::Tool,
         };

@@ -1,4 +1,23 @@
 //! The tools of an agent: each says what it touches before it does anything.
+//!
+//! ```text
+//! arguments ─schema─▶ touches ─judge, person─▶ granted ─▶ run ─▶ Output
+//!                        └─ preview, for the person    └─ what is found on the way is judged as well
+//! ```
+//!
+//! A path is resolved before it is judged, and again when the call runs: what was judged is opened
+//! without following any link, so that nobody can put one there in between.
+
+mod cap;
+mod files;
+mod real;
+#[cfg(test)]
+mod testing;
+mod todo;
+mod toolbox;
+
+pub use real::real;
+pub use toolbox::{Extras, Toolbox};
 
 use std::future::Future;
 use std::io;
@@ -72,12 +91,19 @@ pub trait Host: Send + Sync {
     /// Relative paths of later calls start from here.
     fn move_to(&self, directory: PathBuf);
 
+    /// What this call was allowed to touch before it ran, by the policy or the person: what
+    /// [`Tool::touches`] said, as it was judged.
+    fn granted(&self) -> Vec<Touch>;
+
     /// Judges something that was not known before the call ran: a redirection, a found file. With
     /// its reason.
     fn judge(&self, touch: &Touch) -> (Judgement, String);
 
     /// Keeps what is at this path now, so that the change can be taken back.
     fn before_change(&self, path: &Path) -> io::Result<()>;
+
+    /// The same text without secrets, for what is written to a file of the run.
+    fn redacted(&self, text: &str) -> String;
 
     /// Shows a piece of output while the call runs.
     fn show(&self, piece: &str);
@@ -118,4 +144,45 @@ pub struct Place {
     pub directory: PathBuf,
     /// Where long outputs and before-images of this run are kept.
     pub run: PathBuf,
+    /// The home directory of the person, if it is known.
+    pub home: Option<PathBuf>,
+    /// What no tool may change, whatever the policy says, with all that lies below: the agent's own
+    /// definition, `agentry.toml`, the lock, Agentry's home. Real paths; they need not exist.
+    pub protected: Vec<PathBuf>,
+}
+
+impl Output {
+    /// What a call gave.
+    pub fn done(text: impl Into<String>) -> Self {
+        Self { text: text.into(), failed: false }
+    }
+
+    /// Why it gave nothing.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), failed: true }
+    }
+}
+
+impl From<Result<String, String>> for Output {
+    fn from(result: Result<String, String>) -> Self {
+        result.map_or_else(Self::failed, Self::done)
+    }
+}
+
+/// Whether a call may touch this: it was granted, or the policy allows it anyway.
+fn permit(host: &dyn Host, touch: &Touch) -> Result<(), String> {
+    if host.granted().contains(touch) {
+        return Ok(());
+    }
+    match host.judge(touch) {
+        (Judgement::Allow, _) => Ok(()),
+        (Judgement::Ask | Judgement::Deny, reason) => {
+            Err(format!("refused: `{}`, which was not judged before: {reason}", touch.subject))
+        }
+    }
+}
+
+/// The arguments of a call, read into what a tool knows them as.
+fn arguments<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
 }

@@ -1,0 +1,123 @@
+//! How much of an output a model gets to see: whatever it is, there is an end to it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Host;
+
+/// The most bytes of one output.
+pub(super) const MOST: usize = 40_000;
+/// The most bytes of one line.
+pub(super) const MOST_OF_LINE: usize = 2_000;
+/// The share of the cap that the beginning of an output gets; its end gets the rest.
+const BEGINNING: usize = MOST / 4 * 3;
+
+/// The directory in which long outputs of a run lie.
+pub(super) fn outputs(run: &Path) -> PathBuf {
+    run.join("outputs")
+}
+
+/// The first `most` bytes of a text, never half a character.
+pub(super) fn start(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// The last `most` bytes of a text, never half a character.
+fn end(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
+}
+
+/// A line that is not too long to be shown.
+pub(super) fn line(text: &str) -> String {
+    if text.len() <= MOST_OF_LINE {
+        return text.to_owned();
+    }
+    format!("{}… ({} bytes)", start(text, MOST_OF_LINE), text.len())
+}
+
+/// A text that is not too long to be shown; what is in the middle of a longer one is left out.
+pub(super) fn text(text: &str) -> String {
+    if text.len() <= MOST {
+        return text.to_owned();
+    }
+    let left_out = text.len() - MOST;
+    middle(text, &format!("{left_out} bytes are left out here"))
+}
+
+/// The same, and the whole of a longer text is put into a file of the run.
+pub(super) fn kept(whole: &str, host: &dyn Host) -> String {
+    if whole.len() <= MOST {
+        return whole.to_owned();
+    }
+    let left_out = whole.len() - MOST;
+    let note = match keep(whole, host) {
+        Ok(path) => format!("{left_out} bytes are left out here; all of it is in `{path}`"),
+        Err(error) => format!("{left_out} bytes are left out here, and could not be kept: {error}"),
+    };
+    middle(whole, &note)
+}
+
+fn middle(text: &str, note: &str) -> String {
+    format!("{}\n\n[{note}]\n\n{}", start(text, BEGINNING), end(text, MOST - BEGINNING))
+}
+
+/// Puts a text into the next free file of the run.
+fn keep(whole: &str, host: &dyn Host) -> std::io::Result<String> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let directory = outputs(&host.place().run);
+    fs::create_dir_all(&directory)?;
+    let mut number = fs::read_dir(&directory)?.count();
+    loop {
+        number += 1;
+        let path = directory.join(format!("{number}.txt"));
+        let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        match made {
+            Ok(mut file) => {
+                file.write_all(host.redacted(whole).as_bytes())?;
+                return Ok(path.display().to_string());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+
+    #[test]
+    fn a_long_text_loses_its_middle_and_no_half_characters() {
+        let long = format!("start{}end", "ä".repeat(MOST));
+        let shown = text(&long);
+        assert!(shown.len() < MOST + 200, "{}", shown.len());
+        assert!(shown.starts_with("startä") && shown.ends_with("äend"));
+        assert_eq!(text("short"), "short");
+        assert_eq!(start("äb", 1), "");
+        assert_eq!(end("aä", 1), "");
+        assert!(line(&"x".repeat(MOST_OF_LINE + 1)).ends_with("… (2001 bytes)"));
+    }
+
+    #[test]
+    fn the_whole_of_a_long_text_is_kept_without_secrets() {
+        let world = World::new();
+        let host = world.host();
+        let long = format!("hush-secret {}", "x".repeat(MOST));
+        let shown = kept(&long, &host);
+        assert!(shown.contains("outputs/1.txt`]"), "{shown:.200}");
+        assert!(kept(&long, &host).contains("outputs/2.txt`]"));
+        let file = fs::read_to_string(outputs(&host.place().run).join("1.txt")).unwrap();
+        assert!(file.starts_with("[redacted] xxx") && file.len() > MOST);
+    }
+}

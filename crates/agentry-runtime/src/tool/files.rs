@@ -1,0 +1,276 @@
+//! Files that a call touches: found before the judge is asked, and opened without following a link.
+//!
+//! A path is opened part by part from the root, and no part may be a link. So what is opened is what
+//! was judged, or nothing. A file is replaced as a whole: the new one lies beside it, complete, before
+//! it takes its name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentry_compile::policy::Section;
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::io::Errno;
+
+use super::{Host, Place, Touch, permit, real};
+
+/// The most bytes of a file that is changed.
+pub(super) const MOST_BYTES: u64 = 64 << 20;
+/// The longest path.
+const MOST_OF_PATH: usize = 4_096;
+
+/// Where the path of a call really leads; why that cannot be told otherwise.
+pub(super) fn resolve(path: &str, place: &Place) -> Result<PathBuf, String> {
+    if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
+        return Err("the path is empty, too long or holds a NUL".to_owned());
+    }
+    let given = match path.strip_prefix("~/").zip(place.home.as_ref()) {
+        Some((rest, home)) => home.join(rest),
+        None => place.directory.join(path),
+    };
+    let unknown = || format!("where `{path}` leads cannot be told");
+    let real = real(&given).ok_or_else(unknown)?;
+    // A judge reads text, and must not read another name than the system.
+    if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }
+}
+
+/// The touch of a path that was resolved.
+pub(super) fn touch(section: Section, path: &Path) -> Touch {
+    Touch { section, subject: path.to_string_lossy().into_owned() }
+}
+
+/// Resolves the path of a call that runs, which must still be one that it may touch.
+pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result<PathBuf, String> {
+    let place = host.place();
+    let real = resolve(path, &place)?;
+    if section == Section::Edit {
+        unprotected(&real, &place)?;
+    }
+    permit(host, &touch(section, &real))?;
+    Ok(real)
+}
+
+/// Refuses what no tool may change.
+pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
+    let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
+    match place.protected.iter().find(protects) {
+        None => Ok(()),
+        Some(it) => Err(format!("refused: `{}` is protected from every tool", it.display())),
+    }
+}
+
+/// A file at one moment, to notice that somebody else has changed it since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    identity: (u64, u64),
+    size: i64,
+    changed: (i64, i64),
+    mode: u32,
+    owner: (u32, u32),
+}
+
+impl Stamp {
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_cast,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "the types differ between systems"
+    )]
+    fn of(stat: &Stat) -> Self {
+        Self {
+            identity: (stat.st_dev as u64, stat.st_ino as u64),
+            size: stat.st_size as i64,
+            changed: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            mode: stat.st_mode as u32,
+            owner: (stat.st_uid, stat.st_gid),
+        }
+    }
+}
+
+/// Opens a regular file to read it. The path is a resolved one.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let (parent, name) = parent(path, Missing::Fails)?;
+    // A pipe that nobody writes into must not hold us up.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::openat(&parent, &name, flags, Mode::empty())?);
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("it is a device, a pipe or a socket"));
+    }
+    Ok(file)
+}
+
+/// The whole of a file that is to be changed; nothing if there is none.
+pub(super) fn contents(path: &Path) -> io::Result<Option<(Vec<u8>, Stamp)>> {
+    let file = match open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let stamp = Stamp::of(&rustix::fs::fstat(&file)?);
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other(format!("it has more than {} MiB", MOST_BYTES >> 20)));
+    }
+    Ok(Some((bytes, stamp)))
+}
+
+/// The text of a file that is to be changed; nothing if there is none.
+pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
+    let Some((bytes, stamp)) = contents(path)? else { return Ok(None) };
+    let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text"))?;
+    Ok(Some((text, stamp)))
+}
+
+/// Puts `bytes` where `before` was, all at once: nobody ever sees half of it. Its permissions stay.
+/// Directories that are missing are made.
+pub(super) fn replace(path: &Path, bytes: &[u8], before: Option<&Stamp>) -> io::Result<()> {
+    let (parent, name) = parent(path, Missing::IsMade)?;
+    unchanged(&parent, &name, before)?;
+    let (temporary, mut file) = temporary(&parent, before)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| before.map_or(Ok(()), |before| like(&file, before)))
+        .and_then(|()| file.sync_data())
+        .and_then(|()| unchanged(&parent, &name, before))
+        .and_then(|()| take_name(&parent, &temporary, &name, before.is_some()));
+    if written.is_err() {
+        let _ = rustix::fs::unlinkat(&parent, &temporary, AtFlags::empty());
+    }
+    written
+}
+
+/// Removes a file.
+pub(super) fn remove(path: &Path, before: &Stamp) -> io::Result<()> {
+    let (parent, name) = parent(path, Missing::Fails)?;
+    unchanged(&parent, &name, Some(before))?;
+    Ok(rustix::fs::unlinkat(&parent, &name, AtFlags::empty())?)
+}
+
+/// Makes a file nobody may write to stay as it is: what has no write permission at all was meant so.
+fn unchanged(parent: &OwnedFd, name: &OsStr, before: Option<&Stamp>) -> io::Result<()> {
+    let now = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Some(stat),
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(stat) = &now {
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        if stat.st_mode & 0o222 == 0 {
+            return Err(io::Error::other("it is read-only"));
+        }
+    }
+    if now.as_ref().map(Stamp::of).as_ref() == before {
+        return Ok(());
+    }
+    Err(io::Error::other("somebody else changed it in the meantime"))
+}
+
+/// A new file in a directory, under a name that nobody uses.
+fn temporary(parent: &OwnedFd, before: Option<&Stamp>) -> io::Result<(String, File)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = if before.is_some() { 0o600 } else { 0o666 };
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".agentry-{}-{number}", std::process::id());
+        match rustix::fs::openat(parent, &name, flags, Mode::from_raw_mode(mode)) {
+            Ok(file) => return Ok((name, File::from(file))),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Gives a new file the owner and the permissions of the one that it replaces.
+fn like(file: &File, before: &Stamp) -> io::Result<()> {
+    let (user, group) = before.owner;
+    let now = Stamp::of(&rustix::fs::fstat(file)?);
+    if now.owner != before.owner {
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        // Only root can; for everybody else the file becomes their own.
+        let _ = rustix::fs::fchown(file, Some(user), Some(group));
+    }
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(before.mode & 0o777))?)
+}
+
+fn take_name(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !replaces {
+        use rustix::fs::RenameFlags;
+        match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
+            // The file system does not know this flag.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            other => return Ok(other?),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = replaces;
+    Ok(rustix::fs::renameat(parent, from, parent, to)?)
+}
+
+/// What becomes of a directory on the way that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Fails,
+    IsMade,
+}
+
+/// The directory that a path lies in, opened without following a link, and its name there.
+fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+    let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
+    Ok((directory(parent, missing)?, name))
+}
+
+#[cfg(target_os = "linux")]
+const STEP: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const STEP: OFlags = OFlags::RDONLY;
+
+fn directory(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+    let flags = STEP | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open("/", flags, Mode::empty())?;
+    for part in path.components() {
+        let Component::Normal(name) = part else { continue };
+        let opened = rustix::fs::openat(&at, name, flags, Mode::empty());
+        at = match opened {
+            Err(Errno::NOENT) if missing == Missing::IsMade => {
+                match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                rustix::fs::openat(&at, name, flags, Mode::empty())?
+            }
+            other => other?,
+        };
+    }
+    Ok(at)
+}
+
+/// Why something did not work, in words for a model.
+pub(super) fn why(path: &str, error: &io::Error) -> String {
+    let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) => "it does not exist".to_owned(),
+        Some(Errno::LOOP) => "a link is on the way that was not there before".to_owned(),
+        Some(Errno::NOTDIR) => "something on the way is no directory".to_owned(),
+        Some(Errno::ACCESS | Errno::PERM) => "the system does not permit it".to_owned(),
+        _ if error.kind() == io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("`{path}`: {why}")
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

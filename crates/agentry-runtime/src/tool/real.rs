@@ -1,0 +1,94 @@
+//! Where a path really leads: what is judged instead of the name that a model wrote, and opened.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// More links than this on the way are a loop.
+const MOST_LINKS: usize = 40;
+
+/// The real path of an absolute one: links are followed before `..` is applied, as the system does.
+/// Of what does not exist yet, the parent is real. Nothing if it cannot be told.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    let mut rest: VecDeque<OsString> = parts(path);
+    let mut at = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = rest.pop_front() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        at.push(&part);
+        match fs::symlink_metadata(&at) {
+            // What a link of the process table leads to depends on who asks.
+            Ok(found) if found.is_symlink() && at.starts_with("/proc") => return None,
+            Ok(found) if found.is_symlink() => {
+                links += 1;
+                if links > MOST_LINKS {
+                    return None;
+                }
+                let target = fs::read_link(&at).ok()?;
+                at.pop();
+                if target.is_absolute() {
+                    at = PathBuf::from("/");
+                }
+                for part in parts(&target).into_iter().rev() {
+                    rest.push_front(part);
+                }
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // What comes back out of a directory that does not exist leads nowhere.
+                let climbs = rest.iter().any(|part| part == "..");
+                return (!climbs).then(|| at.join(rest.iter().collect::<PathBuf>()));
+            }
+            Err(_) => return None,
+        }
+    }
+    Some(at)
+}
+
+/// The parts of a path without `.`; `..` is kept.
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_before_the_way_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        symlink(root.join("a/b"), root.join("link")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let cases = [
+            ("a/b", Some("a/b")),
+            ("./a//b/.", Some("a/b")),
+            ("link/x", Some("a/b/x")),
+            ("link/../x", Some("a/x")),
+            ("dangling", Some("nowhere")),
+            ("new/deep/file", Some("new/deep/file")),
+            ("new/../a", None),
+            ("loop", None),
+        ];
+        for (path, expected) in cases {
+            let expected = expected.map(|path| root.join(path));
+            assert_eq!(real(&root.join(path)), expected, "{path}");
+        }
+        assert_eq!(real(Path::new("/proc/self/cwd/x")), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! A run for the tests of tools: a real judge, a real directory, and commands without a sandbox.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use agentry_compile::policy::path::Resolver;
+use agentry_compile::policy::{
+    Action, Call, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+};
+use agentry_compile::text::{FileId, Span, Spanned};
+
+use super::{Doing, Host, Output, Place, Started, Streams, Tool, Touch, real};
+use crate::event::Judgement;
+
+/// A workspace and a directory for the run, gone with this.
+pub(super) struct World {
+    directory: tempfile::TempDir,
+}
+
+/// What a call asks of its run.
+pub(super) struct TestHost {
+    judge: Judge,
+    place: Mutex<Place>,
+    /// What was granted before the call.
+    pub(super) granted: Vec<Touch>,
+    /// What the person answers.
+    pub(super) answer: Option<String>,
+    /// Paths that were kept before they were changed.
+    pub(super) kept: Mutex<Vec<PathBuf>>,
+    /// What was shown.
+    pub(super) shown: Mutex<String>,
+}
+
+/// The rules of one section: what it says if none matches, and the rules.
+pub(super) type Says<'a> = (Section, Action, &'a [&'a str]);
+
+impl World {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["work", "run"] {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        Self { directory }
+    }
+
+    /// A path of the workspace.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join("work").join(name)
+    }
+
+    /// Puts a file into the workspace.
+    pub(super) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The text of a file of the workspace.
+    pub(super) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// A run that may do everything in its workspace.
+    pub(super) fn host(&self) -> TestHost {
+        let all = |section| (section, Action::Allow, [].as_slice());
+        self.judged(&[Section::Bash, Section::Edit, Section::Read, Section::Websearch].map(all))
+    }
+
+    /// A run under these rules.
+    pub(super) fn judged(&self, says: &[Says<'_>]) -> TestHost {
+        let root = self.directory.path().canonicalize().unwrap();
+        let place = Place {
+            workspace: root.join("work"),
+            directory: root.join("work"),
+            run: root.join("run"),
+            home: Some(root.join("home")),
+            protected: vec![root.join("work/agentry.toml"), root.join("work/agents/own")],
+        };
+        TestHost {
+            judge: judge(says, &root.join("work")),
+            place: Mutex::new(place),
+            granted: Vec::new(),
+            answer: None,
+            kept: Mutex::default(),
+            shown: Mutex::default(),
+        }
+    }
+}
+
+/// A judge by these rules.
+pub(super) fn judge(says: &[Says<'_>], workspace: &Path) -> Judge {
+    let at = Span::start_of(FileId(0));
+    let sections = says.iter().map(|(section, intent, rules)| SectionRules {
+        section: Spanned::new(*section, at),
+        intent: Some(Spanned::new(*intent, at)),
+        rules: rules.iter().map(|rule| Spanned::new(rule.parse().unwrap(), at)).collect(),
+    });
+    let permissions = Permissions { sections: sections.collect() };
+    let places = Places {
+        workspace: workspace.to_str().unwrap().to_owned(),
+        home: None,
+        ignores_case: false,
+    };
+    Judge::new(vec![layer(Source::User, &permissions, &places)], places)
+}
+
+struct Disk;
+
+impl Resolver for Disk {
+    fn resolve(&self, path: &str) -> Option<String> {
+        real(Path::new(path))?.into_os_string().into_string().ok()
+    }
+}
+
+impl TestHost {
+    /// A call as a run makes it: what it touches is judged, then it runs.
+    pub(super) async fn call(&mut self, tool: &dyn Tool, arguments: serde_json::Value) -> Output {
+        let touches = match tool.touches(&arguments, &self.place()) {
+            Ok(touches) => touches,
+            Err(why) => return Output::failed(why),
+        };
+        for touch in &touches {
+            let (verdict, reason) = self.judge(touch);
+            if verdict != Judgement::Allow {
+                return Output::failed(format!("{verdict:?}: {reason}"));
+            }
+        }
+        self.granted = touches;
+        tool.run(arguments, self).await
+    }
+}
+
+impl Host for TestHost {
+    fn place(&self) -> Place {
+        self.place.lock().unwrap().clone()
+    }
+
+    fn move_to(&self, directory: PathBuf) {
+        self.place.lock().unwrap().directory = directory;
+    }
+
+    fn granted(&self) -> Vec<Touch> {
+        self.granted.clone()
+    }
+
+    fn judge(&self, touch: &Touch) -> (Judgement, String) {
+        let directory = self.place().directory;
+        let directory = directory.to_str().unwrap();
+        let call = Call { section: touch.section, subject: &touch.subject, directory };
+        let verdict = self.judge.judge(call, &Disk);
+        let reason = verdict.reasons.first().map_or(String::new(), |reason| reason.rule.clone());
+        let judgement = match verdict.action {
+            Action::Allow => Judgement::Allow,
+            Action::Ask => Judgement::Ask,
+            Action::Deny => Judgement::Deny,
+        };
+        (judgement, reason)
+    }
+
+    fn before_change(&self, path: &Path) -> io::Result<()> {
+        self.kept.lock().unwrap().push(path.to_owned());
+        Ok(())
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        text.replace("hush-secret", "[redacted]")
+    }
+
+    fn show(&self, piece: &str) {
+        self.shown.lock().unwrap().push_str(piece);
+    }
+
+    fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+        let answer = self.answer.clone();
+        Box::pin(async move { answer })
+    }
+
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: Streams,
+    ) -> io::Result<Started> {
+        let Streams { input, output, errors } = streams;
+        let stdio = |stream: OwnedFd| Stdio::from(stream);
+        let mut child = tokio::process::Command::new(&argv[0])
+            .args(&argv[1..])
+            .current_dir(directory)
+            .stdin(stdio(input))
+            .stdout(stdio(output))
+            .stderr(stdio(errors))
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let group = Group(child.id());
+        let ended = async move { child.wait().await.map(|status| status.code()) };
+        Ok(Started { ended: Box::pin(ended), guard: Box::new(group) })
+    }
+}
+
+/// A process group, ended with this.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let id = self.0.and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
+}

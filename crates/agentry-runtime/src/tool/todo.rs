@@ -1,0 +1,150 @@
+//! `todo`: the list of what is still to be done, kept with the run.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
+use crate::event::Class;
+
+/// The most entries.
+const MOST: usize = 100;
+
+/// Keeps a list of what is to be done.
+pub(super) struct Todo;
+
+#[derive(Deserialize)]
+struct Arguments {
+    items: Option<Vec<Item>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Item {
+    text: String,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Open,
+    Doing,
+    Done,
+}
+
+impl Tool for Todo {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "todo".to_owned(),
+            description:
+                "Keeps the list of steps of a longer task. Give the whole list to replace \
+                          it; give nothing to read it. At most one step should be `doing`."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "items": {
+                        "type": "array",
+                        "maxItems": MOST,
+                        "description": "The whole list, in order",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "text": {"type": "string", "minLength": 1, "maxLength": 500},
+                                "state": {"enum": ["open", "doing", "done"]}
+                            },
+                            "required": ["text", "state"],
+                            "additionalProperties": false
+                        }
+                    }
+                },
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    /// Nothing outside of the run changes, and the same list twice is the same list.
+    fn class(&self, _: &Value) -> Class {
+        Class::Read
+    }
+
+    fn touches(&self, _: &Value, _: &Place) -> Result<Vec<Touch>, String> {
+        Ok(Vec::new())
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { keep_or_show(&arguments, host).into() })
+    }
+}
+
+fn keep_or_show(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let Arguments { items } = arguments(given)?;
+    let path = file(&host.place().run);
+    let items = match items {
+        Some(items) => {
+            let text = serde_json::to_string(&items).map_err(|error| error.to_string())?;
+            let kept = fs::write(&path, host.redacted(&text));
+            kept.map_err(|error| format!("the list could not be kept: {error}"))?;
+            items
+        }
+        None => match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("the list could not be read: {error}"))?,
+            Err(_) => Vec::new(),
+        },
+    };
+    Ok(shown(&items))
+}
+
+fn file(run: &Path) -> PathBuf {
+    run.join("todo.json")
+}
+
+fn shown(items: &[Item]) -> String {
+    if items.is_empty() {
+        return "the list is empty".to_owned();
+    }
+    let done = items.iter().filter(|item| item.state == State::Done).count();
+    let mut text = format!("{done} of {} done\n", items.len());
+    for item in items {
+        let mark = match item.state {
+            State::Open => ' ',
+            State::Doing => '>',
+            State::Done => 'x',
+        };
+        let _ = writeln!(text, "[{mark}] {}", item.text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_list_is_kept_until_the_next_one() {
+        let world = World::new();
+        let host = world.host();
+        let list = json!({"items": [
+            {"text": "read", "state": "done"},
+            {"text": "write", "state": "doing"},
+            {"text": "test", "state": "open"},
+        ]});
+        let expected = "1 of 3 done\n[x] read\n[>] write\n[ ] test\n";
+        let cases = [
+            (json!({}), "the list is empty"),
+            (list, expected),
+            (json!({}), expected),
+            (json!({"items": []}), "the list is empty"),
+            (json!({}), "the list is empty"),
+        ];
+        for (arguments, expected) in cases {
+            let output = Todo.run(arguments.clone(), &host).await;
+            assert_eq!(output, Output::done(expected), "{arguments}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The tools that an agent is offered, and what is looked at before any of them is asked.
+
+use std::sync::OnceLock;
+
+use agentry_compile::model::Agent;
+use agentry_compile::native_tool;
+use agentry_compile::policy::{Action, Judge, Rules, Section, Subject};
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::todo::Todo;
+use super::{Place, Tool, ToolSpec, Touch, cap};
+use crate::event::Class;
+
+/// The tools of one run.
+#[derive(Default)]
+pub struct Toolbox {
+    tools: Vec<Offered>,
+}
+
+struct Offered {
+    spec: ToolSpec,
+    tool: Box<dyn Tool>,
+    /// Made when the tool is first called.
+    validator: OnceLock<Result<Validator, String>>,
+}
+
+/// What decides about tools beside the agent.
+#[derive(Debug, Default)]
+pub struct Extras {
+    /// Whether there is a person who can be asked.
+    pub person: bool,
+}
+
+impl Toolbox {
+    /// The tools that an agent is offered: those that its definition names or else all, without the
+    /// ones whose every call its policy denies. `agent` has its defaults.
+    pub fn of(agent: &Agent, judge: &Judge, extras: Extras) -> Self {
+        let named: Option<Vec<&str>> = agent
+            .tools
+            .native
+            .as_ref()
+            .map(|names| names.iter().filter_map(|name| native_tool(&name.value)).collect());
+        let mut toolbox = Self::default();
+        for (section, tool) in native(extras) {
+            let name = tool.spec().name;
+            let wanted = named.as_ref().is_none_or(|named| named.contains(&name.as_str()));
+            if wanted && !is_denied(judge, section, &name) {
+                toolbox.add(tool);
+            }
+        }
+        toolbox
+    }
+
+    /// Adds a tool, unless there is one of its name.
+    pub fn add(&mut self, tool: Box<dyn Tool>) {
+        let spec = tool.spec();
+        if self.get(&spec.name).is_none() {
+            self.tools.push(Offered { spec, tool, validator: OnceLock::new() });
+        }
+    }
+
+    /// What a model is told of them, in order.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|offered| offered.spec.clone()).collect()
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&dyn Tool> {
+        self.offered(name).map(|offered| &*offered.tool)
+    }
+
+    /// What a call does to the world; of a tool that is not there, the worst.
+    pub fn class(&self, name: &str, arguments: &Value) -> Class {
+        self.get(name).map_or(Class::External, |tool| tool.class(arguments))
+    }
+
+    /// Everything that a call would touch, once its arguments fit the schema; what is wrong with it
+    /// otherwise, in words for the model.
+    pub fn checked_touches(
+        &self,
+        name: &str,
+        arguments: &Value,
+        place: &Place,
+    ) -> Result<Vec<Touch>, String> {
+        let Some(offered) = self.offered(name) else {
+            return Err(self.unknown(name));
+        };
+        offered.check(arguments)?;
+        offered.tool.touches(arguments, place)
+    }
+
+    fn offered(&self, name: &str) -> Option<&Offered> {
+        self.tools.iter().find(|offered| offered.spec.name == name)
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.spec.name)).collect();
+        let name = cap::start(name, 100);
+        match names.is_empty() {
+            true => format!("there is no tool `{name}`, and no other one either"),
+            false => format!("there is no tool `{name}`; there are {}", names.join(", ")),
+        }
+    }
+}
+
+impl Offered {
+    /// Whether arguments fit the schema; the first few reasons why not.
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        if !arguments.is_object() {
+            return Err(format!("the arguments of `{}` are no JSON object", self.spec.name));
+        }
+        let make = || jsonschema::validator_for(&self.spec.schema).map_err(|it| it.to_string());
+        let validator = self.validator.get_or_init(make).as_ref()?;
+        let problems: Vec<String> = validator
+            .iter_errors(arguments)
+            .take(5)
+            .map(|error| {
+                // The value itself may be very long.
+                let message = error.masked().to_string();
+                let at = error.instance_path().to_string();
+                let at = if at.is_empty() { String::new() } else { format!("`{at}`: ") };
+                format!("{at}{}", cap::start(&message, 300))
+            })
+            .collect();
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let name = &self.spec.name;
+        Err(format!("the arguments of `{name}` do not fit: {}", problems.join("; ")))
+    }
+}
+
+/// All tools that come with Agentry, each with the section that its calls are judged by.
+fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
+    let Extras { person: _ } = extras;
+    vec![(None, Box::new(Todo))]
+}
+
+/// Whether a policy denies every call of a tool: all that its section says, or the tool by its name.
+fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
+    let wholly = |rules: &Rules| rules.all().all(|rule| rule.action == Action::Deny);
+    let by_section =
+        section.is_some_and(|section| judge.rules(section).any(|(_, rules)| wholly(rules)));
+    let by_name = judge.rules(Section::Tool).any(|(_, rules)| {
+        let named = rules.rules.iter().find(|rule| rule.pattern.matches(Subject::Text(name)));
+        named.is_some_and(|rule| rule.action == Action::Deny && !rule.pattern.is_everything())
+    });
+    by_section || by_name
+}
