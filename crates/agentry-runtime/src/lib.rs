@@ -14,11 +14,15 @@
 
 pub mod approval;
 pub mod budget;
+pub mod commands;
+pub mod consent;
 pub mod conversation;
 pub mod driver;
 pub mod event;
+pub mod gate;
 pub mod prompt;
 pub mod provider;
+pub mod rulebook;
 pub mod state;
 pub mod step;
 pub mod tool;

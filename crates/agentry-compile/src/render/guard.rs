@@ -1,6 +1,6 @@
 //! The answer to a harness that puts a call of its agent to us.
 
-use agentry_policy::{Action, Call, Reason, Verdict};
+use agentry_policy::{Action, Call, Judge, Reason, Verdict};
 use agentry_targets::guard::{Answer, Asked};
 use agentry_targets::{Guard, Target};
 
@@ -60,20 +60,27 @@ fn decide(
     }
     let judge = judge(world, &mut agent.compiled)
         .map_err(|_| "the user's policy has errors: run `agentry policy why`".to_owned())?;
-    let protected = Protected { paths: &agent.protected, places: judge.places() };
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
     for (section, subject) in &calls {
         let call = Call { section: *section, subject, directory: &directory };
-        add(&mut out, judge.judge(call, &Links(world)));
-        if let Some(reason) = protected.reason(call, &Links(world)) {
-            add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
-        }
+        add(&mut out, judged(world, &judge, &agent.protected, call));
     }
     let searched = Searched { world, judge: &judge, directory: &directory };
     for reason in searches.iter().filter_map(|search| searched.reason(search)) {
         add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     Ok(out)
+}
+
+/// The answer of a policy to a call that must not write to `protected`: what decides comes first.
+pub fn judged(world: &dyn World, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
+    let protected = Protected { paths: protected, places: judge.places() };
+    let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
+    add(&mut out, judge.judge(call, &Links(world)));
+    if let Some(reason) = protected.reason(call, &Links(world)) {
+        add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
+    }
+    out
 }
 
 fn add(all: &mut Verdict, one: Verdict) {

@@ -23,7 +23,7 @@ mod subject;
 pub use config::RenderConfig;
 pub use drift::drift;
 pub use explain::{Explained, Side};
-pub use guard::{Guarded, guard};
+pub use guard::{Guarded, guard, judged};
 pub use ledger::{Entry, Ledger, sha256};
 pub use merged::{Hunk, Merge};
 pub use plan::{Change, ChangeKind, Plan, Present, Refused, Situation, Wanted, existing, plan};

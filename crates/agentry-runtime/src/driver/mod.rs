@@ -2,6 +2,8 @@
 //! is written down before its effects are carried out.
 
 mod compact;
+pub mod guarded;
+pub mod live;
 pub mod output;
 pub mod parts;
 mod perform;

@@ -1,0 +1,216 @@
+//! Consent: before an agent runs for the first time, a person sees all that may happen. It is given to
+//! what the agent means, by its digest; whatever changes about it is asked about again.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::{Action, Judge, Section};
+use serde::{Deserialize, Serialize};
+
+/// All that an agent may do, for a person to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Listing {
+    /// What it may do, by kind: `commands`, `writes`, `reads`, `web` …, each with its lines.
+    pub may: Vec<(&'static str, Vec<String>)>,
+    /// The names of the variables that its commands get.
+    pub variables: Vec<String>,
+    /// What confines its commands.
+    pub sandbox: Vec<String>,
+    /// The models that hear what it reads.
+    pub models: Vec<String>,
+}
+
+/// The kinds of things that are listed.
+const KINDS: &[(&str, Section)] = &[
+    ("commands", Section::Bash),
+    ("writes", Section::Edit),
+    ("reads", Section::Read),
+    ("outside", Section::ExternalDirectory),
+    ("web", Section::Webfetch),
+    ("search", Section::Websearch),
+];
+
+impl Listing {
+    /// What a policy lets happen, every kind of thing in its own words.
+    pub fn of(judge: &Judge) -> Vec<(&'static str, Vec<String>)> {
+        KINDS.iter().map(|(name, section)| (*name, lines(judge, *section))).collect()
+    }
+
+    /// As lines of two columns.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let Self { may, variables, sandbox, models } = self;
+        let mut rows = Vec::new();
+        let mut add = |name: &str, lines: &[String]| {
+            let none = ["nothing".to_owned()];
+            let lines = if lines.is_empty() { &none } else { lines };
+            for (at, line) in lines.iter().enumerate() {
+                let name = if at == 0 { name } else { "" };
+                rows.push((name.to_owned(), line.clone()));
+            }
+        };
+        may.iter().for_each(|(name, lines)| add(name, lines));
+        add(
+            "variables",
+            &[variables.join(", ")].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>(),
+        );
+        add("sandbox", sandbox);
+        add("models", models);
+        rows
+    }
+}
+
+/// What a section lets happen: its rules that are not denials, layer by layer.
+fn lines(judge: &Judge, section: Section) -> Vec<String> {
+    let layers: Vec<_> = judge.rules(section).collect();
+    let wholly = |action: Action| {
+        layers.iter().any(|(_, rules)| rules.all().all(|rule| rule.action == action))
+    };
+    if wholly(Action::Deny) {
+        return Vec::new();
+    }
+    let several = layers.len() > 1;
+    let mut out = Vec::new();
+    for (layer, rules) in &layers {
+        let whose = if several { format!(" ({layer})") } else { String::new() };
+        for rule in &rules.rules {
+            out.push(format!("{} `{}`{whose}", rule.action, rule.pattern.text));
+        }
+        let rest = if rules.rules.is_empty() { "everything" } else { "the rest" };
+        out.push(format!("{} {rest}{whose}", rules.intent.action));
+    }
+    out
+}
+
+/// One consent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// What it was given to.
+    pub digest: String,
+    /// What that was called.
+    pub name: String,
+    /// Where it was.
+    pub agent: String,
+    /// Whether its commands may run without a sandbox.
+    pub unconfined: bool,
+    /// When, in milliseconds since the Unix epoch.
+    pub at: u64,
+}
+
+/// The consents of a user: one file each, below Agentry's home.
+#[derive(Debug, Clone)]
+pub struct Consents {
+    directory: PathBuf,
+}
+
+impl Consents {
+    /// Those that are kept in this home.
+    pub fn of(home: &Path) -> Self {
+        Self { directory: home.join("consent") }
+    }
+
+    /// Whether consent was given.
+    pub fn has(&self, digest: &str, unconfined: bool) -> bool {
+        let known = read(&self.path(digest, unconfined));
+        known.is_some_and(|known| known.digest == digest && known.unconfined == unconfined)
+    }
+
+    /// Remembers a consent.
+    pub fn give(&self, consent: &Consent) -> io::Result<()> {
+        private_directory(&self.directory)?;
+        let path = self.path(&consent.digest, consent.unconfined);
+        let new = path.with_extension(format!("{}.new", std::process::id()));
+        let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
+        let mut file = fs::File::create(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(new, path)
+    }
+
+    /// All of them, the oldest first.
+    pub fn list(&self) -> Vec<Consent> {
+        self.files().into_iter().map(|(_, consent)| consent).collect()
+    }
+
+    /// Takes back every consent to this digest, name or path; gives back what was taken.
+    pub fn revoke(&self, what: &str) -> io::Result<Vec<Consent>> {
+        let is_meant = |consent: &Consent| {
+            let plain = consent.digest.strip_prefix("sha256:").unwrap_or(&consent.digest);
+            let asked = what.strip_prefix("sha256:").unwrap_or(what);
+            let prefix = asked.len() >= 8 && plain.starts_with(asked);
+            prefix || consent.name == what || consent.agent == what
+        };
+        let mut gone = Vec::new();
+        for (path, consent) in self.files() {
+            if is_meant(&consent) {
+                fs::remove_file(path)?;
+                gone.push(consent);
+            }
+        }
+        Ok(gone)
+    }
+
+    fn files(&self) -> Vec<(PathBuf, Consent)> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        let known = paths.filter(|path| path.extension().is_some_and(|it| it == "json"));
+        let mut all: Vec<_> = known.filter_map(|path| Some((path.clone(), read(&path)?))).collect();
+        all.sort_by(|(_, a), (_, b)| (a.at, &a.digest).cmp(&(b.at, &b.digest)));
+        all
+    }
+
+    fn path(&self, digest: &str, unconfined: bool) -> PathBuf {
+        let name: String = digest.chars().filter(char::is_ascii_alphanumeric).collect();
+        let kind = if unconfined { "-unconfined" } else { "" };
+        self.directory.join(format!("{name}{kind}.json"))
+    }
+}
+
+fn read(path: &Path) -> Option<Consent> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Makes a directory that only this user may look into.
+fn private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consent_is_remembered_by_digest_and_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let consents = Consents::of(folder.path());
+        let consent = |digest: &str, unconfined, at| Consent {
+            digest: format!("sha256:{digest}"),
+            name: "helper".to_owned(),
+            agent: "helper.agent".to_owned(),
+            unconfined,
+            at,
+        };
+        assert_eq!(consents.list(), []);
+        consents.give(&consent("aaaaaaaaaa", false, 2)).unwrap();
+        consents.give(&consent("bbbbbbbbbb", true, 1)).unwrap();
+        assert!(consents.has("sha256:aaaaaaaaaa", false));
+        assert!(
+            !consents.has("sha256:aaaaaaaaaa", true),
+            "leaving the sandbox is asked about again"
+        );
+        assert!(!consents.has("sha256:cccccccccc", false));
+        assert_eq!(
+            consents.list(),
+            [consent("bbbbbbbbbb", true, 1), consent("aaaaaaaaaa", false, 2)]
+        );
+        assert_eq!(consents.revoke("nobody").unwrap(), []);
+        assert_eq!(consents.revoke("aaaaaaaa").unwrap().len(), 1);
+        assert!(!consents.has("sha256:aaaaaaaaaa", false));
+        assert_eq!(consents.revoke("helper").unwrap().len(), 1);
+        assert_eq!(consents.list(), []);
+    }
+}

@@ -1,0 +1,208 @@
+//! The tools of an agent under its policy: what a driver asks in a real run.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::output::Output;
+use super::parts::{Decision, Person, Redact, Sink, Tools};
+use crate::approval::Approvals;
+use crate::commands::Commands;
+use crate::conversation::Call;
+use crate::event::Judgement;
+use crate::rulebook::{Rulebook, Ruled};
+use crate::tool::{self, Doing, Host, Place, Started, Streams, ToolSpec, Toolbox, Touch};
+
+/// The tools of a run.
+pub struct Guarded {
+    toolbox: Toolbox,
+    specs: Vec<ToolSpec>,
+    shared: Arc<Shared>,
+    /// What was judged last of each call that has not run yet.
+    judged: Mutex<HashMap<String, Judged>>,
+}
+
+/// What a call would have touched when it was judged.
+#[derive(PartialEq, Eq)]
+struct Judged {
+    touches: Vec<Touch>,
+    directory: PathBuf,
+    asking: Vec<String>,
+}
+
+/// What all calls of a run have in common.
+pub struct Shared {
+    /// What decides.
+    pub rulebook: Rulebook,
+    /// What a person has approved of.
+    pub approvals: Arc<Approvals>,
+    /// Where calls happen.
+    pub place: Mutex<Place>,
+    /// Keeps what files were before they are changed.
+    pub keep: Box<dyn Fn(&Path) -> io::Result<()> + Send + Sync>,
+    /// Starts commands.
+    pub commands: Arc<dyn Commands>,
+    /// Who is asked.
+    pub person: Arc<dyn Person>,
+    /// Who sees what calls print.
+    pub output: Sink,
+    /// Takes secrets out.
+    pub redact: Redact,
+}
+
+impl Shared {
+    fn place(&self) -> Place {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn move_to(&self, directory: PathBuf) {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).directory = directory;
+    }
+}
+
+impl Guarded {
+    /// These tools.
+    pub fn new(toolbox: Toolbox, shared: Arc<Shared>) -> Self {
+        Self { specs: toolbox.specs(), toolbox, shared, judged: Mutex::default() }
+    }
+
+    /// Everything that a call touches, and what the policy says of it; else what is wrong with it.
+    fn ruled(&self, call: &Call) -> Result<(Judged, Ruled), String> {
+        let place = self.shared.place();
+        let touches = self.toolbox.checked_touches(&call.tool, &call.arguments, &place)?;
+        let ruled = self.shared.rulebook.ask(&touches, &place.directory);
+        let asking = ruled.asking.clone();
+        Ok((Judged { touches, directory: place.directory, asking }, ruled))
+    }
+
+    /// What a call may touch now. A call before it may have gone elsewhere, or put a link where a file
+    /// was: what was not judged then is not done.
+    fn granted(&self, call: &Call) -> Result<Vec<Touch>, String> {
+        let before = self.judged().remove(&call.id);
+        let (now, ruled) = self.ruled(call)?;
+        let same = |before: &Judged| {
+            let asked = |rule| before.asking.contains(rule);
+            before.touches == now.touches
+                && before.directory == now.directory
+                && now.asking.iter().all(asked)
+        };
+        match ruled.verdict {
+            Judgement::Deny => Err(format!("refused: {}", ruled.reason)),
+            Judgement::Ask if !before.as_ref().is_some_and(same) => Err(format!(
+                "refused: something changed since it was judged; make the call again: {}",
+                ruled.reason
+            )),
+            Judgement::Ask | Judgement::Allow => Ok(now.touches),
+        }
+    }
+
+    fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<String, Judged>> {
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tools for Guarded {
+    fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    fn judge(&self, call: &Call) -> Result<Decision, String> {
+        let class = self.toolbox.class(&call.tool, &call.arguments);
+        let exact = format!("{} {}", call.tool, call.arguments);
+        Ok(match self.ruled(call) {
+            Ok((judged, Ruled { verdict, reason, asking })) => {
+                self.judged().insert(call.id.clone(), judged);
+                Decision { verdict, reason, class, rules: asking, exact }
+            }
+            // Nobody needs to be asked about what cannot be done.
+            Err(reason) => {
+                Decision { verdict: Judgement::Deny, reason, class, rules: Vec::new(), exact }
+            }
+        })
+    }
+
+    fn preview(&self, call: &Call) -> Option<String> {
+        let tool = self.toolbox.get(&call.tool)?;
+        tool.preview(&call.arguments, &self.shared.place())
+    }
+
+    fn run<'a>(&'a self, call: &'a Call) -> Doing<'a, tool::Output> {
+        Box::pin(async move {
+            let granted = match self.granted(call) {
+                Ok(touches) => touches,
+                Err(why) => return tool::Output::failed(why),
+            };
+            let Some(tool) = self.toolbox.get(&call.tool) else {
+                return tool::Output::failed(format!("there is no tool `{}`", call.tool));
+            };
+            let host = CallHost { shared: &self.shared, id: &call.id, granted };
+            tool.run(call.arguments.clone(), &host).await
+        })
+    }
+
+    fn directory(&self) -> String {
+        self.shared.place().directory.to_string_lossy().into_owned()
+    }
+
+    fn move_to(&self, directory: &str) {
+        self.shared.move_to(PathBuf::from(directory));
+    }
+}
+
+/// What one call may ask of its run.
+struct CallHost<'a> {
+    shared: &'a Shared,
+    id: &'a str,
+    granted: Vec<Touch>,
+}
+
+impl Host for CallHost<'_> {
+    fn place(&self) -> Place {
+        self.shared.place()
+    }
+
+    fn move_to(&self, directory: PathBuf) {
+        self.shared.move_to(directory);
+    }
+
+    fn granted(&self) -> Vec<Touch> {
+        self.granted.clone()
+    }
+
+    fn judge(&self, touch: &Touch) -> (Judgement, String) {
+        let place = self.shared.place();
+        let Ruled { verdict, reason, asking } =
+            self.shared.rulebook.ask(std::slice::from_ref(touch), &place.directory);
+        let class = crate::event::Class::External;
+        let decision = Decision { verdict, reason, class, rules: asking, exact: String::new() };
+        let Decision { verdict, reason, .. } = self.shared.approvals.weighed(decision);
+        (verdict, reason)
+    }
+
+    fn before_change(&self, path: &Path) -> io::Result<()> {
+        (self.shared.keep)(path)
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        (self.shared.redact)(text)
+    }
+
+    fn show(&self, piece: &str) {
+        let text = (self.shared.redact)(piece);
+        (self.shared.output)(Output::Piece { id: self.id.to_owned(), text });
+    }
+
+    fn ask<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>> {
+        self.shared.person.answer(question, choices)
+    }
+
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: Streams,
+    ) -> io::Result<Started> {
+        self.shared.commands.start(argv, directory, streams)
+    }
+}

@@ -1,0 +1,27 @@
+//! Real models: those of a plan.
+
+use super::parts::{Models, Prompt, Show};
+use crate::event::{Failure, FailureKind, Turn};
+use crate::provider::plan::Plan;
+use crate::tool::Doing;
+
+impl Models for Plan {
+    fn name(&self, model: usize) -> String {
+        let entry = self.entries.get(model);
+        entry.map_or_else(String::new, |entry| format!("{}/{}", entry.provider, entry.model))
+    }
+
+    fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
+        Box::pin(async move {
+            let Prompt { model, system, messages, tools } = prompt;
+            let entry = self.entries.get(model).ok_or_else(|| Failure {
+                kind: FailureKind::Permanent,
+                message: "there is no such model in the plan".to_owned(),
+                retry_after: None,
+            })?;
+            let answered = entry.ask(system, messages, tools, show).await?;
+            let crate::provider::Answered { message, usage, truncated } = answered;
+            Ok(Turn { message, usage, truncated, model })
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! What must hold before an agent starts: nothing is asked of a model before this is settled.
+
+use agentry_compile::model::{Agent, Status};
+
+/// Why an agent does not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Closed {
+    /// Its definition says that it is out of use.
+    Disabled,
+    /// Variables that it needs are not set.
+    Unset(Vec<String>),
+    /// A tool must succeed first that cannot be run.
+    Startup(String),
+}
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Disabled => f.write_str("its status is `disabled`"),
+            Self::Unset(names) => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                write!(f, "it needs {}, which {verb} not set", names.join(", "))
+            }
+            Self::Startup(tool) => {
+                write!(
+                    f,
+                    "`{tool}` must succeed before it starts, and such tools cannot be run yet"
+                )
+            }
+        }
+    }
+}
+
+/// What lets an agent start: what the person should know, or why it does not.
+pub fn gate(agent: &Agent, is_set: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Closed> {
+    let status = agent.identity.status.as_ref().map(|status| status.value);
+    if status == Some(Status::Disabled) {
+        return Err(Closed::Disabled);
+    }
+    let needed = agent.requirements.env.iter().flatten();
+    let unset: Vec<String> =
+        needed.map(|name| name.value.clone()).filter(|name| !is_set(name)).collect();
+    if !unset.is_empty() {
+        return Err(Closed::Unset(unset));
+    }
+    if let Some(tool) = &agent.requirements.startup {
+        return Err(Closed::Startup(tool.value.clone()));
+    }
+    let old = status == Some(Status::Deprecated);
+    Ok(old
+        .then(|| "it is deprecated: it works, and should not be used any more".to_owned())
+        .into_iter()
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentry_compile::text::{FileId, Span, Spanned};
+
+    fn field<T>(value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(value, Span::start_of(FileId::BUILT_IN)))
+    }
+
+    #[test]
+    fn what_must_hold_before_a_start() {
+        let agent = |status: Option<Status>, env: &[&str], startup: Option<&str>| {
+            let mut agent = Agent::default();
+            agent.identity.status = status.and_then(field);
+            agent.requirements.env =
+                Some(env.iter().filter_map(|name| field((*name).to_owned())).collect());
+            agent.requirements.startup = startup.and_then(|tool| field(tool.to_owned()));
+            agent
+        };
+        let unset =
+            |names: &[&str]| Closed::Unset(names.iter().map(|it| (*it).to_owned()).collect());
+        let cases = [
+            (agent(None, &[], None), Ok(0)),
+            (agent(Some(Status::Active), &["SET"], None), Ok(0)),
+            (agent(Some(Status::Deprecated), &[], None), Ok(1)),
+            (agent(Some(Status::Disabled), &["OTHER"], None), Err(Closed::Disabled)),
+            (agent(None, &["SET", "OTHER", "MORE"], None), Err(unset(&["OTHER", "MORE"]))),
+            (agent(None, &[], Some("check")), Err(Closed::Startup("check".to_owned()))),
+        ];
+        for (agent, expected) in cases {
+            let found = gate(&agent, &|name| name == "SET").map(|remarks| remarks.len());
+            assert_eq!(found, expected, "{agent:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_what_is_missing() {
+        let cases = [
+            (Closed::Disabled, "its status is `disabled`"),
+            (Closed::Unset(vec!["A".into()]), "it needs `A`, which is not set"),
+            (Closed::Unset(vec!["A".into(), "B".into()]), "it needs `A`, `B`, which are not set"),
+        ];
+        for (closed, expected) in cases {
+            assert_eq!(closed.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What an agent may do, ready to be asked while it runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agentry_compile::World;
+use agentry_compile::policy::{Action, Call, Judge, Reason, Verdict};
+use agentry_compile::render::judged;
+use agentry_compile::text::Sources;
+
+use crate::event::Judgement;
+use crate::tool::Touch;
+
+/// A world that a whole run shares.
+pub type SharedWorld = Arc<dyn World + Send + Sync>;
+
+/// Everything that decides about the calls of one run.
+pub struct Rulebook {
+    /// Where paths lead.
+    pub world: SharedWorld,
+    /// The policy of the agent and of the user.
+    pub judge: Judge,
+    /// What no call may write to, whatever the policy says.
+    pub protected: Vec<String>,
+    /// Where rules are written.
+    pub sources: Sources,
+}
+
+/// What becomes of something that is touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruled {
+    /// The strictest answer.
+    pub verdict: Judgement,
+    /// Why, in words.
+    pub reason: String,
+    /// The rules that ask, each with its section.
+    pub asking: Vec<String>,
+}
+
+impl Rulebook {
+    /// The answer to a call that touches all of this.
+    pub fn ask(&self, touches: &[Touch], directory: &Path) -> Ruled {
+        let directory = directory.to_string_lossy();
+        let mut worst = Action::Allow;
+        let mut parts = Vec::new();
+        for touch in touches {
+            let call =
+                Call { section: touch.section, subject: &touch.subject, directory: &directory };
+            let Verdict { action, reasons } =
+                judged(&*self.world, &self.judge, &self.protected, call);
+            worst = worst.max(action);
+            parts.extend(reasons.into_iter().map(|reason| (touch, reason)));
+        }
+        let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
+        let mut asking: Vec<String> =
+            asking.map(|(touch, reason)| format!("{} {}", touch.section, reason.rule)).collect();
+        asking.sort();
+        asking.dedup();
+        Ruled { verdict: judgement(worst), reason: self.words(worst, &parts), asking }
+    }
+
+    /// What decides, in words: each part once, the first few.
+    fn words(&self, worst: Action, parts: &[(&Touch, Reason)]) -> String {
+        const MOST: usize = 5;
+        let deciding = parts.iter().filter(|(_, reason)| reason.action == worst);
+        let mut words: Vec<String> = deciding.map(|(touch, it)| self.reason(touch, it)).collect();
+        words.dedup();
+        let more = words.len().saturating_sub(MOST);
+        words.truncate(MOST);
+        if more > 0 {
+            words.push(format!("and {more} more"));
+        }
+        words.join("; ")
+    }
+
+    fn reason(&self, touch: &Touch, reason: &Reason) -> String {
+        let Reason { segment, rule, span, layer, note, .. } = reason;
+        let place = span.map_or_else(
+            || format!("({layer})"),
+            |span| {
+                let line = self.sources.start(span).line;
+                format!("({}:{line}, {layer})", self.sources.path(span))
+            },
+        );
+        let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
+        format!("{} `{}`: {rule} {place}{note}", touch.section, shortened(segment))
+    }
+}
+
+/// At most so many characters of what was touched.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn judgement(action: Action) -> Judgement {
+    match action {
+        Action::Allow => Judgement::Allow,
+        Action::Ask => Judgement::Ask,
+        Action::Deny => Judgement::Deny,
+    }
+}
