@@ -130,15 +130,20 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
     Ok(Some((text, stamp)))
 }
 
-/// Puts `bytes` where `before` was, all at once: nobody ever sees half of it. Its permissions stay.
-/// Directories that are missing are made.
-pub(super) fn replace(path: &Path, bytes: &[u8], before: Option<&Stamp>) -> io::Result<()> {
+/// Puts `bytes` where `before` was, all at once: nobody ever sees half of it. It gets the permissions
+/// of `like`. Directories that are missing are made.
+pub(super) fn replace(
+    path: &Path,
+    bytes: &[u8],
+    before: Option<&Stamp>,
+    like: Option<&Stamp>,
+) -> io::Result<()> {
     let (parent, name) = parent(path, Missing::IsMade)?;
     unchanged(&parent, &name, before)?;
-    let (temporary, mut file) = temporary(&parent, before)?;
+    let (temporary, mut file) = temporary(&parent, like)?;
     let written = file
         .write_all(bytes)
-        .and_then(|()| before.map_or(Ok(()), |before| like(&file, before)))
+        .and_then(|()| like.map_or(Ok(()), |like| resemble(&file, like)))
         .and_then(|()| file.sync_data())
         .and_then(|()| unchanged(&parent, &name, before))
         .and_then(|()| take_name(&parent, &temporary, &name, before.is_some()));
@@ -155,7 +160,8 @@ pub(super) fn remove(path: &Path, before: &Stamp) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(&parent, &name, AtFlags::empty())?)
 }
 
-/// Makes a file nobody may write to stay as it is: what has no write permission at all was meant so.
+/// Fails if a file is not as it was, or if nobody is to change it: one without any write permission was
+/// meant to stay.
 fn unchanged(parent: &OwnedFd, name: &OsStr, before: Option<&Stamp>) -> io::Result<()> {
     let now = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Some(stat),
@@ -177,10 +183,10 @@ fn unchanged(parent: &OwnedFd, name: &OsStr, before: Option<&Stamp>) -> io::Resu
 }
 
 /// A new file in a directory, under a name that nobody uses.
-fn temporary(parent: &OwnedFd, before: Option<&Stamp>) -> io::Result<(String, File)> {
+fn temporary(parent: &OwnedFd, like: Option<&Stamp>) -> io::Result<(String, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = if before.is_some() { 0o600 } else { 0o666 };
+    let mode = if like.is_some() { 0o600 } else { 0o666 };
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".agentry-{}-{number}", std::process::id());
@@ -192,16 +198,16 @@ fn temporary(parent: &OwnedFd, before: Option<&Stamp>) -> io::Result<(String, Fi
     }
 }
 
-/// Gives a new file the owner and the permissions of the one that it replaces.
-fn like(file: &File, before: &Stamp) -> io::Result<()> {
-    let (user, group) = before.owner;
+/// Gives a new file the owner and the permissions of another one.
+fn resemble(file: &File, like: &Stamp) -> io::Result<()> {
+    let (user, group) = like.owner;
     let now = Stamp::of(&rustix::fs::fstat(file)?);
-    if now.owner != before.owner {
+    if now.owner != like.owner {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         // Only root can; for everybody else the file becomes their own.
         let _ = rustix::fs::fchown(file, Some(user), Some(group));
     }
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(before.mode & 0o777))?)
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
 }
 
 fn take_name(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Result<()> {

@@ -58,15 +58,18 @@ fn a_link_that_appeared_is_not_followed() {
     symlink(world.path("outside/secret"), &file).unwrap();
     let link = "`x`: a link is on the way that was not there before";
     assert_eq!(error(open(&file).map(drop)), link);
-    assert_eq!(error(replace(&file, b"new", Some(&stamp))), "`x`: it is no regular file");
-    assert_eq!(error(replace(&file, b"new", None)), "`x`: it is no regular file");
+    assert_eq!(
+        error(replace(&file, b"new", Some(&stamp), Some(&stamp))),
+        "`x`: it is no regular file"
+    );
+    assert_eq!(error(replace(&file, b"new", None, None)), "`x`: it is no regular file");
     assert_eq!(error(remove(&file, &stamp)), "`x`: it is no regular file");
     fs::remove_dir_all(world.path("dir")).unwrap();
     symlink(world.path("outside"), world.path("dir")).unwrap();
     let secret = world.path("dir/secret");
     assert!(open(&secret).is_err());
-    assert!(replace(&secret, b"new", Some(&stamp)).is_err());
-    assert!(replace(&world.path("dir/new/file"), b"new", None).is_err());
+    assert!(replace(&secret, b"new", Some(&stamp), Some(&stamp)).is_err());
+    assert!(replace(&world.path("dir/new/file"), b"new", None, None).is_err());
     assert_eq!(world.text("outside/secret"), "hush");
     assert!(!world.path("outside/new").exists());
 }
@@ -78,7 +81,7 @@ fn permissions_and_neighbours_stay() {
         let file = world.file("dir/file", "old");
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         let (_, stamp) = contents(&file).unwrap().unwrap();
-        replace(&file, b"new", Some(&stamp)).unwrap();
+        replace(&file, b"new", Some(&stamp), Some(&stamp)).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, mode, "{mode:o}");
         assert_eq!(world.text("dir/file"), "new");
         assert_eq!(fs::read_dir(world.path("dir")).unwrap().count(), 1, "nothing else is left");
@@ -86,7 +89,7 @@ fn permissions_and_neighbours_stay() {
     let file = world.path("dir/file");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     let (_, stamp) = contents(&file).unwrap().unwrap();
-    assert_eq!(error(replace(&file, b"x", Some(&stamp))), "`x`: it is read-only");
+    assert_eq!(error(replace(&file, b"x", Some(&stamp), Some(&stamp))), "`x`: it is read-only");
 }
 
 #[test]
@@ -96,8 +99,8 @@ fn what_somebody_else_wrote_is_not_lost() {
     let (_, stamp) = contents(&file).unwrap().unwrap();
     fs::write(&file, "theirs").unwrap();
     let changed = "`x`: somebody else changed it in the meantime";
-    assert_eq!(error(replace(&file, b"mine", Some(&stamp))), changed);
-    assert_eq!(error(replace(&file, b"mine", None)), changed);
+    assert_eq!(error(replace(&file, b"mine", Some(&stamp), Some(&stamp))), changed);
+    assert_eq!(error(replace(&file, b"mine", None, None)), changed);
     assert_eq!(error(remove(&file, &stamp)), changed);
     assert_eq!(world.text("file"), "theirs");
     assert_eq!(contents(&world.path("missing")).unwrap(), None);
@@ -123,6 +126,6 @@ fn only_regular_files_are_opened() {
 #[test]
 fn missing_directories_are_made() {
     let world = World::new();
-    replace(&world.path("a/b/c.txt"), b"new", None).unwrap();
+    replace(&world.path("a/b/c.txt"), b"new", None, None).unwrap();
     assert_eq!(world.text("a/b/c.txt"), "new");
 }

@@ -9,12 +9,17 @@
 //! without following any link, so that nobody can put one there in between.
 
 mod cap;
+mod change;
+mod edit;
 mod files;
+mod patch;
+mod read;
 mod real;
 #[cfg(test)]
 mod testing;
 mod todo;
 mod toolbox;
+mod write;
 
 pub use real::real;
 pub use toolbox::{Extras, Toolbox};

@@ -8,7 +8,11 @@ use agentry_compile::policy::{Action, Judge, Rules, Section, Subject};
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::edit::Edit;
+use super::patch::ApplyPatch;
+use super::read::Read;
 use super::todo::Todo;
+use super::write::Write;
 use super::{Place, Tool, ToolSpec, Touch, cap};
 use crate::event::Class;
 
@@ -134,7 +138,13 @@ impl Offered {
 /// All tools that come with Agentry, each with the section that its calls are judged by.
 fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
     let Extras { person: _ } = extras;
-    vec![(None, Box::new(Todo))]
+    vec![
+        (Some(Section::Read), Box::new(Read)),
+        (Some(Section::Edit), Box::new(Write)),
+        (Some(Section::Edit), Box::new(Edit)),
+        (Some(Section::Edit), Box::new(ApplyPatch)),
+        (None, Box::new(Todo)),
+    ]
 }
 
 /// Whether a policy denies every call of a tool: all that its section says, or the tool by its name.

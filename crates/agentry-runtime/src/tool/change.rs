@@ -1,0 +1,173 @@
+//! Changes of files: all of a call happen, or none, and a person can see them before and take them
+//! back after.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentry_compile::policy::Section;
+use similar::TextDiff;
+
+use super::files::{self, Stamp, touch};
+use super::{Host, cap};
+use crate::event::Judgement;
+
+/// The most bytes of one diff.
+const MOST_OF_DIFF: usize = 16_000;
+/// How long the shortest diff is looked for.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// What one file was and is to be.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// As the model calls it.
+    pub(super) name: String,
+    /// Where it really is.
+    pub(super) path: PathBuf,
+    /// What is there; nothing if it is new.
+    pub(super) before: Option<(Vec<u8>, Stamp)>,
+    /// What is to be there; nothing if it goes.
+    pub(super) after: Option<Vec<u8>>,
+    /// The file whose permissions it gets when it is new: the one that is moved here.
+    pub(super) like: Option<Stamp>,
+}
+
+impl Change {
+    /// The change as a unified diff.
+    pub(super) fn diff(&self) -> String {
+        let none = "/dev/null".to_owned();
+        let old = self.before.as_ref().map(|(bytes, _)| bytes.as_slice());
+        let new = self.after.as_deref();
+        let header = (
+            old.map_or(none.clone(), |_| format!("a/{}", self.name)),
+            new.map_or(none, |_| format!("b/{}", self.name)),
+        );
+        let texts =
+            (str::from_utf8(old.unwrap_or_default()), str::from_utf8(new.unwrap_or_default()));
+        let (Ok(old), Ok(new)) = texts else {
+            return format!("--- {}\n+++ {}\nit is no text\n", header.0, header.1);
+        };
+        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+        let text = diff.unified_diff().header(&header.0, &header.1).to_string();
+        if text.len() <= MOST_OF_DIFF {
+            return text;
+        }
+        let start = cap::start(&text, MOST_OF_DIFF);
+        format!("{start}\n[{} bytes of the diff are left out]\n", text.len() - start.len())
+    }
+
+    fn apply(&self) -> std::io::Result<()> {
+        let before = self.before.as_ref().map(|(_, stamp)| stamp);
+        match (&self.after, before) {
+            (Some(bytes), before) => {
+                files::replace(&self.path, bytes, before, before.or(self.like.as_ref()))
+            }
+            (None, Some(before)) => files::remove(&self.path, before),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Puts back what was there.
+    fn take_back(&self) -> std::io::Result<()> {
+        let now = files::contents(&self.path)?.map(|(_, stamp)| stamp);
+        match (&self.before, now) {
+            (Some((bytes, stamp)), now) => {
+                files::replace(&self.path, bytes, now.as_ref(), Some(stamp))
+            }
+            (None, Some(now)) => files::remove(&self.path, &now),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Makes all changes or none. What is there now is kept by the run first.
+pub(super) fn carry_out(changes: &[Change], host: &dyn Host) -> Result<(), String> {
+    for change in changes {
+        let kept = host.before_change(&change.path);
+        kept.map_err(|error| {
+            format!("nothing was changed: `{}` could not be kept for undo: {error}", change.name)
+        })?;
+    }
+    for (at, change) in changes.iter().enumerate() {
+        let Err(error) = change.apply() else { continue };
+        let mut message = files::why(&change.name, &error);
+        let done = changes.get(..at).unwrap_or_default();
+        for change in done.iter().rev() {
+            if let Err(error) = change.take_back() {
+                let why = files::why(&change.name, &error);
+                message.push_str("; it stays changed, as it could not be put back: ");
+                message.push_str(&why);
+            }
+        }
+        return Err(format!("nothing was changed: {message}"));
+    }
+    Ok(())
+}
+
+/// The diffs of changes, as far as the model may read the files.
+pub(super) fn shown(changes: &[Change], host: &dyn Host) -> String {
+    let may_read = |change: &&Change| {
+        change.before.is_none()
+            || host.judge(&touch(Section::Read, &change.path)).0 == Judgement::Allow
+    };
+    let diffs: String = changes.iter().filter(may_read).map(Change::diff).collect();
+    cap::text(&diffs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+
+    fn change(world: &World, name: &str, after: Option<&str>) -> Change {
+        let path = world.path(name);
+        let before = files::contents(&path).unwrap();
+        let after = after.map(|it| it.as_bytes().into());
+        Change { name: name.to_owned(), path, before, after, like: None }
+    }
+
+    #[test]
+    fn a_change_that_fails_takes_the_others_back() {
+        let world = World::new();
+        let host = world.host();
+        world.file("a", "old a");
+        world.file("b", "old b");
+        let gone = world.file("c", "old c");
+        let changes = [
+            change(&world, "a", Some("new a")),
+            change(&world, "b", None),
+            change(&world, "new", Some("new")),
+            change(&world, "c", Some("new c")),
+        ];
+        std::fs::remove_file(gone).unwrap();
+        let expected = "nothing was changed: `c`: somebody else changed it in the meantime";
+        assert_eq!(carry_out(&changes, &host), Err(expected.to_owned()));
+        assert_eq!((world.text("a"), world.text("b")), ("old a".into(), "old b".into()));
+        assert!(!world.path("new").exists());
+        assert_eq!(host.kept.lock().unwrap().len(), 4);
+        assert_eq!(
+            carry_out(changes.get(..3).unwrap(), &host),
+            Err("nothing was changed: `a`: somebody else changed it in the meantime".to_owned())
+        );
+    }
+
+    #[test]
+    fn diffs() {
+        let world = World::new();
+        world.file("a", "one\ntwo\nthree");
+        world.file("bin", [0xff, 0xfe]);
+        let cases = [
+            (
+                change(&world, "a", Some("one\n2\nthree")),
+                "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n",
+            ),
+            (change(&world, "new", Some("x\n")), "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"),
+            (change(&world, "bin", Some("x\n")), "--- a/bin\n+++ b/bin\nit is no text\n"),
+        ];
+        for (change, expected) in cases {
+            assert_eq!(change.diff(), expected, "{}", change.name);
+        }
+        world.file("big", "line\n".repeat(2_000_000));
+        let all = change(&world, "big", Some(&"other\n".repeat(100_000)));
+        assert!(all.diff().len() < MOST_OF_DIFF + 100);
+    }
+}

@@ -1,0 +1,231 @@
+//! `edit`: replaces a text in a file that occurs there exactly once, or everywhere.
+
+use agentry_compile::policy::Section;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{Change, carry_out, shown};
+use super::files::{self, touch};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
+use crate::event::Class;
+
+/// Changes a part of a file.
+pub(super) struct Edit;
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    old_string: String,
+    new_string: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "edit".to_owned(),
+            description: "Replaces a text in a file. `old_string` must be in the file exactly as \
+                          given, white space included, and only once: give enough lines around it. \
+                          With `replace_all` every occurrence is replaced. The answer is a diff."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, absolute or relative to the working directory"},
+                    "old_string": {"type": "string", "minLength": 1, "description": "What is there, without line numbers"},
+                    "new_string": {"type": "string", "description": "What is to be there instead"},
+                    "replace_all": {"type": "boolean", "description": "Replace every occurrence"}
+                },
+                "required": ["path", "old_string", "new_string"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::Write
+    }
+
+    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { path, .. } = arguments(given)?;
+        let path = files::resolve(&path, place)?;
+        files::unprotected(&path, place)?;
+        Ok(vec![touch(Section::Edit, &path)])
+    }
+
+    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
+        let given: Arguments = arguments(given).ok()?;
+        let path = files::resolve(&given.path, place).ok()?;
+        change(given, path).ok().map(|change| change.diff())
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { edit(&arguments, host).into() })
+    }
+}
+
+fn edit(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let given: Arguments = arguments(given)?;
+    let path = files::permitted(Section::Edit, &given.path, host)?;
+    let name = given.path.clone();
+    let changes = [change(given, path)?];
+    carry_out(&changes, host)?;
+    Ok(format!("changed `{name}`\n{}", shown(&changes, host)))
+}
+
+fn change(given: Arguments, path: std::path::PathBuf) -> Result<Change, String> {
+    let Arguments { path: name, old_string, new_string, replace_all } = given;
+    let found = files::text(&path).map_err(|error| files::why(&name, &error))?;
+    let (text, stamp) = found.ok_or_else(|| format!("`{name}` does not exist: use `write`"))?;
+    let after = replaced(&text, &old_string, &new_string, replace_all)
+        .map_err(|why| format!("`{name}`: {why}"))?;
+    let before = Some((text.into_bytes(), stamp));
+    Ok(Change { name, path, before, after: Some(after.into_bytes()), like: None })
+}
+
+/// The text with `old` replaced by `new`; why it cannot be otherwise.
+fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
+    if old.is_empty() {
+        return Err("`old_string` is empty".to_owned());
+    }
+    if old == new {
+        return Err("`old_string` and `new_string` are the same".to_owned());
+    }
+    // Models see and write lines that end in LF alone.
+    let ends = |part: &str| part.replace("\r\n", "\n").replace('\n', "\r\n");
+    let windows = !text.contains(old) && old.contains('\n') && text.contains("\r\n");
+    let written = !windows && text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+    let (old, new) = match (windows, written) {
+        (true, _) => (ends(old), ends(new)),
+        (false, true) => (old.to_owned(), ends(new)),
+        (false, false) => (old.to_owned(), new.to_owned()),
+    };
+    let mut places = text.match_indices(&old).map(|(at, _)| at);
+    let first = places.next().ok_or_else(|| absent(text, &old))?;
+    if all {
+        return Ok(text.replace(&old, &new));
+    }
+    // Occurrences that overlap count as well.
+    let next = first + old.chars().next().map_or(1, char::len_utf8);
+    if let Some(second) = text.get(next..).and_then(|rest| rest.find(&old)) {
+        let line = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+        let (first, second) = (line(first), line(next + second));
+        return Err(format!(
+            "`old_string` is there more than once, at the lines {first} and {second}: give more of \
+             what is around it, or `replace_all`"
+        ));
+    }
+    Ok(text.replacen(&old, &new, 1))
+}
+
+/// Why a text was not found: perhaps it is there with other white space.
+fn absent(text: &str, old: &str) -> String {
+    let wanted: Vec<&str> = old.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<(usize, &str)> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    let alike = |window: &[(usize, &str)]| window.iter().map(|(_, line)| line).eq(&wanted);
+    let near =
+        if wanted.is_empty() { None } else { lines.windows(wanted.len()).find(|it| alike(it)) };
+    match near.and_then(|window| window.first()) {
+        Some((line, _)) => format!(
+            "`old_string` is not in the file; what is at line {line} differs from it in white space"
+        ),
+        None => "`old_string` is not in the file; read it again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::policy::Action;
+
+    use super::super::testing::World;
+    use super::*;
+
+    #[test]
+    fn texts_are_replaced_exactly() {
+        let twice = "`old_string` is there more than once, at the lines 1 and 3: give more of what is \
+                     around it, or `replace_all`";
+        let space =
+            "`old_string` is not in the file; what is at line 2 differs from it in white space";
+        let cases = [
+            ("a\nb\nc\n", "b", "x", false, Ok("a\nx\nc\n")),
+            ("a\nb\nc", "c", "", false, Ok("a\nb\n")),
+            ("a\nb\na\n", "a", "x", false, Err(twice)),
+            ("a\nb\na\n", "a", "x", true, Ok("x\nb\nx\n")),
+            (
+                "aaa",
+                "aa",
+                "b",
+                false,
+                Err(
+                    "`old_string` is there more than once, at the lines 1 and 1: give more of what is around it, or `replace_all`",
+                ),
+            ),
+            ("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false, Ok("x\r\ny\r\nc\r\n")),
+            ("a\r\nb\r\n", "b", "x\ny", false, Ok("a\r\nx\r\ny\r\n")),
+            ("a\r\nb\n", "b", "x\ny", false, Ok("a\r\nx\ny\n")),
+            ("grün 🦀 ende", "🦀", "🐢", false, Ok("grün 🐢 ende")),
+            ("\u{feff}a", "a", "b", false, Ok("\u{feff}b")),
+            ("x\n\tfoo();\n", "  foo();", "y", false, Err(space)),
+            ("a", "b", "c", false, Err("`old_string` is not in the file; read it again")),
+            ("a", "", "c", false, Err("`old_string` is empty")),
+            ("a", "a", "a", false, Err("`old_string` and `new_string` are the same")),
+            ("a $1 b", "$1", "$0 \\1", false, Ok("a $0 \\1 b")),
+        ];
+        for (text, old, new, all, expected) in cases {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(replaced(text, old, new, all), expected, "{text:?} {old:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_diff_is_given_back() {
+        let world = World::new();
+        world.file("a.rs", "fn a() {}\nfn b() {}\n");
+        let arguments = json!({"path": "a.rs", "old_string": "b()", "new_string": "c()"});
+        let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n";
+        let mut host = world.host();
+        assert_eq!(Edit.preview(&arguments, &host.place()).as_deref(), Some(diff));
+        let output = host.call(&Edit, arguments.clone()).await;
+        assert_eq!(output, Output::done(format!("changed `a.rs`\n{diff}")));
+        assert_eq!(world.text("a.rs"), "fn a() {}\nfn c() {}\n");
+        assert_eq!(*host.kept.lock().unwrap(), [world.path("a.rs")]);
+        assert!(host.call(&Edit, arguments).await.text.contains("not in the file"));
+    }
+
+    #[tokio::test]
+    async fn what_may_not_be_read_is_not_shown() {
+        let world = World::new();
+        world.file("a", "hush\nb\nhush\n");
+        let says = [
+            (Section::Edit, Action::Allow, [].as_slice()),
+            (Section::Read, Action::Deny, [].as_slice()),
+        ];
+        let arguments = json!({"path": "a", "old_string": "b", "new_string": "c"});
+        let output = world.judged(&says).call(&Edit, arguments).await;
+        assert_eq!(output, Output::done("changed `a`\n"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_edited() {
+        let world = World::new();
+        world.file("latin", [b'a', 0xfc]);
+        let cases = [
+            ("missing", "`missing` does not exist: use `write`"),
+            ("latin", "`latin`: it is no UTF-8 text"),
+            ("agentry.toml", "refused: "),
+            (".", "refused: "),
+            ("/", "refused: "),
+        ];
+        for (path, expected) in cases {
+            let arguments = json!({"path": path, "old_string": "a", "new_string": "b"});
+            let output = world.host().call(&Edit, arguments).await;
+            assert!(output.failed && output.text.starts_with(expected), "{path}: {output:?}");
+        }
+    }
+}

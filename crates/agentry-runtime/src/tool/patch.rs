@@ -1,0 +1,162 @@
+//! `apply_patch`: many changes of many files in one call; all of them or none.
+
+mod apply;
+mod parse;
+
+use std::collections::BTreeSet;
+
+use agentry_compile::policy::Section;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::apply::applied;
+use self::parse::{Part, parse};
+use super::change::{Change, carry_out, shown};
+use super::files::{self, touch};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, permit};
+use crate::event::Class;
+
+/// Applies patches.
+pub(super) struct ApplyPatch;
+
+#[derive(Deserialize)]
+struct Arguments {
+    patch: String,
+}
+
+impl Tool for ApplyPatch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "apply_patch".to_owned(),
+            description:
+                "Changes several files at once; all of it happens or nothing. A patch is\n\
+                          *** Begin Patch\n\
+                          *** Add File: PATH (then lines that begin with +)\n\
+                          *** Delete File: PATH\n\
+                          *** Update File: PATH (then, if it moves, *** Move to: PATH)\n\
+                          @@ a line above the change, to find it (may be left out)\n \
+                           a line that stays\n\
+                          -a line that goes\n\
+                          +a line that comes\n\
+                          *** End of File (if the lines are the last ones)\n\
+                          *** End Patch\n\
+                          Give about three lines that stay before and after each change."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "patch": {"type": "string", "description": "From `*** Begin Patch` to `*** End Patch`"}
+                },
+                "required": ["patch"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::Write
+    }
+
+    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { patch } = arguments(given)?;
+        let mut touches = Vec::new();
+        for path in parse(&patch)?.iter().flat_map(Part::paths) {
+            let path = files::resolve(path, place)?;
+            files::unprotected(&path, place)?;
+            touches.push(touch(Section::Edit, &path));
+        }
+        Ok(touches)
+    }
+
+    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
+        let Arguments { patch } = arguments(given).ok()?;
+        let changes = changes(parse(&patch).ok()?, place).ok()?;
+        Some(changes.iter().map(Change::diff).collect())
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { patch(&arguments, host).into() })
+    }
+}
+
+fn patch(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let Arguments { patch } = arguments(given)?;
+    let place = host.place();
+    let changes = changes(parse(&patch)?, &place)?;
+    for change in &changes {
+        files::unprotected(&change.path, &place)?;
+        permit(host, &touch(Section::Edit, &change.path))?;
+    }
+    carry_out(&changes, host)?;
+    let mut text = String::new();
+    for change in &changes {
+        let done = match (&change.before, &change.after) {
+            (None, _) => "made",
+            (Some(_), None) => "deleted",
+            (Some(_), Some(_)) => "changed",
+        };
+        text.push_str(&format!("{done} `{}`\n", change.name));
+    }
+    text.push_str(&shown(&changes, host));
+    Ok(text)
+}
+
+/// What a patch makes of the files; each of them may be named once.
+fn changes(parts: Vec<Part>, place: &Place) -> Result<Vec<Change>, String> {
+    let mut changes = Vec::new();
+    for part in parts {
+        changes.extend(part_changes(part, place)?);
+    }
+    let mut paths = BTreeSet::new();
+    match changes.iter().find(|change| !paths.insert(&change.path)) {
+        Some(twice) => Err(format!("the patch names `{}` twice", twice.name)),
+        None => Ok(changes),
+    }
+}
+
+fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
+    match part {
+        Part::Add { path, text } => Ok(vec![new(path, text.into_bytes(), place)?]),
+        Part::Delete { path } => {
+            let mut change = old(path, place)?;
+            change.after = None;
+            Ok(vec![change])
+        }
+        Part::Update { path, to, hunks } => {
+            let mut change = old(path, place)?;
+            let name = &change.name;
+            let bytes = change.before.as_ref().map(|(bytes, _)| bytes.as_slice());
+            let text = str::from_utf8(bytes.unwrap_or_default())
+                .map_err(|_| format!("`{name}`: it is no UTF-8 text"))?;
+            let after = applied(text, &hunks).map_err(|why| format!("`{name}`: {why}"))?;
+            let Some(to) = to else {
+                change.after = Some(after.into_bytes());
+                return Ok(vec![change]);
+            };
+            let mut moved = new(to, after.into_bytes(), place)?;
+            moved.like = change.before.as_ref().map(|(_, stamp)| stamp.clone());
+            Ok(vec![moved, change])
+        }
+    }
+}
+
+/// The change of a file that must not be there.
+fn new(name: String, bytes: Vec<u8>, place: &Place) -> Result<Change, String> {
+    let path = files::resolve(&name, place)?;
+    match files::contents(&path).map_err(|error| files::why(&name, &error))? {
+        Some(_) => Err(format!("`{name}` exists already")),
+        None => Ok(Change { name, path, before: None, after: Some(bytes), like: None }),
+    }
+}
+
+/// The change of a file that must be there; it goes, unless something else is said.
+fn old(name: String, place: &Place) -> Result<Change, String> {
+    let path = files::resolve(&name, place)?;
+    match files::contents(&path).map_err(|error| files::why(&name, &error))? {
+        Some(before) => Ok(Change { name, path, before: Some(before), after: None, like: None }),
+        None => Err(format!("`{name}` does not exist")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

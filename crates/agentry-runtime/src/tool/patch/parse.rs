@@ -1,0 +1,145 @@
+//! Reads a patch.
+
+/// What a patch says of one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It is new.
+    Add { path: String, text: String },
+    /// It goes.
+    Delete { path: String },
+    /// It changes, and perhaps moves.
+    Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
+}
+
+/// Lines that change together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Hunk {
+    /// Lines above it, by which it is found.
+    pub(super) anchors: Vec<String>,
+    /// What stays, goes and comes.
+    pub(super) lines: Vec<(Fate, String)>,
+    /// Whether nothing comes after it.
+    pub(super) at_end: bool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Stays,
+    Goes,
+    Comes,
+}
+
+impl Part {
+    /// Every path that it changes.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let (path, to) = match self {
+            Self::Add { path, .. } | Self::Delete { path } => (path, None),
+            Self::Update { path, to, .. } => (path, to.as_deref()),
+        };
+        std::iter::once(path.as_str()).chain(to)
+    }
+}
+
+/// Reads a patch; says what is wrong with it otherwise.
+pub(super) fn parse(patch: &str) -> Result<Vec<Part>, String> {
+    let mut lines = patch.trim().lines();
+    if lines.next().map(str::trim) != Some("*** Begin Patch") {
+        return Err("a patch begins with the line `*** Begin Patch`".to_owned());
+    }
+    if lines.next_back().map(str::trim) != Some("*** End Patch") {
+        return Err("a patch ends with the line `*** End Patch`".to_owned());
+    }
+    let mut parts = Vec::new();
+    for (at, line) in lines.enumerate() {
+        let at = at + 2;
+        match part(line) {
+            Some(part) => parts.push(part),
+            None => match parts.last_mut() {
+                Some(part) => body(part, line).map_err(|why| format!("line {at}: {why}"))?,
+                None if line.trim().is_empty() => {}
+                None => return Err(format!("line {at}: no file is named yet")),
+            },
+        }
+    }
+    match parts.iter().find_map(|part| is_idle(part).then(|| part.paths().next())).flatten() {
+        Some(path) => Err(format!("nothing is said of what changes in `{path}`")),
+        None if parts.is_empty() => Err("the patch names no file".to_owned()),
+        None => Ok(parts),
+    }
+}
+
+/// The file that a line begins.
+fn part(line: &str) -> Option<Part> {
+    let path = |prefix: &str| line.strip_prefix(prefix).map(|path| path.trim().to_owned());
+    if let Some(path) = path("*** Add File:") {
+        return Some(Part::Add { path, text: String::new() });
+    }
+    if let Some(path) = path("*** Delete File:") {
+        return Some(Part::Delete { path });
+    }
+    let path = path("*** Update File:")?;
+    Some(Part::Update { path, to: None, hunks: Vec::new() })
+}
+
+/// Takes a line about a file in.
+fn body(part: &mut Part, line: &str) -> Result<(), String> {
+    match part {
+        Part::Add { text, .. } => {
+            let added = line.strip_prefix('+').ok_or("a line of a new file begins with `+`")?;
+            text.push_str(added);
+            text.push('\n');
+            Ok(())
+        }
+        Part::Delete { .. } if line.trim().is_empty() => Ok(()),
+        Part::Delete { .. } => Err("nothing comes after a file that is deleted".to_owned()),
+        Part::Update { to, hunks, .. } => match line.strip_prefix("*** Move to:") {
+            Some(path) if to.is_none() && hunks.is_empty() => {
+                *to = Some(path.trim().to_owned());
+                Ok(())
+            }
+            Some(_) => Err("`*** Move to:` comes right after its file, once".to_owned()),
+            None => hunk_line(hunks, line),
+        },
+    }
+}
+
+fn hunk_line(hunks: &mut Vec<Hunk>, line: &str) -> Result<(), String> {
+    if let Some(anchor) = line.strip_prefix("@@") {
+        // Several anchors in a row lead to one place.
+        if hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
+            hunks.push(Hunk::default());
+        }
+        let anchor = anchor.strip_prefix(' ').unwrap_or(anchor);
+        if let Some(hunk) = hunks.last_mut().filter(|_| !anchor.trim().is_empty()) {
+            hunk.anchors.push(anchor.to_owned());
+        }
+        return Ok(());
+    }
+    if hunks.last().is_none_or(|hunk| hunk.at_end) {
+        hunks.push(Hunk::default());
+    }
+    let Some(hunk) = hunks.last_mut() else { return Ok(()) };
+    if line.trim_end() == "*** End of File" {
+        hunk.at_end = true;
+        return Ok(());
+    }
+    let mut characters = line.chars();
+    let fate = match characters.next() {
+        None | Some(' ') => Fate::Stays,
+        Some('-') => Fate::Goes,
+        Some('+') => Fate::Comes,
+        Some(_) => return Err("a line begins with a space, `-`, `+` or `@@`".to_owned()),
+    };
+    hunk.lines.push((fate, characters.as_str().to_owned()));
+    Ok(())
+}
+
+/// Whether an update neither changes nor moves anything.
+fn is_idle(part: &Part) -> bool {
+    let changes = |hunk: &Hunk| hunk.lines.iter().any(|(fate, _)| *fate != Fate::Stays);
+    match part {
+        Part::Update { to, hunks, .. } => to.is_none() && !hunks.iter().any(changes),
+        Part::Add { .. } | Part::Delete { .. } => false,
+    }
+}

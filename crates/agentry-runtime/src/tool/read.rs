@@ -1,0 +1,262 @@
+//! `read`: the lines of a file, numbered.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::Section;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::files::{self, touch};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, real};
+use crate::event::Class;
+
+/// The lines that are shown unless the call says otherwise.
+const LINES: usize = 2_000;
+/// The bytes that are looked at to tell a text from something else.
+const LOOKED_AT: usize = 8_192;
+
+/// Reads files.
+pub(super) struct Read;
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+impl Tool for Read {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read".to_owned(),
+            description: format!(
+                "Reads a text file. Lines are numbered; a number and a tab come before each line \
+                 and are no part of the file. At most {LINES} lines are shown unless `limit` says \
+                 otherwise; go on with `offset`."
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, absolute or relative to the working directory"},
+                    "offset": {"type": "integer", "minimum": 1, "description": "The first line to show, from 1"},
+                    "limit": {"type": "integer", "minimum": 1, "description": "How many lines to show"}
+                },
+                "required": ["path"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::Read
+    }
+
+    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { path, .. } = arguments(given)?;
+        let path = files::resolve(&path, place)?;
+        Ok(if is_output(&path, place) { Vec::new() } else { vec![touch(Section::Read, &path)] })
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { read(&arguments, host).into() })
+    }
+}
+
+/// Whether a path is a long output of this run: the model was given it already.
+pub(super) fn is_output(path: &Path, place: &Place) -> bool {
+    real(&cap::outputs(&place.run)).is_some_and(|outputs| path.parent() == Some(&outputs))
+}
+
+/// The path of a call that reads a file, if it may.
+pub(super) fn readable(path: &str, host: &dyn Host) -> Result<PathBuf, String> {
+    let place = host.place();
+    match files::resolve(path, &place)? {
+        real if is_output(&real, &place) => Ok(real),
+        _ => files::permitted(Section::Read, path, host),
+    }
+}
+
+fn read(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let Arguments { path: name, offset, limit } = arguments(given)?;
+    let path = readable(&name, host)?;
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::IsADirectory => format!("`{name}` is a directory: use `list`"),
+        _ => files::why(&name, &error),
+    };
+    let file = files::open(&path).map_err(failed)?;
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let start = reader.fill_buf().map_err(failed)?;
+    if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
+        return Err(format!("`{name}` is no text: it holds NUL bytes"));
+    }
+    if start.is_empty() {
+        return Ok("the file is empty".to_owned());
+    }
+    let offset = offset.unwrap_or(1).max(1);
+    numbered(&mut reader, offset, limit.unwrap_or(LINES)).map_err(failed)
+}
+
+/// The lines from `offset` on, as many as are wanted and fit.
+fn numbered(reader: &mut impl BufRead, offset: usize, limit: usize) -> io::Result<String> {
+    let mut text = String::new();
+    let mut number = 0;
+    while let Some(line) = next_line(reader)? {
+        number += 1;
+        if number < offset {
+            continue;
+        }
+        let before = text.len();
+        let _ = writeln!(text, "{number:>6}\t{}", line.shown());
+        if text.len() > cap::MOST || number - offset >= limit {
+            text.truncate(before);
+            let _ = write!(text, "\n[more follows: go on with `offset` {number}]");
+            return Ok(text);
+        }
+    }
+    if number < offset {
+        return Ok(format!("there are no more than {number} lines"));
+    }
+    Ok(text)
+}
+
+/// One line, of which only the beginning is kept if it is very long.
+struct Line {
+    start: Vec<u8>,
+    length: usize,
+}
+
+impl Line {
+    fn shown(&self) -> String {
+        let text = String::from_utf8_lossy(&self.start);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if self.length <= cap::MOST_OF_LINE + 2 {
+            return text.to_owned();
+        }
+        format!("{}… ({} bytes)", cap::start(text, cap::MOST_OF_LINE), self.length)
+    }
+}
+
+fn next_line(reader: &mut impl BufRead) -> io::Result<Option<Line>> {
+    let mut line = Line { start: Vec::new(), length: 0 };
+    loop {
+        let piece = reader.fill_buf()?;
+        if piece.is_empty() {
+            return Ok((line.length > 0).then_some(line));
+        }
+        let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let taken = end.unwrap_or(piece.len());
+        let wanted = (cap::MOST_OF_LINE + 4).saturating_sub(line.start.len());
+        line.start.extend(piece.iter().take(taken.min(wanted)));
+        line.length += taken;
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::policy::Action;
+
+    use super::super::testing::World;
+    use super::*;
+
+    #[tokio::test]
+    async fn files_of_all_kinds() {
+        let world = World::new();
+        world.file("unix", "one\ntwo\n");
+        world.file("windows", "one\r\ntwo\r\n");
+        world.file("open", "one\ntwo");
+        world.file("unicode", "\u{feff}grün 🦀\nzwei");
+        world.file("latin", [b'g', 0xfc, b'n', b'\n']);
+        world.file("empty", "");
+        world.file("binary", [b'E', b'L', b'F', 0, 1]);
+        std::fs::create_dir(world.path("dir")).unwrap();
+        let cases = [
+            (json!({"path": "unix"}), Ok("     1\tone\n     2\ttwo\n")),
+            (json!({"path": "windows"}), Ok("     1\tone\n     2\ttwo\n")),
+            (json!({"path": "open"}), Ok("     1\tone\n     2\ttwo\n")),
+            (json!({"path": "unicode"}), Ok("     1\t\u{feff}grün 🦀\n     2\tzwei\n")),
+            (json!({"path": "latin"}), Ok("     1\tg\u{fffd}n\n")),
+            (json!({"path": "empty"}), Ok("the file is empty")),
+            (json!({"path": "unix", "offset": 2}), Ok("     2\ttwo\n")),
+            (
+                json!({"path": "unix", "limit": 1}),
+                Ok("     1\tone\n\n[more follows: go on with `offset` 2]"),
+            ),
+            (json!({"path": "unix", "offset": 3}), Ok("there are no more than 2 lines")),
+            (json!({"path": "binary"}), Err("`binary` is no text: it holds NUL bytes")),
+            (json!({"path": "dir"}), Err("`dir` is a directory: use `list`")),
+            (json!({"path": "missing"}), Err("`missing`: it does not exist")),
+            (json!({"path": ""}), Err("the path is empty, too long or holds a NUL")),
+        ];
+        for (arguments, expected) in cases {
+            let output = world.host().call(&Read, arguments.clone()).await;
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(output, Output::from(expected), "{arguments}");
+        }
+    }
+
+    #[tokio::test]
+    async fn long_files_and_lines_are_cut() {
+        let world = World::new();
+        world.file("long", "a line of text\n".repeat(700_000));
+        let output = world.host().call(&Read, json!({"path": "long", "limit": 1_000_000})).await;
+        assert!(output.text.len() < cap::MOST + 100, "{}", output.text.len());
+        assert!(output.text.contains("go on with `offset` "), "{:.100}", output.text);
+        let last = world.host().call(&Read, json!({"path": "long", "offset": 700_000})).await;
+        assert_eq!(last.text, "700000\ta line of text\n");
+        world.file("wide", "ä".repeat(5 << 20));
+        let output = world.host().call(&Read, json!({"path": "wide"})).await;
+        assert!(output.text.ends_with("ä… (10485760 bytes)\n"), "{}", output.text.len());
+        assert!(output.text.len() < cap::MOST_OF_LINE + 100);
+    }
+
+    #[tokio::test]
+    async fn what_is_judged_is_what_is_read() {
+        let world = World::new();
+        let says = (Section::Read, Action::Allow, ["private/**:deny"].as_slice());
+        world.file("private/key", "hush");
+        world.file("open/key", "fine");
+        std::os::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
+        let mut host = world.judged(&[says]);
+        let arguments = json!({"path": "link/key"});
+        assert!(!host.call(&Read, arguments.clone()).await.failed);
+        // Somebody turns the link round after the judge has looked.
+        host.granted = Read.touches(&arguments, &host.place()).unwrap();
+        std::fs::remove_file(world.path("link")).unwrap();
+        std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();
+        let output = Read.run(arguments, &host).await;
+        assert!(output.failed && output.text.contains("was not judged before"), "{output:?}");
+    }
+
+    #[tokio::test]
+    async fn what_a_person_granted_is_read() {
+        let world = World::new();
+        world.file(".env", "KEY=x");
+        let mut host = world.host();
+        let arguments = json!({"path": ".env"});
+        assert!(host.call(&Read, arguments.clone()).await.text.starts_with("Ask: a secret"));
+        host.granted = Read.touches(&arguments, &host.place()).unwrap();
+        assert_eq!(Read.run(arguments, &host).await, Output::done("     1\tKEY=x\n"));
+    }
+
+    #[tokio::test]
+    async fn the_runs_own_outputs_are_read_without_asking() {
+        let world = World::new();
+        let mut host = world.judged(&[(Section::Read, Action::Deny, &[])]);
+        let run = host.place().run;
+        std::fs::create_dir(run.join("outputs")).unwrap();
+        std::fs::write(run.join("outputs/1.txt"), "much").unwrap();
+        std::fs::write(run.join("journal.db"), "more").unwrap();
+        let at = |name: &str| json!({"path": run.join(name)});
+        assert_eq!(host.call(&Read, at("outputs/1.txt")).await.text, "     1\tmuch\n");
+        assert!(host.call(&Read, at("journal.db")).await.failed);
+        assert!(host.call(&Read, at("outputs/../journal.db")).await.failed);
+        std::os::unix::fs::symlink(run.join("journal.db"), run.join("outputs/2.txt")).unwrap();
+        assert!(host.call(&Read, at("outputs/2.txt")).await.failed);
+    }
+}

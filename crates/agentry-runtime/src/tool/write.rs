@@ -1,0 +1,148 @@
+//! `write`: a whole file.
+
+use agentry_compile::policy::Section;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{Change, carry_out};
+use super::files::{self, touch};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
+use crate::event::Class;
+
+/// Writes files.
+pub(super) struct Write;
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+impl Tool for Write {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "write".to_owned(),
+            description:
+                "Writes a file, whole; what was there is replaced. Missing directories are \
+                          made. To change a part of a file, use `edit`."
+                    .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The file, absolute or relative to the working directory"},
+                    "content": {"type": "string", "description": "All that is to be in it"}
+                },
+                "required": ["path", "content"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::Write
+    }
+
+    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { path, .. } = arguments(given)?;
+        let path = files::resolve(&path, place)?;
+        files::unprotected(&path, place)?;
+        Ok(vec![touch(Section::Edit, &path)])
+    }
+
+    fn preview(&self, given: &Value, place: &Place) -> Option<String> {
+        let given: Arguments = arguments(given).ok()?;
+        let path = files::resolve(&given.path, place).ok()?;
+        let before = files::contents(&path).ok()?;
+        let after = Some(given.content.into_bytes());
+        Some(Change { name: given.path, path, before, after, like: None }.diff())
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { write(&arguments, host).into() })
+    }
+}
+
+fn write(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let Arguments { path: name, content } = arguments(given)?;
+    let path = files::permitted(Section::Edit, &name, host)?;
+    let before = files::contents(&path).map_err(|error| files::why(&name, &error))?;
+    let done = match &before {
+        Some((bytes, _)) if *bytes == content.as_bytes() => {
+            return Ok(format!("`{name}` is like this already"));
+        }
+        Some(_) => "replaced",
+        None => "made",
+    };
+    let message = format!("{done} `{name}`: {} lines", content.lines().count());
+    let after = Some(content.into_bytes());
+    carry_out(&[Change { name, path, before, after, like: None }], host)?;
+    Ok(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::policy::Action;
+
+    use super::super::testing::World;
+    use super::*;
+
+    #[tokio::test]
+    async fn files_are_made_and_replaced() {
+        let world = World::new();
+        world.file("old", "old");
+        std::fs::create_dir_all(world.path("agents/own")).unwrap();
+        std::fs::create_dir(world.path("dir")).unwrap();
+        let big = "zeile 🦀\r\n".repeat(1 << 20);
+        let cases = [
+            ("new", "one\ntwo", Ok("made `new`: 2 lines")),
+            ("new", "one\ntwo", Ok("`new` is like this already")),
+            ("a/b/c", "", Ok("made `a/b/c`: 0 lines")),
+            ("old", "new\n", Ok("replaced `old`: 1 lines")),
+            ("big", &big, Ok("made `big`: 1048576 lines")),
+            ("dir", "x", Err("`dir`: it is a directory")),
+            ("old/x", "x", Err("where `old/x` leads cannot be told")),
+            ("agentry.toml", "x", Err("refused: ")),
+            ("agents/own/../own/agent.toml", "x", Err("refused: ")),
+        ];
+        for (path, content, expected) in cases {
+            let arguments = json!({"path": path, "content": content});
+            let mut host = world.host();
+            let output = host.call(&Write, arguments).await;
+            match expected {
+                Ok(text) => {
+                    assert_eq!(output, Output::done(text), "{path}");
+                    assert_eq!(world.text(path), content, "{path}");
+                }
+                Err(text) => assert!(output.failed && output.text.starts_with(text), "{output:?}"),
+            }
+            let kept = expected.is_ok_and(|text| !text.contains("already"));
+            assert_eq!(host.kept.lock().unwrap().len(), usize::from(kept), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_link_leads_to_what_is_judged() {
+        let world = World::new();
+        world.file("private/key", "hush");
+        std::os::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
+        let says = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
+        let mut host = world.judged(&[says]);
+        let output = host.call(&Write, json!({"path": "link", "content": "x"})).await;
+        assert_eq!(output.text, "Deny: private/**:deny");
+        // The link is put there after the judge has looked.
+        let arguments = json!({"path": "later", "content": "x"});
+        host.granted = Write.touches(&arguments, &host.place()).unwrap();
+        std::os::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();
+        assert!(Write.run(arguments, &host).await.failed);
+        assert_eq!(world.text("private/key"), "hush");
+    }
+
+    #[test]
+    fn a_person_sees_a_diff() {
+        let world = World::new();
+        world.file("a", "one\n");
+        let place = world.host().place();
+        let preview = Write.preview(&json!({"path": "a", "content": "two\n"}), &place);
+        assert_eq!(preview.unwrap(), "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n");
+    }
+}
