@@ -13,12 +13,16 @@
 //! killed is resumed by stepping through its journal again.
 
 pub mod budget;
+pub mod cassette;
 pub mod conversation;
 pub mod event;
+pub mod journal;
 pub mod provider;
+pub mod redact;
 pub mod state;
 pub mod step;
 pub mod tool;
+pub mod undo;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};
