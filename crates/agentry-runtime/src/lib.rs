@@ -14,18 +14,22 @@
 
 pub mod approval;
 pub mod budget;
+pub mod cassette;
 pub mod commands;
 pub mod consent;
 pub mod conversation;
 pub mod driver;
 pub mod event;
 pub mod gate;
+pub mod journal;
 pub mod prompt;
 pub mod provider;
+pub mod redact;
 pub mod rulebook;
 pub mod state;
 pub mod step;
 pub mod tool;
+pub mod undo;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};

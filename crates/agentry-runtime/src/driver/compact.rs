@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::parts::{Models, Prompt};
+use super::parts::{Models, Prompt, TooMuch};
 use crate::conversation::{Block, Message, Role, Usage};
 use crate::event::{Event, FailureKind};
 
@@ -21,12 +21,8 @@ const SYSTEM: &str = "You sum up the beginning of a conversation between a perso
     Answer with the summary alone.";
 
 /// Sums `said` up. A failure that goes away by itself is given back; any other is worked around.
-pub(super) async fn compacted(
-    models: &dyn Models,
-    model: usize,
-    window: Option<u64>,
-    said: &[Message],
-) -> Event {
+pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>) -> Event {
+    let TooMuch { model, window, said } = long;
     let transcript = transcript(said, most(window));
     let question = [Message::user(format!("{transcript}\n\nSum this up."))];
     let prompt = Prompt { model, system: SYSTEM, messages: &question, tools: &[] };

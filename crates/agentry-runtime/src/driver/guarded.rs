@@ -107,10 +107,10 @@ impl Tools for Guarded {
         &self.specs
     }
 
-    fn judge(&self, call: &Call) -> Result<Decision, String> {
+    fn judge(&self, call: &Call) -> Decision {
         let class = self.toolbox.class(&call.tool, &call.arguments);
         let exact = format!("{} {}", call.tool, call.arguments);
-        Ok(match self.ruled(call) {
+        match self.ruled(call) {
             Ok((judged, Ruled { verdict, reason, asking })) => {
                 self.judged().insert(call.id.clone(), judged);
                 Decision { verdict, reason, class, rules: asking, exact }
@@ -119,7 +119,7 @@ impl Tools for Guarded {
             Err(reason) => {
                 Decision { verdict: Judgement::Deny, reason, class, rules: Vec::new(), exact }
             }
-        })
+        }
     }
 
     fn preview(&self, call: &Call) -> Option<String> {

@@ -7,6 +7,8 @@ pub mod live;
 pub mod output;
 pub mod parts;
 mod perform;
+pub mod played;
+pub mod recorded;
 #[cfg(test)]
 mod tests;
 

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::conversation::{Call, Message};
+use crate::driver::compact::compacted;
 use crate::driver::output::Output;
-use crate::event::{Class, Failure, Happened, Judgement, Turn};
+use crate::event::{Class, Event, Failure, Happened, Judgement, Turn};
 use crate::provider::Delta;
 use crate::tool::{self, Doing, ToolSpec};
 
@@ -27,6 +28,8 @@ pub struct Parts {
     pub output: Sink,
     /// Takes secrets out of a text.
     pub redact: Redact,
+    /// Whether time goes by before a model is asked again; not in a replay.
+    pub waits: bool,
 }
 
 /// Tells the time.
@@ -58,6 +61,22 @@ pub trait Models: Send + Sync {
 
     /// Asks it; pieces of its answer go to `show` as they come.
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>>;
+
+    /// Puts what was said into fewer words: what happened then.
+    fn compact<'a>(&'a self, long: TooMuch<'a>) -> Doing<'a, Event> {
+        Box::pin(compacted(self, long))
+    }
+}
+
+/// What was said and is too much for a model.
+#[derive(Debug, Clone, Copy)]
+pub struct TooMuch<'a> {
+    /// The model's place in the plan.
+    pub model: usize,
+    /// Tokens that it can hold.
+    pub window: Option<u64>,
+    /// The messages that fewer words are to stand for.
+    pub said: &'a [Message],
 }
 
 /// The tools of an agent under its policy, or a recording of them.
@@ -65,8 +84,13 @@ pub trait Tools: Send + Sync {
     /// What models are told of them.
     fn specs(&self) -> &[ToolSpec];
 
-    /// What the policy says of a call. A replay that goes another way than the recording fails here.
-    fn judge(&self, call: &Call) -> Result<Decision, String>;
+    /// What the policy says of a call.
+    fn judge(&self, call: &Call) -> Decision;
+
+    /// Hears what becomes of a call, approvals included. A replay compares it with the recording.
+    fn judged(&self, call: &Call, decision: &Decision) {
+        let _ = (call, decision);
+    }
 
     /// What a person should see before they allow it: a diff.
     fn preview(&self, call: &Call) -> Option<String>;

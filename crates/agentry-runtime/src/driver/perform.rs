@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 
 use super::output::Output;
-use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Sink, Tools};
-use super::{Broken, Driver, compact};
+use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Sink, TooMuch, Tools};
+use super::{Broken, Driver};
 use crate::approval::Approvals;
 use crate::conversation::{Call, Message};
 use crate::event::{Answer, Event, Failure, FailureKind, Judgement, Turn};
@@ -28,6 +28,7 @@ impl Driver {
             Effect::Run { id } => return self.run(id),
             Effect::Wait { time } => {
                 (self.parts.output)(Output::Waiting { time });
+                let time = if self.parts.waits { time } else { 0 };
                 self.tasks.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(time)).await;
                     Event::Waited
@@ -57,21 +58,15 @@ impl Driver {
         let models = Arc::clone(&self.parts.models);
         let (model, window) = (self.state.model, self.state.window);
         let said: Vec<Message> = self.state.messages.iter().take(messages).cloned().collect();
-        let work = async move { compact::compacted(&*models, model, window, &said).await };
+        let work = async move { models.compact(TooMuch { model, window, said: &said }).await };
         self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(why))));
     }
 
     /// Asks the policy about a call.
     fn judge(&mut self, id: &str) -> Result<(), Broken> {
         let Some(call) = self.call(id) else { return Ok(()) };
-        let decision = match self.parts.tools.judge(&call) {
-            Ok(decision) => self.approvals.weighed(decision),
-            Err(why) => {
-                let failure =
-                    Failure { kind: FailureKind::Permanent, message: why, retry_after: None };
-                return self.happen(Event::TurnFailed(failure));
-            }
-        };
+        let decision = self.approvals.weighed(self.parts.tools.judge(&call));
+        self.parts.tools.judged(&call, &decision);
         let Decision { verdict, reason, class, .. } = decision;
         self.happen(Event::Judged { id: id.to_owned(), verdict, reason, class })
     }
@@ -194,10 +189,7 @@ impl Putting {
     }
 
     async fn about_call(&self, call: &Call) -> Answer {
-        let decision = match self.tools.judge(call) {
-            Ok(decision) => self.approvals.weighed(decision),
-            Err(why) => return Answer::No(Some(why)),
-        };
+        let decision = self.approvals.weighed(self.tools.judge(call));
         // What was asked about before may have settled this one.
         match decision.verdict {
             Judgement::Allow => return Answer::Yes,

@@ -1,0 +1,53 @@
+//! What the next question to the model will have if nothing new is said. Recorder and tape expect the
+//! same, so it is not written.
+
+use std::collections::BTreeMap;
+
+use crate::conversation::{Block, Message, Role};
+use crate::event::{Event, Judgement};
+
+/// The conversation, as far as it follows from what was written.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    pub(super) messages: Vec<Message>,
+    calls: Vec<String>,
+    results: BTreeMap<String, (String, bool)>,
+}
+
+impl Expected {
+    /// Takes in what happened.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Said { text } => self.messages.push(Message::user(text)),
+            Event::Turned(turn) => {
+                self.calls = turn.message.calls().map(|call| call.id.clone()).collect();
+                self.results.clear();
+                self.messages.push(turn.message.clone());
+            }
+            Event::Judged { id, verdict: Judgement::Deny, reason, .. } => {
+                self.results.insert(id.clone(), (format!("refused: {reason}"), true));
+            }
+            Event::Ended { id, text, failed } => {
+                self.results.insert(id.clone(), (text.clone(), *failed));
+            }
+            Event::Compacted { messages, summary, .. } => {
+                self.messages.drain(..(*messages).min(self.messages.len()));
+                self.messages.insert(0, Message::user(summary));
+            }
+            _ => {}
+        }
+    }
+
+    /// The model is asked now: it is told what its calls gave.
+    pub(super) fn report(&mut self) {
+        let calls = std::mem::take(&mut self.calls);
+        let results = calls.into_iter().filter_map(|id| {
+            let (text, failed) = self.results.remove(&id)?;
+            Some(Block::Result { id, text, failed })
+        });
+        let blocks: Vec<Block> = results.collect();
+        if !blocks.is_empty() {
+            self.messages.push(Message { role: Role::User, blocks });
+        }
+    }
+}

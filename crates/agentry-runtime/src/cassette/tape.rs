@@ -1,0 +1,449 @@
+//! Plays a cassette: nothing is executed, and the first difference is named.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::difference::{Difference, Kind};
+use super::expected::Expected;
+use super::{Asked, Entry, FORMAT, Header, Line, Places, Tool};
+use crate::conversation::{Block, Call, Message};
+use crate::event::{Event, Happened, Judgement};
+use crate::provider::Request;
+use crate::redact::{Redactor, says_the_same};
+
+/// Why a cassette cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum TapeError {
+    /// It cannot be read.
+    #[error("`{path}` cannot be read: {source}")]
+    Io {
+        /// The cassette.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A line of it is wrong.
+    #[error("`{path}`, line {line}: {why}")]
+    Damaged {
+        /// The cassette.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// It was written by a program that knows more.
+    #[error("`{path}` has format {found}; this program knows format {FORMAT} and older ones")]
+    Newer {
+        /// The cassette.
+        path: String,
+        /// Its format.
+        found: u64,
+    },
+}
+
+/// A cassette that is played.
+#[derive(Debug)]
+pub struct Tape {
+    agent: String,
+    redactor: Arc<Redactor>,
+    places: Places,
+    /// What the model was asked and what came of it, in order.
+    turns: VecDeque<Recorded>,
+    /// What the person said, in order.
+    said: VecDeque<Happened>,
+    /// What became of calls, by kind and identifier: a call that was tried again has several.
+    events: BTreeMap<(Slot, String), VecDeque<Happened>>,
+    /// What was cancelled.
+    cancelled: VecDeque<Happened>,
+    now: u64,
+    /// The messages of the last question, as they were asked here.
+    seen: Vec<Message>,
+}
+
+/// A question to the model, in full, and its answer.
+#[derive(Debug)]
+struct Recorded {
+    system: String,
+    tools: Vec<Tool>,
+    messages: Vec<Message>,
+    reply: Option<Happened>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Slot {
+    Judged,
+    Answered,
+    Ended,
+    Moved,
+    Compacted,
+}
+
+impl Tape {
+    /// Reads a cassette.
+    pub fn open(path: &Path, redactor: Arc<Redactor>, places: Places) -> Result<Self, TapeError> {
+        let shown = path.display().to_string();
+        let text = fs::read_to_string(path)
+            .map_err(|source| TapeError::Io { path: shown.clone(), source })?;
+        let damaged =
+            |line: usize, why: String| TapeError::Damaged { path: shown.clone(), line, why };
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let (_, header) = lines.next().ok_or_else(|| damaged(1, "the cassette is empty".into()))?;
+        let header: Value = serde_json::from_str(header).map_err(|e| damaged(1, e.to_string()))?;
+        match header.get("cassette").and_then(Value::as_u64) {
+            Some(found) if found > FORMAT => return Err(TapeError::Newer { path: shown, found }),
+            Some(_) => {}
+            None => return Err(damaged(1, "this is no cassette".to_owned())),
+        }
+        let header: Header =
+            serde_json::from_value(header).map_err(|e| damaged(1, e.to_string()))?;
+        let mut tape = Self::empty(header.agent, redactor, places);
+        let mut reading = Reading::default();
+        for (at, line) in lines {
+            let line: Line =
+                serde_json::from_str(line).map_err(|error| damaged(at + 1, error.to_string()))?;
+            tape.take(line, &mut reading).map_err(|why| damaged(at + 1, why.to_owned()))?;
+        }
+        Ok(tape)
+    }
+
+    fn empty(agent: String, redactor: Arc<Redactor>, places: Places) -> Self {
+        Self {
+            agent,
+            redactor,
+            places,
+            turns: VecDeque::new(),
+            said: VecDeque::new(),
+            events: BTreeMap::new(),
+            cancelled: VecDeque::new(),
+            now: 0,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Sorts a line in.
+    fn take(
+        &mut self,
+        Line { at, entry }: Line,
+        reading: &mut Reading,
+    ) -> Result<(), &'static str> {
+        if self.now == 0 {
+            self.now = at;
+        }
+        let event = match entry {
+            Entry::Asked(asked) => {
+                self.turns.push_back(reading.asked(asked)?);
+                return Ok(());
+            }
+            Entry::Event(event) => event,
+        };
+        reading.expected.event(&event);
+        let happened = Happened { at, event };
+        let slot = match &happened.event {
+            Event::Said { .. } => {
+                self.said.push_back(happened);
+                return Ok(());
+            }
+            Event::Turned(_) | Event::TurnFailed(_) => {
+                let open = self.turns.back_mut().filter(|turn| turn.reply.is_none());
+                let open = open.ok_or("the model answers, but was not asked")?;
+                open.reply = Some(happened);
+                return Ok(());
+            }
+            Event::Cancelled { .. } => {
+                self.cancelled.push_back(happened);
+                return Ok(());
+            }
+            Event::Judged { id, .. } => (Slot::Judged, id.clone()),
+            Event::Ended { id, .. } => (Slot::Ended, id.clone()),
+            Event::Answered { id, .. } => (Slot::Answered, id.clone().unwrap_or_default()),
+            Event::Compacted { .. } => (Slot::Compacted, String::new()),
+            // A call has led there: the last one that ended.
+            Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
+            Event::Began { .. }
+            | Event::Started { .. }
+            | Event::Waited
+            | Event::TimeUp
+            | Event::Resumed => return Ok(()),
+        };
+        if slot.0 == Slot::Ended {
+            reading.ended.clone_from(&slot.1);
+        }
+        self.events.entry(slot).or_default().push_back(happened);
+        Ok(())
+    }
+
+    /// The name of the agent that was recorded.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// What the clock showed at the last thing that was played.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What the person says next, if they say anything more.
+    pub fn said(&mut self) -> Option<Happened> {
+        let said = self.said.pop_front()?;
+        Some(self.play(said))
+    }
+
+    /// What the model answers when it is asked this.
+    pub fn turn(&mut self, request: &Request<'_>) -> Result<Happened, Difference> {
+        let Some(recorded) = self.turns.pop_front() else {
+            let message = "the model is asked once more than when this was recorded";
+            return Err(Difference::new(Kind::Length, message));
+        };
+        self.compare_system(&recorded.system, request.system)?;
+        self.compare_tools(&recorded.tools, request)?;
+        self.compare_messages(&recorded.messages, request.messages)?;
+        request.messages.clone_into(&mut self.seen);
+        match recorded.reply {
+            Some(reply) => Ok(self.play(reply)),
+            None => self.stopped("the model did not answer when this was recorded"),
+        }
+    }
+
+    /// The words that take the place of many.
+    pub fn compacted(&mut self) -> Result<Happened, Difference> {
+        match self.next(Slot::Compacted, "") {
+            Some(happened) => Ok(happened),
+            None => self.stopped("fewer words were not needed when this was recorded"),
+        }
+    }
+
+    /// What the policy says of a call now: the same as when it was recorded.
+    pub fn judged(
+        &mut self,
+        call: &Call,
+        verdict: Judgement,
+        reason: &str,
+    ) -> Result<(), Difference> {
+        let Call { id, tool, .. } = call;
+        let recorded = match self.next(Slot::Judged, id).map(|happened| happened.event) {
+            Some(Event::Judged { verdict, reason, .. }) => (verdict, reason),
+            _ => {
+                let message = format!("the call `{id}` of `{tool}` was not made before");
+                return Err(Difference::new(Kind::Calls, message).between("", &shown(call)));
+            }
+        };
+        if recorded.0 == verdict {
+            return Ok(());
+        }
+        let message = format!(
+            "the verdict on the call `{id}` of `{tool}` was {}, and is {} now",
+            word(recorded.0),
+            word(verdict)
+        );
+        let line = |verdict, reason: &str| format!("{}{}: {reason}\n", shown(call), word(verdict));
+        let difference = Difference::new(Kind::Verdict, message);
+        Err(difference.between(&line(recorded.0, &recorded.1), &line(verdict, reason)))
+    }
+
+    /// What the person answers to a question about a call, or about the whole run.
+    pub fn answer(&mut self, id: Option<&str>) -> Result<Happened, Difference> {
+        match self.next(Slot::Answered, id.unwrap_or_default()) {
+            Some(happened) => Ok(happened),
+            None => self.stopped(&match id {
+                Some(id) => format!("nobody was asked about the call `{id}` before"),
+                None => "nobody was asked whether to go on before".to_owned(),
+            }),
+        }
+    }
+
+    /// What a call gives.
+    pub fn result(&mut self, call: &Call) -> Result<Happened, Difference> {
+        match self.next(Slot::Ended, &call.id) {
+            Some(happened) => Ok(happened),
+            None => {
+                let message =
+                    format!("the call `{}` of `{}` was not run before", call.id, call.tool);
+                let stopped = self.stopped(&message);
+                stopped.map_err(|difference| difference.between("", &shown(call)))
+            }
+        }
+    }
+
+    /// The directory that a call has led to, if it led anywhere.
+    pub fn moved(&mut self, call: &Call) -> Option<String> {
+        match self.next(Slot::Moved, &call.id)?.event {
+            Event::Moved { directory } => Some(directory),
+            _ => None,
+        }
+    }
+
+    /// Whether the run ends where the recorded one ended.
+    pub fn finish(&self) -> Result<(), Difference> {
+        if !self.turns.is_empty() {
+            let message = format!(
+                "the run ends, but the model was asked {} more times when this was recorded",
+                self.turns.len()
+            );
+            return Err(Difference::new(Kind::Length, message));
+        }
+        let ended = |((slot, _), events): &(&(Slot, String), &VecDeque<Happened>)| {
+            *slot == Slot::Ended && !events.is_empty()
+        };
+        match self.events.iter().find(ended) {
+            Some(((_, id), _)) => {
+                let message =
+                    format!("the call `{id}` was run when this was recorded, and is not now");
+                Err(Difference::new(Kind::Calls, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn next(&mut self, slot: Slot, id: &str) -> Option<Happened> {
+        let happened = self.events.get_mut(&(slot, id.to_owned()))?.pop_front()?;
+        Some(self.play(happened))
+    }
+
+    /// Nothing was recorded here: the person stopped it then, or it is a difference.
+    fn stopped(&mut self, otherwise: &str) -> Result<Happened, Difference> {
+        match self.cancelled.pop_front() {
+            Some(cancelled) => Ok(self.play(cancelled)),
+            None => Err(Difference::new(Kind::Calls, otherwise)),
+        }
+    }
+
+    /// Something recorded, as it would have happened here.
+    fn play(&mut self, happened: Happened) -> Happened {
+        self.now = self.now.max(happened.at);
+        convert(&happened, |value| self.places.show(value)).unwrap_or(happened)
+    }
+
+    /// Something of now, as it would have been recorded.
+    fn as_recorded<T: Serialize + DeserializeOwned + Clone>(&self, now: &T) -> T {
+        let hidden = convert(now, |value| self.redactor.value(self.places.hide(value)));
+        hidden.unwrap_or_else(|| now.clone())
+    }
+
+    fn compare_system(&self, recorded: &str, now: &str) -> Result<(), Difference> {
+        let now = self.as_recorded(&now.to_owned());
+        if says_the_same(recorded, &now) {
+            return Ok(());
+        }
+        let difference = Difference::new(Kind::Prompt, "the system prompt is another one");
+        Err(difference.between(recorded, &now))
+    }
+
+    fn compare_tools(&self, recorded: &[Tool], request: &Request<'_>) -> Result<(), Difference> {
+        let now: Vec<Tool> = request.tools.iter().map(Tool::from).collect();
+        let now = self.as_recorded(&now);
+        if recorded == now {
+            return Ok(());
+        }
+        let names = |tools: &[Tool]| {
+            tools.iter().map(|tool| format!("{}\n", tool.name)).collect::<String>()
+        };
+        let (before, after) = (names(recorded), names(&now));
+        if before != after {
+            let difference = Difference::new(Kind::Tools, "the model is given other tools");
+            return Err(difference.between(&before, &after));
+        }
+        let changed = recorded.iter().zip(&now).find(|(recorded, now)| recorded != now);
+        let Some((recorded, now)) = changed else { return Ok(()) };
+        let message = format!("the model is told something else of the tool `{}`", now.name);
+        Err(Difference::new(Kind::Tools, message).between(&written(recorded), &written(now)))
+    }
+
+    fn compare_messages(&self, recorded: &[Message], now: &[Message]) -> Result<(), Difference> {
+        // What was the same the last time is the same now.
+        let known = self.seen.iter().zip(now).take_while(|(seen, now)| seen == now).count();
+        let known = known.min(recorded.len());
+        let recorded = recorded.get(known..).unwrap_or_default();
+        let now = now.get(known..).unwrap_or_default();
+        for (at, (recorded, now)) in recorded.iter().zip(now).enumerate() {
+            let now = self.as_recorded(now);
+            if recorded == &now || says_the_same(&said(recorded), &said(&now)) {
+                continue;
+            }
+            let message = format!("message {} of the conversation is another one", known + at + 1);
+            let difference = Difference::new(Kind::Prompt, message);
+            return Err(difference.between(&said(recorded), &said(&now)));
+        }
+        if recorded.len() == now.len() {
+            return Ok(());
+        }
+        let message = format!(
+            "the conversation has {} messages, and had {} when this was recorded",
+            known + now.len(),
+            known + recorded.len()
+        );
+        Err(Difference::new(Kind::Prompt, message))
+    }
+}
+
+/// What a reader of the file knows from the lines before.
+#[derive(Debug, Default)]
+struct Reading {
+    expected: Expected,
+    system: Option<String>,
+    tools: Option<Vec<Tool>>,
+    /// The call that ended last.
+    ended: String,
+}
+
+impl Reading {
+    fn asked(&mut self, asked: Asked) -> Result<Recorded, &'static str> {
+        let Asked { system, tools, kept, messages, .. } = asked;
+        self.expected.report();
+        let known = &mut self.expected.messages;
+        known.truncate(kept.unwrap_or(known.len()));
+        known.extend(messages);
+        self.system = system.or(self.system.take());
+        self.tools = tools.or(self.tools.take());
+        Ok(Recorded {
+            system: self.system.clone().ok_or("the first question has no `system`")?,
+            tools: self.tools.clone().ok_or("the first question has no `tools`")?,
+            messages: known.clone(),
+            reply: None,
+        })
+    }
+}
+
+fn convert<T: Serialize + DeserializeOwned>(
+    value: &T,
+    change: impl Fn(Value) -> Value,
+) -> Option<T> {
+    serde_json::from_value(change(serde_json::to_value(value).ok()?)).ok()
+}
+
+const fn word(verdict: Judgement) -> &'static str {
+    match verdict {
+        Judgement::Allow => "allow",
+        Judgement::Ask => "ask",
+        Judgement::Deny => "deny",
+    }
+}
+
+/// A call, for people.
+fn shown(call: &Call) -> String {
+    format!("{} {}\n", call.tool, call.arguments)
+}
+
+/// A tool, for people.
+fn written(tool: &Tool) -> String {
+    let schema = serde_json::to_string_pretty(&tool.schema).unwrap_or_default();
+    format!("{}\n{}\n{schema}\n", tool.name, tool.description)
+}
+
+/// A message, for people.
+fn said(message: &Message) -> String {
+    let block = |block: &Block| match block {
+        Block::Text { text } | Block::Thinking { text, .. } => format!("{text}\n"),
+        Block::Call(call) => shown(call),
+        Block::Result { id, text, failed } => {
+            format!("{id}{}: {text}\n", if *failed { " failed" } else { "" })
+        }
+    };
+    message.blocks.iter().map(block).collect()
+}

@@ -1,0 +1,53 @@
+//! Whoever holds the lock of a run is the only one that goes on with it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use super::JournalError;
+
+/// How often a lock that is held is tried again: whoever only looks holds it for a moment.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A lock that is held. The system takes it away from a process that ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    pub(super) fn take(directory: &Path, id: &str) -> Result<Self, JournalError> {
+        let path = directory.join("lock");
+        let options =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = options().map_err(JournalError::io("locked", &path))?;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => {
+                    let pid = std::process::id().to_string();
+                    let noted = file
+                        .set_len(0)
+                        .and_then(|()| file.rewind())
+                        .and_then(|()| file.write_all(pid.as_bytes()));
+                    noted.map_err(JournalError::io("written", &path))?;
+                    return Ok(Self { _file: file });
+                }
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(error)) => {
+                    return Err(JournalError::io("locked", &path)(error));
+                }
+            }
+        }
+        let mut pid = String::new();
+        let _ = file.read_to_string(&mut pid);
+        Err(JournalError::Busy { id: id.to_owned(), pid: pid.trim().parse().ok() })
+    }
+}
+
+/// Whether a process has the run now.
+pub(super) fn is_held(directory: &Path) -> bool {
+    let Ok(file) = File::open(directory.join("lock")) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}

@@ -1,0 +1,164 @@
+//! Secrets never reach a journal, a cassette, or what a tool prints.
+//!
+//! A [`Redactor`] is made of the secrets at hand and also knows what keys of well-known services look
+//! like. A text may come in pieces: [`Stream`] gives out only what no later piece can turn into a part
+//! of a secret.
+
+mod private_key;
+mod secret;
+mod stream;
+
+use std::ops::Range;
+
+use agentry_compile::text::credentials;
+use aho_corasick::AhoCorasick;
+use serde_json::Value;
+
+pub use secret::Secret;
+pub use stream::Stream;
+
+/// How a mark begins: what stands in the place of a secret.
+const MARK: &str = "[redacted: ";
+
+/// Finds secrets and puts marks in their place.
+#[derive(Debug, Default)]
+pub struct Redactor {
+    finder: Option<AhoCorasick>,
+    /// The name of the secret that each needle of the finder is a form of.
+    names: Vec<String>,
+    /// Bytes of the longest needle.
+    longest: usize,
+    /// Bytes of the longest needle that has line breaks.
+    across: usize,
+}
+
+/// A part of a text that is a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hit {
+    range: Range<usize>,
+    what: String,
+    /// Whether what follows the text may belong to it.
+    is_open: bool,
+}
+
+impl Redactor {
+    /// Knows these secrets, and what keys of well-known services look like.
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let (mut needles, mut names) = (Vec::new(), Vec::new());
+        for secret in secrets {
+            for form in secret.forms() {
+                needles.push(form);
+                names.push(secret.name.clone());
+            }
+        }
+        let longest = needles.iter().map(String::len).max().unwrap_or(0);
+        let has_lines = |needle: &&String| needle.contains(['\n', '\r']);
+        let across = needles.iter().filter(has_lines).map(String::len).max().unwrap_or(0);
+        let finder = if needles.is_empty() { None } else { AhoCorasick::new(&needles).ok() };
+        Self { finder, names, longest, across }
+    }
+
+    /// The text with a mark in the place of each secret.
+    pub fn text(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut end = 0;
+        for Hit { range, what, .. } in self.hits(text) {
+            out.push_str(text.get(end..range.start).unwrap_or_default());
+            out.push_str(&format!("{MARK}{what}]"));
+            end = range.end;
+        }
+        out.push_str(text.get(end..).unwrap_or_default());
+        out
+    }
+
+    /// The value with every text in it redacted, names included.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => {
+                let redacted =
+                    map.into_iter().map(|(key, value)| (self.text(&key), self.value(value)));
+                Value::Object(redacted.collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value,
+        }
+    }
+
+    /// Redacts a text that comes in pieces.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream::new(self)
+    }
+
+    /// All secrets in a text, in order; those that overlap are one.
+    fn hits(&self, text: &str) -> Vec<Hit> {
+        let shapes = credentials::find(text).into_iter().map(|(what, range)| {
+            let (len, is_open) = match what {
+                private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
+                _ => (0, false),
+            };
+            Hit { range: range.start..range.end + len, what: what.to_owned(), is_open }
+        });
+        let known = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
+        let known = known.filter_map(|found| {
+            let what = self.names.get(found.pattern().as_usize())?.clone();
+            Some(Hit { range: found.range(), what, is_open: false })
+        });
+        // A name says more than a kind.
+        let mut hits: Vec<Hit> = known.chain(shapes).collect();
+        hits.sort_by_key(|hit| hit.range.start);
+        let mut merged: Vec<Hit> = Vec::new();
+        for hit in hits {
+            match merged.last_mut() {
+                Some(last) if hit.range.start < last.range.end => {
+                    last.range.end = last.range.end.max(hit.range.end);
+                    last.is_open |= hit.is_open;
+                }
+                _ => merged.push(hit),
+            }
+        }
+        merged
+    }
+}
+
+/// Whether something was taken out of a value: then it no longer says what was meant.
+pub fn is_redacted(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(MARK),
+        Value::Array(items) => items.iter().any(is_redacted),
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| key.contains(MARK) || is_redacted(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether `text` says the same as `redacted`, which may have marks where `text` has anything.
+pub fn says_the_same(redacted: &str, text: &str) -> bool {
+    let mut pieces = pieces(redacted).into_iter();
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+/// What stands before, between and after the marks of a text.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(MARK) {
+        let Some((_, after)) = after.split_once(']') else { break };
+        pieces.push(before);
+        rest = after;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+mod tests;

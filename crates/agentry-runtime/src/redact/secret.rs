@@ -1,0 +1,115 @@
+//! A secret, and the forms in which it may turn up.
+
+use std::collections::BTreeSet;
+
+/// A secret at hand: the value of a granted variable, the key of a provider.
+#[derive(Clone)]
+pub struct Secret {
+    /// What a person knows it by.
+    pub name: String,
+    value: String,
+}
+
+/// Shorter values are words of every text.
+const LEAST: usize = 6;
+/// The least bytes of one line of a secret that has several.
+const LEAST_OF_A_LINE: usize = 16;
+/// Variables whose values everybody knows.
+const KNOWN: &[&str] = &[
+    "HOME", "PATH", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
+    "TMPDIR", "EDITOR", "PAGER", "HOSTNAME", "DISPLAY", "CI",
+];
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Secret {
+    /// A secret by its name; nothing if everybody knows its value, or it is too short to be told from
+    /// any other word.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Option<Self> {
+        let (name, value) = (name.into(), value.into().trim().to_owned());
+        let is_known = KNOWN.contains(&name.as_str()) || name.starts_with("LC_");
+        (!is_known && value.len() >= LEAST).then_some(Self { name, value })
+    }
+
+    /// The secret as it is, as a part of an address, in base 64, in hexadecimal, and line by line.
+    pub(super) fn forms(&self) -> BTreeSet<String> {
+        let value = &self.value;
+        let mut forms = BTreeSet::from([value.clone(), percent(value)]);
+        let lines = value.lines().map(str::trim).filter(|line| line.len() >= LEAST_OF_A_LINE);
+        forms.extend(lines.map(str::to_owned));
+        let bytes = value.as_bytes();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        forms.insert(hex.to_uppercase());
+        forms.insert(hex);
+        for shift in 0..3 {
+            let inside = base64_inside(bytes, shift);
+            if inside.len() >= LEAST {
+                forms.insert(inside.replace('+', "-").replace('/', "_"));
+                forms.insert(inside);
+            }
+        }
+        forms
+    }
+}
+
+/// As in an address.
+fn percent(value: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
+    let sign = |byte: u8| match plain(&byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    value.bytes().map(sign).collect()
+}
+
+/// The signs in base 64 that depend on `bytes` alone when `shift` others stand before them.
+fn base64_inside(bytes: &[u8], shift: usize) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let all: Vec<u8> = std::iter::repeat_n(0, shift).chain(bytes.iter().copied()).collect();
+    let bit = |at: usize| all.get(at / 8).map_or(0, |byte| (byte >> (7 - at % 8)) & 1);
+    let first = (shift * 8).div_ceil(6);
+    let last = all.len() * 8 / 6;
+    let sign = |at: usize| {
+        let index = (0..6).fold(0_usize, |index, n| index * 2 + usize::from(bit(at * 6 + n)));
+        char::from(SIGNS.get(index).copied().unwrap_or(b'A'))
+    };
+    (first..last).map(sign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_everybody_knows_is_no_secret() {
+        let cases = [
+            ("API_KEY", "s3cret-value", true),
+            ("API_KEY", "  s3cret \n", true),
+            ("API_KEY", "true", false),
+            ("HOME", "/home/somebody", false),
+            ("LC_ALL", "en_US.UTF-8", false),
+        ];
+        for (name, value, expected) in cases {
+            assert_eq!(Secret::new(name, value).is_some(), expected, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn signs_that_do_not_depend_on_what_stands_around() {
+        // "user:hunter22" is dXNlcjpodW50ZXIyMg==, "hunter22" aHVudGVyMjI=.
+        let cases = [(0, "aHVudGVyMj"), (1, "odW50ZXIyM"), (2, "1bnRlcjIy")];
+        for (shift, expected) in cases {
+            assert_eq!(base64_inside(b"hunter22", shift), expected, "{shift}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_never_shown() {
+        let secret = Secret::new("KEY", "s3cret-value").expect("a secret");
+        assert_eq!(format!("{secret:?}"), "Secret { name: \"KEY\", .. }");
+    }
+}

@@ -1,0 +1,62 @@
+//! A text that comes in pieces, with a secret split between two of them.
+
+use super::{Redactor, private_key};
+
+/// What is held back at most, beside the longest secret.
+const MOST: usize = 2 * private_key::LONGEST;
+
+/// Redacts pieces as they come. Together, what it gives out is the redacted text of all pieces.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    redactor: &'a Redactor,
+    held: String,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(redactor: &'a Redactor) -> Self {
+        Self { redactor, held: String::new() }
+    }
+
+    /// Takes a piece in and gives out whole lines that no later piece can change.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let cut = self.cut();
+        let rest = self.held.split_off(cut);
+        let out = std::mem::replace(&mut self.held, rest);
+        self.redactor.text(&out)
+    }
+
+    /// Gives out the rest.
+    pub fn finish(self) -> String {
+        self.redactor.text(&self.held)
+    }
+
+    /// Where what can be given out ends: behind a line break that no secret reaches across.
+    fn cut(&self) -> usize {
+        let is_full = self.held.len() >= MOST + self.redactor.longest;
+        let mut cut = self.line_before(self.held.len().saturating_sub(self.redactor.across));
+        if cut == 0 && !is_full {
+            return 0;
+        }
+        let hits = self.redactor.hits(&self.held);
+        for hit in hits.iter().rev() {
+            let goes_on = hit.is_open || hit.range.end > cut;
+            if hit.range.start < cut && goes_on {
+                cut = self.line_before(hit.range.start);
+            }
+        }
+        if cut > 0 || !is_full {
+            return cut;
+        }
+        // A line without an end: better too long a secret in two pieces than no bound.
+        let at = self.held.floor_char_boundary(self.held.len() - self.redactor.longest - MOST / 2);
+        let across = hits.iter().find(|hit| hit.range.start < at && hit.range.end > at);
+        across.map_or(at, |hit| if hit.range.start > 0 { hit.range.start } else { hit.range.end })
+    }
+
+    /// The end of the last line break in the first `end` bytes.
+    fn line_before(&self, end: usize) -> usize {
+        let bytes = self.held.as_bytes().get(..end).unwrap_or_default();
+        bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1)
+    }
+}

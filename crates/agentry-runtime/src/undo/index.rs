@@ -1,0 +1,125 @@
+//! The list of changes, in memory and on disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::append;
+
+const NAME: &str = "index.jsonl";
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum There {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File {
+        /// SHA-256 of its bytes.
+        digest: String,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// A directory.
+    Directory,
+}
+
+/// A change of one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub(super) path: PathBuf,
+    /// What was there before it.
+    pub(super) before: There,
+    /// What it left; nothing while it is under way.
+    #[serde(default)]
+    pub(super) left: Option<There>,
+    /// The directories above it that did not exist, the lowest first.
+    #[serde(default)]
+    pub(super) made: Vec<PathBuf>,
+}
+
+/// A line that says what the last change of a path has left.
+#[derive(Debug, Serialize, Deserialize)]
+struct Left {
+    path: PathBuf,
+    left: There,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Change(Line),
+    Left(Left),
+}
+
+/// All changes of a run, in order.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) lines: Vec<Line>,
+    /// The paths whose change is under way in this process.
+    pub(super) open: BTreeSet<PathBuf>,
+}
+
+impl Index {
+    /// Reads the list; a last line that was cut off was never acted on.
+    pub(super) fn read(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(NAME);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        let mut index = Self::default();
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            // What follows must start on a line of its own.
+            let file = fs::OpenOptions::new().write(true).open(&path)?;
+            file.set_len(u64::try_from(whole).unwrap_or(u64::MAX))?;
+        }
+        for (at, line) in text.get(..whole).unwrap_or_default().lines().enumerate() {
+            let entry = serde_json::from_str(line).map_err(|error| {
+                io::Error::other(format!("`{}`, line {}: {error}", path.display(), at + 1))
+            })?;
+            match entry {
+                Entry::Change(line) => index.lines.push(line),
+                Entry::Left(Left { path, left }) => index.set_left(&path, left),
+            }
+        }
+        Ok(index)
+    }
+
+    /// The last change of a path.
+    pub(super) fn last(&self, path: &Path) -> Option<&Line> {
+        self.lines.iter().rev().find(|line| line.path == path)
+    }
+
+    pub(super) fn add(&mut self, directory: &Path, line: Line) -> io::Result<()> {
+        append(&directory.join(NAME), &serde_json::to_string(&line)?)?;
+        self.open.insert(line.path.clone());
+        self.lines.push(line);
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self, directory: &Path, path: &Path, left: There) -> io::Result<()> {
+        let line = Left { path: path.to_path_buf(), left };
+        append(&directory.join(NAME), &serde_json::to_string(&line)?)?;
+        self.open.remove(path);
+        self.set_left(path, line.left);
+        Ok(())
+    }
+
+    fn set_left(&mut self, path: &Path, left: There) {
+        if let Some(line) = self.lines.iter_mut().rev().find(|line| line.path == path) {
+            line.left = Some(left);
+        }
+    }
+}
