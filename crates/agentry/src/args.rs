@@ -1,7 +1,11 @@
 //! What can be typed.
 
+mod run;
 mod store;
 
+pub(crate) use run::{
+    Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test,
+};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -65,6 +69,14 @@ pub(crate) enum Command {
     Lock(Lock),
     /// Find out which model, tools and skills an agent comes down to, and why
     Resolve(Resolve),
+    /// Run an agent
+    Run(Run),
+    /// Go on with a run that was stopped
+    Resume(Resume),
+    /// Show and take back what you agreed to when agents first ran
+    Consent(Consent),
+    /// Replay the cassettes of agents and run the examples of their policies
+    Test(Test),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod check_report;
+pub(crate) mod consent;
 pub(crate) mod convert;
 pub(crate) mod gc;
 pub(crate) mod guard;
@@ -18,13 +19,16 @@ pub(crate) mod push;
 pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
+pub(crate) mod resume;
 pub(crate) mod rules;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod sign;
 mod store;
+pub(crate) mod test;
 pub(crate) mod verify;
 
 use std::io::{self, Write as _};

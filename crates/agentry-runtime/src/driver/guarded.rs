@@ -13,6 +13,7 @@ use crate::conversation::Call;
 use crate::event::Judgement;
 use crate::rulebook::{Rulebook, Ruled};
 use crate::tool::{self, Doing, Host, Place, Started, Streams, ToolSpec, Toolbox, Touch};
+use crate::undo::Images;
 
 /// The tools of a run.
 pub struct Guarded {
@@ -39,8 +40,8 @@ pub struct Shared {
     pub approvals: Arc<Approvals>,
     /// Where calls happen.
     pub place: Mutex<Place>,
-    /// Keeps what files were before they are changed.
-    pub keep: Box<dyn Fn(&Path) -> io::Result<()> + Send + Sync>,
+    /// Keeps what files were before they are changed; nothing where nothing is executed.
+    pub images: Option<Images>,
     /// Starts commands.
     pub commands: Arc<dyn Commands>,
     /// Who is asked.
@@ -137,7 +138,14 @@ impl Tools for Guarded {
                 return tool::Output::failed(format!("there is no tool `{}`", call.tool));
             };
             let host = CallHost { shared: &self.shared, id: &call.id, granted };
-            tool.run(call.arguments.clone(), &host).await
+            let output = tool.run(call.arguments.clone(), &host).await;
+            match self.shared.images.as_ref().map_or(Ok(()), Images::settle) {
+                Ok(()) => output,
+                Err(error) => {
+                    let text = format!("{}\n\nit cannot be taken back: {error}", output.text);
+                    tool::Output { text, ..output }
+                }
+            }
         })
     }
 
@@ -181,7 +189,10 @@ impl Host for CallHost<'_> {
     }
 
     fn before_change(&self, path: &Path) -> io::Result<()> {
-        (self.shared.keep)(path)
+        match &self.shared.images {
+            Some(images) => images.keep(path),
+            None => Err(io::Error::other("nothing is executed here")),
+        }
     }
 
     fn redacted(&self, text: &str) -> String {

@@ -4,7 +4,7 @@
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
 //! ```
 
-mod locked;
+pub(crate) mod locked;
 mod place;
 mod project;
 mod report;

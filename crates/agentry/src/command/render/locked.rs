@@ -15,13 +15,13 @@ type Read = Arc<Result<Option<Lock>, LockError>>;
 
 /// The locks of the workspaces that were met, each read once.
 #[derive(Default)]
-pub(super) struct Locks {
+pub(crate) struct Locks {
     known: RwLock<BTreeMap<String, Read>>,
 }
 
 impl Locks {
     /// Refuses an agent that is not as it was locked. One that the lock does not know is let through.
-    pub(super) fn admit(&self, disk: &Disk, compiled: &Compiled) -> Result<(), Failure> {
+    pub(crate) fn admit(&self, disk: &Disk, compiled: &Compiled) -> Result<(), Failure> {
         let lock = self.of(disk, &compiled.workspace);
         let lock = match lock.as_ref() {
             Ok(Some(lock)) => lock,

@@ -1,0 +1,162 @@
+//! What can be typed to run agents.
+
+use agentry_compile::model::Format;
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+use super::{ResultFormat, format};
+
+/// How a run is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// For people
+    Human,
+    /// One JSON object a line, as it happens
+    Json,
+}
+
+/// What happens when somebody has to be asked and nobody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnAsk {
+    /// It is refused, and the agent is told so
+    Deny,
+    /// The run is put aside until `agentry resume`
+    Park,
+}
+
+/// What a run may spend at most, beside what the agent says itself: the smaller one counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, ClapArgs)]
+pub(crate) struct Spending {
+    /// The most money, in US dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) max_cost: Option<f64>,
+    /// The most tokens, read and written together
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_tokens: Option<u64>,
+    /// The most calls of tools
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_steps: Option<u64>,
+    /// The most answers of the model
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_turns: Option<u64>,
+    /// The most time, like `90s`, `10m` or `2h`; time in which you are asked does not count
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub(crate) max_time: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// What it is asked to do; without it, a conversation begins
+    pub(crate) prompt: Option<String>,
+    /// The model to run on, instead of those that the agent names
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Consent to all that the agent may do, without being asked
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Record the run to a cassette
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub(crate) record: Option<String>,
+    /// Play a cassette: nothing is executed, and the first difference is named
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay: Option<String>,
+    /// What happens when somebody has to be asked and nobody is there
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
+    pub(crate) on_ask: OnAsk,
+    /// Run commands without the sandbox
+    #[arg(long)]
+    pub(crate) unconfined: bool,
+    #[command(flatten)]
+    pub(crate) spending: Spending,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Resume {
+    /// The run, by its identifier or the beginning of it
+    pub(crate) id: String,
+    /// What to say to the agent once it has nothing left to do
+    pub(crate) prompt: Option<String>,
+    /// What happens when somebody has to be asked and nobody is there
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
+    pub(crate) on_ask: OnAsk,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: RunFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Consent {
+    #[command(subcommand)]
+    pub(crate) command: ConsentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsentCommand {
+    /// List the agents that may run without a question
+    List {
+        /// How to report
+        #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+        format: ResultFormat,
+    },
+    /// Take consent back
+    Revoke {
+        /// The agent: its digest or the beginning of it, its name, or its path
+        #[arg(required = true)]
+        agents: Vec<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Test {
+    /// Files and directories whose agents are tested; all of the workspace if none is named
+    pub(crate) agents: Vec<String>,
+    /// Read them as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let plain = text.trim().trim_start_matches('$');
+    let amount = plain.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "an amount like `0.50` is expected".to_owned())
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
+    let factor = match unit {
+        "s" | "" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let number = number.trim().parse::<u64>().ok();
+    let time = number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    time.ok_or_else(|| "a time like `90s`, `10m` or `2h` is expected".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_and_times() {
+        let times = [("90s", Some(90_000)), ("10m", Some(600_000)), ("2h", Some(7_200_000))];
+        for (text, expected) in times.into_iter().chain([("5", Some(5_000)), ("x", None), ("5d", None)]) {
+            assert_eq!(milliseconds(text).ok(), expected, "{text}");
+        }
+        for (text, expected) in [("0.5", Some(0.5)), ("$2", Some(2.0)), ("-1", None), ("NaN", None)] {
+            assert_eq!(dollars(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a run stands on: the agent as it is now, what it may do, and where.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use agentry_compile::model::{Agent, Format};
+use agentry_compile::policy::Judge;
+use agentry_compile::render::{Ledger, protect};
+use agentry_compile::text::path::join;
+use agentry_compile::{Compiled, Settings, World as _, digest, judge, prompt, resolved};
+use agentry_runtime::approval::Approvals;
+use agentry_runtime::cassette::Places;
+use agentry_runtime::commands::Commands;
+use agentry_runtime::driver::guarded::{Guarded, Shared};
+use agentry_runtime::driver::parts::{Person, Redact, Sink};
+use agentry_runtime::prompt::system;
+use agentry_runtime::redact::{Redactor, Secret};
+use agentry_runtime::rulebook::Rulebook;
+use agentry_runtime::tool::{Extras, Place, Toolbox};
+use agentry_runtime::undo::Images;
+
+use crate::command::render::LEDGER;
+use crate::command::render::locked::Locks;
+use crate::command::{find_one, reported, usable};
+use crate::disk::Disk;
+use crate::home::agentry_home;
+use crate::output::Failure;
+
+
+/// An agent that is about to run.
+pub(crate) struct Ground {
+    pub(crate) disk: Arc<Disk>,
+    pub(crate) compiled: Compiled,
+    /// With its defaults.
+    pub(crate) agent: Agent,
+    pub(crate) digest: String,
+    pub(crate) judge: Judge,
+    /// What it must not write to.
+    pub(crate) protected: Vec<String>,
+    pub(crate) system: String,
+    pub(crate) settings: Settings,
+    pub(crate) workspace: PathBuf,
+    /// Agentry's own directory.
+    pub(crate) home: PathBuf,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+/// What differs between a real run and a replay.
+pub(crate) struct Around {
+    pub(crate) approvals: Arc<Approvals>,
+    pub(crate) commands: Arc<dyn Commands>,
+    pub(crate) person: Arc<dyn Person>,
+    pub(crate) output: Sink,
+    pub(crate) images: Option<Images>,
+    /// Where long outputs are kept.
+    pub(crate) directory: PathBuf,
+    /// Whether the agent may ask questions.
+    pub(crate) can_ask: bool,
+}
+
+impl Ground {
+    /// Reads an agent and everything that decides about it.
+    pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, Failure> {
+        let disk = Arc::new(Disk::default());
+        let found = find_one(&disk, path, format)?;
+        let mut compiled = usable(&disk, &found)?;
+        Locks::default().admit(&disk, &compiled)?;
+        let judge = judge(&*disk, &mut compiled).map_err(|findings| {
+            reported(&findings, &compiled.sources, "the user's policy has errors").refused()
+        })?;
+        let settings = Settings::read(&*disk).map_err(|(findings, sources)| {
+            reported(&findings, &sources, "your configuration has errors")
+        })?;
+        let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+        let agent = resolved(&compiled);
+        let redactor = Arc::new(Redactor::new(secrets(&agent, &settings)));
+        Ok(Self {
+            digest: digest(&*disk, &compiled),
+            protected: protected(&disk, &compiled, &home),
+            system: system(&prompt(&*disk, &compiled)),
+            workspace: PathBuf::from(&judge.places().workspace),
+            redactor,
+            agent,
+            judge,
+            settings,
+            home,
+            compiled,
+            disk,
+        })
+    }
+
+    /// Takes secrets out of a text.
+    pub(crate) fn redact(&self) -> Redact {
+        let redactor = Arc::clone(&self.redactor);
+        Arc::new(move |text| redactor.text(text))
+    }
+
+    /// The tools of the agent, under its policy.
+    pub(crate) fn tools(&self, around: Around) -> Guarded {
+        let Around { approvals, commands, person, output, images, directory, can_ask } = around;
+        let toolbox = Toolbox::of(&self.agent, &self.judge, Extras { person: can_ask });
+        let place = Place {
+            workspace: self.workspace.clone(),
+            directory: self.workspace.clone(),
+            run: directory,
+            home: self.judge.places().home.as_ref().map(PathBuf::from),
+            protected: self.protected.iter().map(PathBuf::from).collect(),
+        };
+        let rulebook = Rulebook {
+            world: self.disk.clone(),
+            judge: self.judge.clone(),
+            protected: self.protected.clone(),
+            sources: self.compiled.sources.clone(),
+        };
+        let shared = Shared {
+            rulebook,
+            approvals,
+            place: Mutex::new(place),
+            images,
+            commands,
+            person,
+            output,
+            redact: self.redact(),
+        };
+        Guarded::new(toolbox, Arc::new(shared))
+    }
+
+    /// Directories that a cassette does not spell out.
+    pub(crate) fn places(&self) -> Places {
+        let home = self.judge.places().home.clone().map(PathBuf::from);
+        let mut places = vec![("workspace", self.workspace.as_path())];
+        places.extend(home.as_deref().map(|home| ("home", home)));
+        Places::new(places)
+    }
+
+    /// The agent, as the user names it.
+    pub(crate) fn path(&self) -> &str {
+        &self.compiled.found.path
+    }
+}
+
+/// What the calls of an agent must not write to, whatever its policy says.
+fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<String> {
+    let text = std::fs::read_to_string(join(&compiled.workspace, LEDGER)).unwrap_or_default();
+    let ledger = Ledger::parse(&text).unwrap_or_default();
+    let program = std::env::current_exe().ok();
+    let own = program.into_iter().chain([home.to_path_buf()]);
+    let more: Vec<String> = own.filter_map(|path| path.into_os_string().into_string().ok()).collect();
+    protect(disk, compiled, &ledger, &more)
+}
+
+/// The secrets at hand: keys of providers, and what the agent needs.
+fn secrets(agent: &Agent, settings: &Settings) -> Vec<Secret> {
+    let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
+    let needed = agent.requirements.env.iter().flatten().map(|name| name.value.clone());
+    let mut names: Vec<String> = keys.chain(needed).collect();
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .filter_map(|name| Secret::new(name.clone(), std::env::var(&name).ok()?))
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! Markdown on a terminal, as it streams in: headings, emphasis and code get a look, everything else
+//! stays as it is written.
+
+/// What a piece of text looks like.
+const BOLD: &str = "\x1b[1m";
+const CODE: &str = "\x1b[36m";
+const DIM: &str = "\x1b[2m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Where the stream stands.
+#[derive(Debug, Default)]
+pub(super) struct Markdown {
+    /// Marks that may still grow: `*`, `` ` ``, `#`.
+    pending: String,
+    /// Whether something of the present line was seen.
+    inside_line: bool,
+    bold: bool,
+    code: bool,
+    heading: bool,
+    fence: bool,
+}
+
+impl Markdown {
+    /// The next piece, with its looks.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        let mut out = String::new();
+        for char in piece.chars() {
+            if self.is_mark(char) {
+                self.pending.push(char);
+                continue;
+            }
+            self.settle(char, &mut out);
+            if char == '\n' {
+                self.end_of_line(&mut out);
+            } else {
+                self.inside_line = true;
+            }
+            out.push(char);
+        }
+        out
+    }
+
+    /// What is left at the end.
+    pub(super) fn finish(&mut self) -> String {
+        let mut out = std::mem::take(&mut self.pending);
+        if self.bold || self.code || self.heading || self.fence {
+            out.push_str(PLAIN);
+        }
+        *self = Self::default();
+        out
+    }
+
+    fn is_mark(&self, char: char) -> bool {
+        if !self.pending.is_empty() {
+            return self.pending.starts_with(char);
+        }
+        match char {
+            '`' => true,
+            '*' => !self.code && !self.fence,
+            '#' => !self.inside_line && !self.fence,
+            _ => false,
+        }
+    }
+
+    /// Decides what the marks before `next` mean.
+    fn settle(&mut self, next: char, out: &mut String) {
+        let marks = std::mem::take(&mut self.pending);
+        let at_start = !self.inside_line;
+        if marks.is_empty() {
+            return;
+        }
+        self.inside_line = true;
+        match (marks.as_str(), next) {
+            ("```", _) if at_start => {
+                self.fence = !self.fence;
+                out.push_str(if self.fence { DIM } else { PLAIN });
+                out.push_str(&marks);
+            }
+            ("`", _) if !self.fence => {
+                self.code = !self.code;
+                self.look(out);
+            }
+            ("**", _) => {
+                self.bold = !self.bold;
+                self.look(out);
+            }
+            ("*", ' ') if at_start => out.push('•'),
+            (hashes, ' ') if hashes.starts_with('#') => {
+                self.heading = true;
+                self.look(out);
+            }
+            _ => out.push_str(&marks),
+        }
+    }
+
+    /// Emphasis does not outlive its line.
+    fn end_of_line(&mut self, out: &mut String) {
+        self.inside_line = false;
+        if self.bold || self.code || self.heading {
+            (self.bold, self.code, self.heading) = (false, false, false);
+            self.look(out);
+        }
+    }
+
+    fn look(&self, out: &mut String) {
+        out.push_str(PLAIN);
+        if self.bold || self.heading {
+            out.push_str(BOLD);
+        }
+        if self.code {
+            out.push_str(CODE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The looks as tags.
+    fn shown(text: &str, size: usize) -> String {
+        let mut markdown = Markdown::default();
+        let chars: Vec<char> = text.chars().collect();
+        let mut out = String::new();
+        for piece in chars.chunks(size) {
+            out += &markdown.push(&piece.iter().collect::<String>());
+        }
+        out += &markdown.finish();
+        out.replace(BOLD, "<b>").replace(CODE, "<c>").replace(DIM, "<d>").replace(PLAIN, "</>")
+    }
+
+    #[test]
+    fn looks_do_not_depend_on_the_pieces() {
+        let cases = [
+            ("plain", "plain"),
+            ("a **b** c\n", "a </><b>b</> c\n"),
+            ("use `x` now\n", "use </><c>x</> now\n"),
+            ("# Title\ntext\n", "</><b> Title</>\ntext\n"),
+            ("C# is no heading\n", "C# is no heading\n"),
+            ("2 * 3 * 4\n", "2 * 3 * 4\n"),
+            ("* one\n- two\n", "• one\n- two\n"),
+            ("```rust\nlet a = b ** c;\n```\nend\n", "<d>```rust\nlet a = b ** c;\n</>```\nend\n"),
+            ("**never closed\nnext\n", "</><b>never closed</>\nnext\n"),
+            ("`a **b** c`\n", "</><c>a **b** c</>\n"),
+        ];
+        for (text, expected) in cases {
+            for size in 1..8 {
+                assert_eq!(shown(text, size), expected, "{text:?} in pieces of {size}");
+            }
+        }
+    }
+}

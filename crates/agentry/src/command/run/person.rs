@@ -1,0 +1,158 @@
+//! The person at the terminal: sees the exact call, the rule and what would change, and decides.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use agentry_runtime::Call;
+use agentry_runtime::driver::Cancel;
+use agentry_runtime::driver::parts::{Asked, Decision, Person, Said};
+use agentry_runtime::tool::Doing;
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::terminal::{Terminal, clean};
+use crate::output::print;
+
+/// What a person can say to a call.
+const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xact call  [l]ater";
+
+/// The person at this terminal.
+pub(crate) struct Attendant {
+    editor: Arc<Mutex<DefaultEditor>>,
+    terminal: Arc<Mutex<Terminal>>,
+    canceller: OnceLock<UnboundedSender<Cancel>>,
+}
+
+/// What was typed.
+pub(crate) enum Typed {
+    /// A line.
+    Line(String),
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D.
+    End,
+}
+
+impl Attendant {
+    pub(crate) fn new(terminal: Arc<Mutex<Terminal>>) -> Result<Self, ReadlineError> {
+        let editor = Arc::new(Mutex::new(DefaultEditor::new()?));
+        Ok(Self { editor, terminal, canceller: OnceLock::new() })
+    }
+
+    /// By which Ctrl-C at a question stops the turn.
+    pub(crate) fn stop_by(&self, canceller: UnboundedSender<Cancel>) {
+        let _ = self.canceller.set(canceller);
+    }
+
+    /// The lines of former conversations.
+    pub(crate) fn history(&self, path: &std::path::Path) {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = editor.load_history(path);
+    }
+
+    /// Keeps a line for later conversations.
+    pub(crate) fn remember(&self, line: &str, path: &std::path::Path) {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = editor.add_history_entry(line);
+        let _ = editor.save_history(path);
+    }
+
+    /// Waits for a line. Nothing else of the run waits meanwhile.
+    pub(crate) async fn line(&self, prompt: &str) -> Typed {
+        self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        let (editor, prompt) = (Arc::clone(&self.editor), prompt.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            editor.lock().unwrap_or_else(PoisonError::into_inner).readline(&prompt)
+        });
+        match read.await {
+            Ok(Ok(line)) => Typed::Line(line),
+            Ok(Err(ReadlineError::Interrupted)) => Typed::Interrupt,
+            Ok(Err(_)) | Err(_) => Typed::End,
+        }
+    }
+
+    async fn choose(&self, prompt: &str, has_always: bool) -> Said {
+        loop {
+            let line = match self.line(prompt).await {
+                Typed::Line(line) => line,
+                Typed::Interrupt => {
+                    if let Some(canceller) = self.canceller.get() {
+                        let _ = canceller.send(Cancel::Turn);
+                    }
+                    return Said::No(None);
+                }
+                Typed::End => return Said::Park,
+            };
+            let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+            match word.to_lowercase().as_str() {
+                "y" | "yes" => return Said::Yes,
+                "n" | "no" => {
+                    let why = rest.trim();
+                    return Said::No((!why.is_empty()).then(|| why.to_owned()));
+                }
+                "a" | "always" if has_always => return Said::AlwaysRules,
+                "e" | "exact" if has_always => return Said::AlwaysExact,
+                "l" | "later" => return Said::Park,
+                _ => print("please answer with one of the letters\n"),
+            }
+        }
+    }
+
+    fn show(&self, lines: &str) {
+        self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        print(lines);
+    }
+}
+
+/// A call as a person is asked about it.
+fn call_text(call: &Call, decision: &Decision, preview: Option<&str>) -> String {
+    let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+    let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));
+    if let Some(preview) = preview {
+        text += &format!("\n{}\n", clean(preview));
+    }
+    text += &format!("\nwhy you are asked: {}\n", clean(&decision.reason));
+    if !decision.rules.is_empty() {
+        text += &format!("always for this run: {}\n", clean(&decision.rules.join("; ")));
+    }
+    text
+}
+
+impl Person for Attendant {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> Doing<'a, Said> {
+        Box::pin(async move {
+            let question = match asked {
+                Asked::Call { call, decision, preview } => {
+                    self.show(&call_text(call, decision, preview));
+                    return self.choose(&format!("{CHOICES} › "), true).await;
+                }
+                Asked::Unfinished(call) => format!(
+                    "\n`{}` was under way when the run was killed: nobody knows what it has done\n{}\nrun it again?",
+                    clean(&call.tool),
+                    clean(&call.arguments.to_string())
+                ),
+                Asked::Failed(call, why) => {
+                    format!("\n`{}` failed: {}\nrun it again?", clean(&call.tool), clean(why))
+                }
+                Asked::Limit(limit) => format!("\nthe limit of {limit} is reached; go on?"),
+                Asked::Models(why) => format!("\nno model answers: {}\ntry again?", clean(why)),
+            };
+            self.show(&format!("{question}\n"));
+            self.choose("[y]es  [n]o  [l]ater › ", false).await
+        })
+    }
+
+    fn answer<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>> {
+        Box::pin(async move {
+            let listed: Vec<String> = (1..)
+                .zip(choices)
+                .map(|(number, choice)| format!("  {number}. {}\n", clean(choice)))
+                .collect();
+            self.show(&format!("\n{}\n{}", clean(question), listed.concat()));
+            let Typed::Line(line) = self.line("answer › ").await else { return None };
+            let chosen = line.trim().parse::<usize>().ok().and_then(|it| it.checked_sub(1));
+            let chosen = chosen.and_then(|at| choices.get(at)).cloned();
+            Some(chosen.unwrap_or(line)).filter(|answer| !answer.trim().is_empty())
+        })
+    }
+}

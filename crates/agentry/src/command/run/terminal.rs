@@ -1,0 +1,297 @@
+//! What a person sees of a run. On a terminal the answer streams in, calls are folded and a line says
+//! how it stands; elsewhere the answer goes to standard output and one line a call to standard error.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use agentry_compile::text::report::visible;
+use agentry_runtime::driver::output::Output;
+use agentry_runtime::{Ending, Judgement, Limits, Spent};
+use serde_json::Value;
+
+use super::markdown::Markdown;
+use crate::output::{print, style};
+
+const DIM: &str = "\x1b[2m";
+const RED: &str = "\x1b[31m";
+const YELLOW: &str = "\x1b[33m";
+const PLAIN: &str = "\x1b[0m";
+/// Goes to the start of the line and empties it.
+const CLEAR: &str = "\r\x1b[2K";
+/// The lines of a result that are shown.
+const FOLDED: usize = 3;
+
+/// What a person sees.
+#[derive(Default)]
+pub(crate) struct Terminal {
+    /// Whether it is one.
+    rich: bool,
+    /// Whether it has colours.
+    color: bool,
+    markdown: Markdown,
+    /// Whether the present line says how it stands.
+    status: bool,
+    /// Whether the present line has text of the model.
+    open: bool,
+    model: String,
+    limits: Limits,
+    spent: Spent,
+    /// Calls that run, each in one line.
+    calls: HashMap<String, String>,
+    /// What was decided about calls, for `/why`.
+    decided: Vec<String>,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        let out = io::stdout();
+        let rich = out.is_terminal() && std::env::var_os("TERM").is_none_or(|it| it != "dumb");
+        Self { rich, color: style(&out).color, ..Self::default() }
+    }
+
+    /// Whether a person can be talked to here.
+    pub(crate) fn is_attended() -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// What was decided about the last calls.
+    pub(crate) fn decided(&self) -> &[String] {
+        &self.decided
+    }
+
+    /// Shows what happens.
+    pub(crate) fn hear(&mut self, output: &Output) {
+        match output {
+            Output::Run { models, limits, .. } => {
+                self.model = models.first().cloned().unwrap_or_default();
+                self.limits = *limits;
+            }
+            Output::Text { text } if self.rich => self.stream(text),
+            Output::Turn { text, spent, calls, model, .. } => {
+                self.model.clone_from(model);
+                self.spent = *spent;
+                self.turned(text, *calls);
+            }
+            Output::Call { id, tool, arguments, verdict, reason, .. } => {
+                let call = format!("{tool} {}", brief(arguments));
+                self.judged(&call, *verdict, reason);
+                self.calls.insert(id.clone(), call);
+            }
+            Output::Result { id, text, failed } => {
+                let call = self.calls.remove(id).unwrap_or_default();
+                self.result(&call, text, *failed);
+            }
+            Output::ModelFailed { model, message, .. } => {
+                self.note(&format!("{model}: {message}"), RED);
+            }
+            Output::Waiting { time } => self.note(&format!("asking again in {time} ms"), DIM),
+            Output::Compacted { messages, .. } => {
+                self.note(&format!("{messages} messages were put into fewer words"), DIM);
+            }
+            Output::Ended { ending, spent } => {
+                self.spent = *spent;
+                self.ended(ending);
+            }
+            Output::Piece { .. }
+            | Output::Text { .. }
+            | Output::Thinking { .. }
+            | Output::Calling { .. }
+            | Output::Answer { .. }
+            | Output::Started { .. } => self.under_way(),
+        }
+    }
+
+    /// A line that is not the model's: to standard error where there is no terminal.
+    pub(crate) fn note(&mut self, line: &str, look: &str) {
+        self.close();
+        let line = visible(line);
+        if self.rich {
+            print(&format!("{}\n", self.looking(&line, look)));
+        } else {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+
+    /// Ends the line that the model or the status is on, so that something else can be said.
+    pub(crate) fn close(&mut self) {
+        if self.status {
+            print(CLEAR);
+            self.status = false;
+        }
+        if self.open {
+            let rest = self.markdown.finish();
+            print(&format!("{rest}\n"));
+            self.open = false;
+        }
+    }
+
+    /// What the run has spent, against what it may.
+    pub(crate) fn spending(&self) -> String {
+        let Spent { turns, steps, usage, .. } = self.spent;
+        let Limits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } = self.limits;
+        let of = |most: Option<u64>| most.map_or(String::new(), |most| format!(" of {most}"));
+        let money = match usage.cost {
+            Some(cost) => dollars(cost),
+            None => "cost unknown".to_owned(),
+        };
+        let most = most.map_or(String::new(), |most| format!(" of {}", dollars(most)));
+        let used = usage.input.saturating_add(usage.output);
+        format!(
+            "{turns}{} turns · {steps}{} steps · {used}{} tokens · {money}{most}",
+            of(most_turns),
+            of(most_steps),
+            of(tokens)
+        )
+    }
+
+    fn stream(&mut self, text: &str) {
+        if self.status {
+            print(CLEAR);
+            self.status = false;
+        }
+        let text = clean(text);
+        let text = if self.color { self.markdown.push(&text) } else { text };
+        self.open = self.open || !text.is_empty();
+        print(&text);
+    }
+
+    fn turned(&mut self, text: &str, calls: usize) {
+        if self.rich {
+            self.close();
+        } else if !text.trim().is_empty() {
+            let text = clean(text);
+            // Between calls the model thinks aloud; what it says at last is the answer.
+            if calls == 0 {
+                print(&format!("{}\n", text.trim_end()));
+            } else {
+                let _ = writeln!(io::stderr(), "{}", text.trim_end());
+            }
+        }
+    }
+
+    fn judged(&mut self, call: &str, verdict: Judgement, reason: &str) {
+        let (word, look) = match verdict {
+            Judgement::Allow => ("allow", DIM),
+            Judgement::Ask => ("ask", YELLOW),
+            Judgement::Deny => ("deny", RED),
+        };
+        self.decided.push(format!("{call}: {word}: {reason}"));
+        let mark = if self.rich { "● " } else { "" };
+        self.note(&format!("{mark}{call}  {word}"), look);
+        if verdict == Judgement::Deny {
+            self.note(&format!("  {reason}"), look);
+        }
+        self.under_way();
+    }
+
+    /// The first lines of what a call gave.
+    fn result(&mut self, call: &str, text: &str, failed: bool) {
+        let lines: Vec<&str> = text.lines().collect();
+        let look = if failed { RED } else { DIM };
+        if !self.rich {
+            let state = if failed { "failed" } else { "done" };
+            let first = lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
+            self.note(&format!("  {call}: {state}, {} lines{first}", lines.len()), look);
+            return;
+        }
+        for line in lines.iter().take(FOLDED) {
+            self.note(&format!("  {}", cut(line, 160)), look);
+        }
+        if let Some(more) = lines.len().checked_sub(FOLDED).filter(|more| *more > 0) {
+            self.note(&format!("  … {more} more lines"), look);
+        }
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        self.close();
+        if self.rich {
+            let line = format!("{} · {}", self.model, self.spending());
+            self.note(&line, DIM);
+        }
+        match ending {
+            Ending::Done => {}
+            Ending::Failed { why } => self.note(&format!("error: the run failed: {why}"), RED),
+            Ending::OverBudget { limit } => {
+                self.note(&format!("error: the run has reached its limit of {limit}"), RED);
+            }
+            Ending::Cancelled => self.note("stopped", YELLOW),
+            Ending::Parked { question } => {
+                self.note(&format!("the run waits for an answer: {question}"), YELLOW);
+            }
+        }
+    }
+
+    /// Says how it stands, on a line that goes again.
+    fn under_way(&mut self) {
+        if !self.rich || self.open {
+            return;
+        }
+        let line = format!("{} · {}", self.model, self.spending());
+        let line = self.looking(&cut(&line, 100), DIM);
+        print(&format!("{CLEAR}{line}"));
+        self.status = true;
+    }
+
+    fn looking(&self, text: &str, look: &str) -> String {
+        if self.color { format!("{look}{text}{PLAIN}") } else { text.to_owned() }
+    }
+}
+
+/// Arguments in one short line.
+pub(super) fn brief(arguments: &Value) -> String {
+    let text = match arguments {
+        Value::Object(entries) if entries.len() == 1 => {
+            entries.values().next().map_or(String::new(), plain)
+        }
+        Value::Object(entries) => {
+            let parts = entries.iter().map(|(name, value)| format!("{name}={}", cut(&plain(value), 60)));
+            parts.collect::<Vec<_>>().join(" ")
+        }
+        other => plain(other),
+    };
+    cut(&text.replace('\n', "⏎"), 120)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// At most so many characters of a text.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Text that cannot steer the terminal.
+pub(super) fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\t', "    ");
+    text.split('\n').map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn dollars(millionths: u64) -> String {
+    format!("${}.{:04}", millionths / 1_000_000, millionths % 1_000_000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn calls_are_brief_and_text_is_harmless() {
+        let cases = [
+            (json!({"command": "ls -l"}), "ls -l"),
+            (json!({"command": "a\nb"}), "a⏎b"),
+            (json!({"path": "x", "text": "y"}), "path=x text=y"),
+            (json!("not JSON"), "not JSON"),
+            (json!({}), ""),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(brief(&arguments), expected, "{arguments}");
+        }
+        assert_eq!(clean("a\tb\r\nc"), "a    b\nc");
+        assert!(!clean("\x1b[2Jgone").contains('\x1b'));
+    }
+}
