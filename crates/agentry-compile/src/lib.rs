@@ -56,7 +56,7 @@ pub use relocate::{Relocated, relocate};
 pub use render::subject;
 pub use resolve::{
     Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
-    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, native_tool,
+    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, named_model, native_tool,
     resolve,
 };
 pub use schema::schema;

@@ -104,6 +104,14 @@ pub(crate) fn candidates(agent: &Agent, format: Format, settings: &Settings) -> 
     walk.found
 }
 
+/// The model that somebody names for `agent`.
+pub(super) fn named(agent: &Agent, settings: &Settings, name: &str) -> Candidate {
+    let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
+    walk.named(name, Wish::Preferred);
+    let unknown = || skipped(name, Wish::Preferred, "it is no model".to_owned());
+    walk.found.pop().unwrap_or_else(unknown)
+}
+
 /// The ids of the models that `agent` may run on, in order, as far as the built-in catalogue decides: the
 /// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
 pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {

@@ -105,6 +105,20 @@ pub fn resolve(world: &dyn World, compiled: &Compiled, settings: &Settings, ask:
     }
 }
 
+/// The model that the user names in place of those of the agent, and what becomes of it.
+pub fn named_model(
+    world: &dyn World,
+    compiled: &Compiled,
+    settings: &Settings,
+    ask: Ask,
+    name: &str,
+) -> Candidate {
+    let agent = resolved(compiled);
+    let mut model = candidates::named(&agent, settings, name);
+    reach::choose(world, settings, ask, std::slice::from_mut(&mut model));
+    model
+}
+
 /// Every file of the packs that a search found.
 fn pack_files(search: &Search<'_>) -> Vec<packs::PackFile> {
     let own: Vec<_> = packs::own(search.compiled, search.agent).map(|(_, pack)| pack).collect();

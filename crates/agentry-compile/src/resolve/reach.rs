@@ -55,7 +55,9 @@ impl Reach<'_> {
         candidate.keys = key.iter().cloned().collect();
         let settings = self.settings;
         let provider = settings.provider(&candidate.provider)?;
-        let needed = if provider.is_local() { Ask::Local } else { Ask::Live };
+        // Who wants a key is hosted as far as we know, even if the way there starts on this machine.
+        let is_here = provider.is_local() && key.is_none();
+        let needed = if is_here { Ask::Local } else { Ask::Live };
         if self.ask < needed {
             return None;
         }

@@ -64,9 +64,33 @@ impl Settings {
         if let Some(node) = user_file(world, &mut sources, &mut findings) {
             settings.add(Record::new(&USER, &node, Coerce::Strict), &mut findings);
         }
-        let why = |it: &Provider| Some((it.name.clone(), it.unusable()?));
-        settings.unusable = settings.providers.iter().filter_map(why).collect();
+        settings.look_at_providers();
         if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
+    }
+
+    /// The same with the addresses that the user's environment names. A server on this machine is
+    /// spoken to without a key when none is set.
+    #[must_use]
+    pub fn with_environment(mut self, value: &dyn Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| value(name).filter(|value| !value.trim().is_empty());
+        for provider in &mut self.providers {
+            let row = ADDRESSES.iter().find(|(name, ..)| *name == provider.name);
+            if let Some((_, variable, version)) = row
+                && let Some(address) = set(variable)
+            {
+                provider.base_url = with_version(&address, version);
+            }
+            if provider.is_local() && !provider.keys.iter().any(|key| set(key).is_some()) {
+                provider.keys.clear();
+            }
+        }
+        self.look_at_providers();
+        self
+    }
+
+    fn look_at_providers(&mut self) {
+        let why = |it: &Provider| Some((it.name.clone(), it.unusable()?));
+        self.unusable = self.providers.iter().filter_map(why).collect();
     }
 
     fn add(&mut self, record: Record<'_>, findings: &mut Findings) {
@@ -120,10 +144,48 @@ impl Settings {
     }
 }
 
+/// Variables that name the address of a provider, and the version that people leave out of it as the
+/// provider's own clients do.
+const ADDRESSES: &[(&str, &str, &str)] = &[
+    ("anthropic", "ANTHROPIC_BASE_URL", "/v1"),
+    ("openai", "OPENAI_BASE_URL", ""),
+    ("google", "GOOGLE_GEMINI_BASE_URL", "/v1beta"),
+];
+
+/// An address that ends with the version of the protocol.
+fn with_version(address: &str, version: &str) -> String {
+    let address = address.trim().trim_end_matches('/');
+    let has_one = address.ends_with("/v1") || address.ends_with(version);
+    if has_one { address.to_owned() } else { format!("{address}{version}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::MemoryWorld;
+
+    #[test]
+    fn the_environment_names_addresses() {
+        let cases = [
+            ("anthropic", "ANTHROPIC_BASE_URL", "https://a.example/", "https://a.example/v1"),
+            ("anthropic", "ANTHROPIC_BASE_URL", "https://a.example/v1", "https://a.example/v1"),
+            ("openai", "OPENAI_BASE_URL", "http://127.0.0.1:1/x/", "http://127.0.0.1:1/x"),
+            ("google", "GOOGLE_GEMINI_BASE_URL", "http://[::1]:1", "http://[::1]:1/v1beta"),
+            ("openai", "OPENAI_BASE_URL", " ", "https://api.openai.com/v1"),
+        ];
+        for (provider, variable, value, expected) in cases {
+            let set = |name: &str| (name == variable).then(|| value.to_owned());
+            let settings = Settings::built_in().clone().with_environment(&set);
+            let found = settings.provider(provider).unwrap();
+            assert_eq!(found.base_url, expected, "{variable}={value}");
+            assert_eq!(found.keys.is_empty(), found.is_local(), "{variable}={value}");
+        }
+        let open = |name: &str| (name == "OPENAI_BASE_URL").then(|| "http://x.example".to_owned());
+        let settings = Settings::built_in().clone().with_environment(&open);
+        let provider = settings.provider("openai").unwrap();
+        let why = "its key would go to `http://x.example` unencrypted";
+        assert_eq!(settings.unusable(provider).as_deref(), Some(why));
+    }
 
     fn read(text: &str) -> Result<Settings, Vec<String>> {
         let path = "home/user/.config/agentry/config.toml".to_owned();

@@ -1,14 +1,33 @@
 //! Sends requests and reads their answers, whatever the wire.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use reqwest::StatusCode;
+use reqwest::header::CONTENT_TYPE;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use tokio::time::timeout;
 
-use super::sse::Events;
-use super::{Answered, Delta, Request, Wire};
-use crate::event::{Failure, FailureKind};
+use super::sse::{Event, Events};
+use super::{Answered, Delta, Reader, Request, Wire, fault, http};
+use crate::conversation::{Block, Message, Usage};
+use crate::event::Failure;
+
+/// The longest silence of a server.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest time that an answer takes.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+/// How long the end of a stream is waited for when the answer is complete.
+const GRACE: Duration = Duration::from_millis(500);
+/// The most bytes of an answer as it comes over the wire.
+const MOST_BYTES: usize = 256 << 20;
+/// The most bytes of an error that are read.
+const MOST_ERROR: usize = 64 << 10;
+/// How often a request is changed because the server does not know a field of it.
+const MOST_MENDS: usize = 4;
+/// Bytes that make a token, where a server does not count.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// A place where models answer.
 pub struct Client {
@@ -18,92 +37,251 @@ pub struct Client {
     pub base: String,
     /// The key, if it wants one.
     pub key: Option<SecretString>,
+    /// The variable that the key came from.
+    pub key_name: Option<String>,
     /// Sends.
     pub http: reqwest::Client,
     /// The longest silence.
     pub patience: Duration,
+    /// The longest time that an answer takes.
+    pub longest: Duration,
+    /// What the server complained about so far: later requests are changed before they are sent.
+    complaints: Mutex<Vec<String>>,
+}
+
+/// Why there is no answer.
+enum Refusal {
+    /// The request was not taken; in the server's words.
+    Complaint(String, Failure),
+    /// Anything else.
+    Failed(Failure),
+}
+
+/// Why an answer is not whole.
+enum Broken {
+    /// Nothing more comes.
+    Connection(Failure),
+    /// What came makes no sense.
+    Answer(Failure),
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Self::Answer(failure)
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 impl Client {
-    /// Asks a model; pieces of its answer go to `show` as they come.
+    /// A place where models answer.
+    pub fn new(wire: &'static dyn Wire, base: impl Into<String>, http: reqwest::Client) -> Self {
+        Self {
+            wire,
+            base: base.into(),
+            key: None,
+            key_name: None,
+            http,
+            patience: PATIENCE,
+            longest: LONGEST,
+            complaints: Mutex::default(),
+        }
+    }
+
+    /// Asks a model; pieces of its answer go to `show` as they come. Dropping the future closes the
+    /// connection.
     pub async fn ask(
         &self,
         request: &Request<'_>,
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Failure> {
-        let url = format!("{}{}", self.base.trim_end_matches('/'), self.wire.path(request));
-        let mut builder = self.http.post(url).json(&self.wire.body(request));
-        for (name, value) in self.wire.headers(self.key.as_ref().map(|key| key.expose_secret())) {
-            builder = builder.header(name, value);
+        let asked = timeout(self.longest, self.ask_patiently(request, show)).await;
+        let late = |_| fault::temporary(format!("no answer within {} s", self.longest.as_secs()));
+        asked.map_err(late)?
+    }
+
+    async fn ask_patiently(
+        &self,
+        request: &Request<'_>,
+        show: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answered, Failure> {
+        let mut body = self.wire.body(request);
+        for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
+            self.wire.mend(&mut body, complaint);
         }
-        let sent = tokio::time::timeout(self.patience, builder.send()).await;
-        let response = sent.map_err(|_| stalled())?.map_err(|error| broken(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(response).await);
-        }
-        let mut reader = self.wire.reader();
-        let mut events = Events::default();
-        let mut bytes = response.bytes_stream();
-        while let Some(piece) =
-            tokio::time::timeout(self.patience, bytes.next()).await.map_err(|_| stalled())?
-        {
-            let piece = piece.map_err(|error| broken(&error))?;
-            let found = events.take(&piece).map_err(|_| temporary("the answer is too long"))?;
-            for event in &found {
-                reader.take(event, show)?;
+        let mut mends = 0;
+        loop {
+            match self.send(request, &body, show).await {
+                Ok(answered) => return Ok(answered),
+                Err(Refusal::Failed(failure)) => return Err(failure),
+                Err(Refusal::Complaint(words, failure)) => {
+                    if mends == MOST_MENDS || !self.wire.mend(&mut body, &words) {
+                        return Err(failure);
+                    }
+                    mends += 1;
+                    self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+                }
             }
         }
-        reader.finish()
+    }
+
+    async fn send(
+        &self,
+        request: &Request<'_>,
+        body: &Value,
+        show: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answered, Refusal> {
+        let url = format!("{}{}", self.base.trim_end_matches('/'), self.wire.path(request));
+        let text = body.to_string();
+        let length = text.len() as u64;
+        let mut builder = self.http.post(url).header(CONTENT_TYPE, "application/json").body(text);
+        for (name, value) in self.wire.headers(self.key()) {
+            builder = builder.header(name, value);
+        }
+        let sent = timeout(self.patience, builder.send()).await;
+        let response = sent.map_err(|_| stalled())?.map_err(|error| broken(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        let mut reader = self.wire.reader(request.model);
+        let read = self.read(response, reader.as_mut(), show).await;
+        let mut answered = match (reader.finish(), read) {
+            // A connection may break as it likes when the answer is there.
+            (Ok(answered), Ok(()) | Err(Broken::Connection(_))) => answered,
+            (_, Err(Broken::Connection(failure) | Broken::Answer(failure)))
+            | (Err(failure), Ok(())) => return Err(failure.into()),
+        };
+        if answered.usage == Usage::default() {
+            answered.usage = estimate(length, &answered.message);
+        }
+        Ok(answered)
+    }
+
+    /// Lets a reader take a whole answer in.
+    async fn read(
+        &self,
+        response: reqwest::Response,
+        reader: &mut (dyn Reader + Send),
+        show: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<(), Broken> {
+        let kind = Kind::of(&response)?;
+        let mut events = Events::default();
+        let mut whole = Vec::new();
+        let mut left = MOST_BYTES;
+        let mut bytes = response.bytes_stream();
+        loop {
+            let patience = if reader.is_complete() { GRACE } else { self.patience };
+            let next = timeout(patience, bytes.next()).await;
+            let next = next.map_err(|_| Broken::Connection(stalled()))?;
+            let Some(piece) = next else { break };
+            let piece = piece.map_err(|error| Broken::Connection(broken(&error)))?;
+            left = left.checked_sub(piece.len()).ok_or_else(too_long)?;
+            match kind {
+                Kind::Whole => whole.extend_from_slice(&piece),
+                Kind::Stream => {
+                    for event in events.take(&piece).map_err(|_| too_long())? {
+                        reader.take(&event, show)?;
+                    }
+                }
+            }
+        }
+        let last = match kind {
+            Kind::Stream => events.last(),
+            Kind::Whole => {
+                let data = String::from_utf8_lossy(&whole).into_owned();
+                Some(Event { name: String::new(), data })
+            }
+        };
+        last.map_or(Ok(()), |event| Ok(reader.take(&event, show)?))
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.expose_secret())
+    }
+
+    /// What a status other than success means.
+    async fn refused(&self, response: reqwest::Response) -> Refusal {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let mut body = Vec::new();
+        let mut bytes = response.bytes_stream();
+        while let Ok(Some(Ok(piece))) = timeout(self.patience, bytes.next()).await {
+            body.extend_from_slice(&piece);
+            if body.len() > MOST_ERROR {
+                break;
+            }
+        }
+        let body = fault::without(&String::from_utf8_lossy(&body), self.key());
+        let mut failure = fault::refused(status, &headers, &body);
+        match status.as_u16() {
+            400 | 422 => Refusal::Complaint(body.to_lowercase(), failure),
+            401 | 403 => {
+                let name = self.key_name.as_ref();
+                let from = name.map_or(String::new(), |name| format!(" (the key is `{name}`)"));
+                failure.message.push_str(&from);
+                Refusal::Failed(failure)
+            }
+            _ => Refusal::Failed(failure),
+        }
     }
 }
 
-fn temporary(message: impl Into<String>) -> Failure {
-    Failure { kind: FailureKind::Temporary, message: message.into(), retry_after: None }
+/// How an answer comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Event by event.
+    Stream,
+    /// In one piece.
+    Whole,
+}
+
+impl Kind {
+    fn of(response: &reqwest::Response) -> Result<Self, Failure> {
+        let named = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let named = named.unwrap_or("text/event-stream").to_lowercase();
+        match named.split(';').next().unwrap_or_default().trim() {
+            "application/json" => Ok(Self::Whole),
+            "text/event-stream"
+            | "application/x-ndjson"
+            | "application/jsonl"
+            | "text/plain"
+            | "application/stream+json"
+            | "application/octet-stream" => Ok(Self::Stream),
+            other => Err(fault::permanent(format!(
+                "the server answered with `{}`, which is no answer of a model: is its address right?",
+                fault::shown(other)
+            ))),
+        }
+    }
+}
+
+/// What an answer used up, as a guess: a budget must hold although the server does not count.
+fn estimate(request: u64, message: &Message) -> Usage {
+    let length = |block: &Block| match block {
+        Block::Text { text } | Block::Thinking { text, .. } => text.len(),
+        Block::Call(call) => call.arguments.to_string().len(),
+        Block::Result { .. } => 0,
+    };
+    let written: usize = message.blocks.iter().map(length).sum();
+    Usage {
+        input: request.div_ceil(BYTES_PER_TOKEN),
+        output: (written as u64).div_ceil(BYTES_PER_TOKEN),
+        ..Usage::default()
+    }
 }
 
 fn stalled() -> Failure {
-    temporary("the server fell silent")
+    fault::temporary("the server fell silent")
+}
+
+fn too_long() -> Failure {
+    fault::permanent("the answer is too long")
 }
 
 fn broken(error: &reqwest::Error) -> Failure {
-    temporary(format!("the connection broke: {}", error.without_url_text()))
-}
-
-/// What a status other than success means.
-async fn refused(response: reqwest::Response) -> Failure {
-    let status = response.status();
-    let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
-    let retry_after = after.and_then(|value| value.parse::<f64>().ok());
-    let retry_after = retry_after.map(|seconds| (seconds.max(0.0) * 1_000.0) as u64);
-    let body = response.text().await.unwrap_or_default();
-    let body: String = body.chars().take(500).collect();
-    let too_long = ["context_length", "too long", "maximum context", "exceeds the context"]
-        .iter()
-        .any(|words| body.contains(words));
-    let kind = match status {
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::CONFLICT => {
-            FailureKind::Temporary
-        }
-        status if status.is_server_error() => FailureKind::Temporary,
-        _ if too_long => FailureKind::TooLong,
-        _ => FailureKind::Permanent,
-    };
-    Failure { kind, message: format!("the server answered {status}: {body}"), retry_after }
-}
-
-trait WithoutUrl {
-    fn without_url_text(&self) -> String;
-}
-
-impl WithoutUrl for reqwest::Error {
-    /// The reason without the address, which may carry a key.
-    fn without_url_text(&self) -> String {
-        let mut reason = String::from("no reason given");
-        let mut source: Option<&dyn std::error::Error> = std::error::Error::source(self);
-        while let Some(inner) = source {
-            reason = inner.to_string();
-            source = inner.source();
-        }
-        reason
-    }
+    let what = if error.is_connect() { "no server answers" } else { "the connection broke" };
+    fault::temporary(format!("{what}: {}", http::reason(error)))
 }

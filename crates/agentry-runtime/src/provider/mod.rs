@@ -1,11 +1,28 @@
 //! Models behind a wire: one request, one streamed answer.
 //!
+//! ```text
+//!  Plan ─▶ Entry ─▶ Client ── Wire::body ──▶ server
+//!                     ▲                        │ bytes
+//!          Answered ──┴── Reader ◀── Events ◀──┘
+//! ```
+//!
 //! A wire is pure: it writes a request as JSON and reads a stream event by event. Sending, time-outs
-//! and what an HTTP status means are the same for all ([`client`]).
+//! and what an HTTP status means are the same for all ([`client`]). Which models there are, in which
+//! order and at what price, is the [`plan`].
 
+pub mod anthropic;
 pub mod client;
+mod draft;
+mod extension;
+mod fault;
+pub mod gemini;
+mod http;
+pub mod ollama;
+pub mod openai_chat;
+pub mod openai_responses;
 pub mod plan;
 pub mod sse;
+mod tidy;
 
 use serde_json::{Map, Value};
 
@@ -28,7 +45,8 @@ pub struct Request<'a> {
     pub temperature: Option<f64>,
     /// The most tokens that it may write.
     pub most_output: u64,
-    /// Fields of the definition that only this provider knows (`x-claude`, `x-gemini`).
+    /// Fields of the definition that only this provider knows (`x-claude`, `x-gemini`), in its words.
+    /// They are added to the body and never replace anything in it.
     pub extra: &'a Map<String, Value>,
 }
 
@@ -39,6 +57,8 @@ pub struct Answered {
     pub message: Message,
     /// What it used up; its cost is added by who knows the price.
     pub usage: Usage,
+    /// Of the tokens read, those that were put into a cache: some charge more for them.
+    pub stored: u64,
     /// Whether it was cut off by its length.
     pub truncated: bool,
 }
@@ -65,15 +85,65 @@ pub trait Wire: Sync {
     /// The body of a request.
     fn body(&self, request: &Request<'_>) -> Value;
 
-    /// Reads the answer, event by event.
-    fn reader(&self) -> Box<dyn Reader + Send>;
+    /// Reads the answer of this model, event by event.
+    fn reader(&self, model: &str) -> Box<dyn Reader + Send>;
+
+    /// Takes out of the body what the server complained about, where the request makes sense without
+    /// it: not every model knows every field. Says whether something was changed.
+    fn mend(&self, body: &mut Value, complaint: &str) -> bool;
 }
 
 /// Reads one streamed answer.
 pub trait Reader {
-    /// Takes an event in; pieces to show go to `show`.
+    /// Takes an event in; pieces to show go to `show`. What comes after the end changes nothing.
     fn take(&mut self, event: &sse::Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure>;
+
+    /// Whether nothing more has to come.
+    fn is_complete(&self) -> bool;
 
     /// The whole answer; a stream that broke off is a failure.
     fn finish(self: Box<Self>) -> Result<Answered, Failure>;
+}
+
+/// Adds `extra` to a body: what is there stays, maps and lists are joined.
+fn add(body: &mut Value, extra: &Map<String, Value>) {
+    let Some(body) = body.as_object_mut() else { return };
+    for (name, value) in extra {
+        match (body.get_mut(name), value) {
+            (None, _) => {
+                body.insert(name.clone(), value.clone());
+            }
+            (Some(known @ Value::Object(_)), Value::Object(more)) => add(known, more),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+            _ => {}
+        }
+    }
+}
+
+/// Removes the fields of `body` that a complaint names; says whether there were any.
+fn remove_named(body: &mut Value, complaint: &str, names: &[&str]) -> bool {
+    let Some(body) = body.as_object_mut() else { return false };
+    let named = names.iter().filter(|name| complaint.contains(**name));
+    named.filter(|name| body.shift_remove(**name).is_some()).count() > 0
+}
+
+/// The data of an event as JSON.
+fn parsed(event: &sse::Event) -> Result<Value, Failure> {
+    let unreadable = |_| fault::temporary("the server sent something that is no JSON");
+    serde_json::from_str(&event.data).map_err(unreadable)
+}
+
+/// A field that is a text, or an empty one.
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A field that is a number, or nothing.
+fn number(value: &Value, name: &str) -> Option<u64> {
+    value.get(name).and_then(Value::as_u64)
+}
+
+/// The items of a field that is a list.
+fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }

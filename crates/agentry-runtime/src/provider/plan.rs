@@ -4,16 +4,33 @@
 //! workspace is asked.
 
 use std::fmt;
+use std::time::Duration;
 
 use agentry_compile::model::Agent;
-use agentry_compile::{Candidate, Price, Settings};
-use serde_json::{Map, Value};
+use agentry_compile::{Api, Candidate, Outcome, Price, Provider, Settings};
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
 
+use super::anthropic::Anthropic;
 use super::client::Client;
-use super::{Answered, Delta};
+use super::extension::{self, Dialect, Extension};
+use super::gemini::Gemini;
+use super::ollama::Ollama;
+use super::openai_chat::Chat;
+use super::openai_responses::Responses;
+use super::{Answered, Delta, Request, Wire, http};
 use crate::conversation::{Message, Usage};
 use crate::event::Failure;
 use crate::tool::ToolSpec;
+
+/// The most tokens of one answer where the definition does not say.
+const MOST_OUTPUT: u64 = 16_000;
+/// The tokens that a model on one's own machine is made to hold: more takes more memory.
+const HELD: u64 = 32_768;
+/// The longest silence of a server that may have to load its model first.
+const LOADING: Duration = Duration::from_secs(300);
+/// What is left over where fractions do not add up exactly.
+const ROUNDING: f64 = 1e-6;
 
 /// The value of a variable of the user's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -76,14 +93,172 @@ impl fmt::Display for NoModel {
 impl std::error::Error for NoModel {}
 
 impl Plan {
-    /// The plan for an agent.
+    /// The models that an agent can be run on here and now.
     pub fn of(wanted: &Wanted<'_>, environment: Environment<'_>) -> Result<Self, NoModel> {
-        let _ = (wanted, environment);
-        Err(NoModel { looked_for: Vec::new() })
+        let mut maker = Maker { wanted, environment, local: None, remote: None, notes: Vec::new() };
+        let mut entries = Vec::new();
+        let mut skipped = Skipped::default();
+        for candidate in wanted.models {
+            let made = match &candidate.outcome {
+                Outcome::Skipped(why) => Err(why.clone()),
+                Outcome::Chosen | Outcome::Usable => maker.entry(candidate),
+            };
+            match made {
+                Ok(entry) => entries.push(entry),
+                Err(why) => skipped.add(why, &candidate.id),
+            }
+        }
+        if entries.is_empty() {
+            return Err(NoModel { looked_for: skipped.lines() });
+        }
+        Ok(Self { entries, notes: maker.notes })
+    }
+
+    /// The fewest tokens that a model of the plan can hold, as far as is known.
+    pub fn window(&self) -> Option<u64> {
+        self.entries.iter().filter_map(|entry| entry.window).min()
+    }
+}
+
+/// Makes entries; clients are shared between them.
+struct Maker<'a> {
+    wanted: &'a Wanted<'a>,
+    environment: Environment<'a>,
+    local: Option<reqwest::Client>,
+    remote: Option<reqwest::Client>,
+    notes: Vec<String>,
+}
+
+impl Maker<'_> {
+    /// The entry of a candidate, or why there is none.
+    fn entry(&mut self, candidate: &Candidate) -> Result<Entry, String> {
+        let settings = self.wanted.settings;
+        let unknown = || format!("no provider `{}` is known", candidate.provider);
+        let provider = settings.provider(&candidate.provider).ok_or_else(unknown)?;
+        if let Some(why) = provider.unusable() {
+            return Err(why);
+        }
+        let key = self.key(&candidate.keys)?;
+        let (wire, dialect) = spoken_by(provider);
+        let mut client = Client::new(wire, provider.base_url.clone(), self.http(provider)?);
+        if let Some((name, key)) = key {
+            (client.key, client.key_name) = (Some(key), Some(name));
+        }
+        let Extension { mut extra, most_output, window, notes } =
+            extension::of(self.wanted.agent, dialect, self.wanted.may_search);
+        let window = if dialect == Dialect::Ollama {
+            client.patience = LOADING;
+            let window = window.unwrap_or_else(|| candidate.context.unwrap_or(HELD).min(HELD));
+            let options = extra.entry("options").or_insert_with(|| json!({}));
+            options["num_ctx"] = window.into();
+            Some(window)
+        } else {
+            candidate.context
+        };
+        self.note(notes);
+        if candidate.price.is_none() {
+            let id = &candidate.id;
+            self.note([format!("no price is known for `{id}`: what it costs is not counted")]);
+        }
+        let quarter = window.map_or(MOST_OUTPUT, |window| window / 4);
+        Ok(Entry {
+            client,
+            provider: provider.name.clone(),
+            model: candidate.model.clone(),
+            price: candidate.price,
+            window,
+            most_output: most_output.unwrap_or_else(|| quarter.clamp(1, MOST_OUTPUT)),
+            temperature: self.wanted.agent.behaviour.temperature.as_ref().map(|it| it.value),
+            extra,
+        })
+    }
+
+    /// The key in the first of these variables that is set.
+    fn key(&self, names: &[String]) -> Result<Option<(String, SecretString)>, String> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        for name in names {
+            let value = (self.environment)(name).unwrap_or_default();
+            let value = value.trim();
+            if value.is_empty() {
+                continue;
+            }
+            if !value.chars().all(|c| c.is_ascii_graphic()) {
+                return Err(format!("`{name}` has signs that no key has"));
+            }
+            return Ok(Some((name.clone(), SecretString::from(value.to_owned()))));
+        }
+        let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        Err(format!("{} is not set", names.join(" or ")))
+    }
+
+    fn http(&mut self, provider: &Provider) -> Result<reqwest::Client, String> {
+        let known = if provider.is_local() { &mut self.local } else { &mut self.remote };
+        if let Some(client) = known {
+            return Ok(client.clone());
+        }
+        let made = if provider.is_local() { http::local() } else { http::remote(self.environment) };
+        let made = made.map_err(|why| format!("it cannot be reached from here: {why}"))?;
+        Ok(known.insert(made).clone())
+    }
+
+    fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+/// How a provider is talked to. `OpenAI` has a protocol of its own; whoever speaks like it, or stands
+/// in for it at another address, knows the older one.
+fn spoken_by(provider: &Provider) -> (&'static dyn Wire, Dialect) {
+    match provider.api {
+        Api::Anthropic => (&Anthropic, Dialect::Anthropic),
+        Api::Google => (&Gemini, Dialect::Gemini),
+        Api::Ollama => (&Ollama, Dialect::Ollama),
+        Api::OpenAi => {
+            let own = Provider::built_in("openai").map(|own| own.base_url);
+            if own.as_ref() == Some(&provider.base_url) {
+                (&Responses, Dialect::Responses)
+            } else {
+                (&Chat, Dialect::Chat)
+            }
+        }
+    }
+}
+
+/// Models that cannot be asked, by the reason.
+#[derive(Default)]
+struct Skipped(Vec<(String, Vec<String>)>);
+
+impl Skipped {
+    fn add(&mut self, why: String, id: &str) {
+        match self.0.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ids)) => ids.push(id.to_owned()),
+            None => self.0.push((why, vec![id.to_owned()])),
+        }
+    }
+
+    fn lines(self) -> Vec<String> {
+        let line = |(why, ids): (String, Vec<String>)| {
+            let named: Vec<_> = ids.iter().take(3).map(|id| format!("`{id}`")).collect();
+            let more = ids.len().saturating_sub(named.len());
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("{}{more}: {why}", named.join(", "))
+        };
+        self.0.into_iter().map(line).collect()
     }
 }
 
 impl Entry {
+    /// `provider/model`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
     /// Asks the model; pieces of its answer go to `show`. The answer says what it cost.
     pub async fn ask(
         &self,
@@ -92,7 +267,7 @@ impl Entry {
         tools: &[ToolSpec],
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Failure> {
-        let request = super::Request {
+        let request = Request {
             model: &self.model,
             system,
             messages,
@@ -102,13 +277,39 @@ impl Entry {
             extra: &self.extra,
         };
         let mut answered = self.client.ask(&request, show).await?;
-        answered.usage.cost = self.cost(&answered.usage);
+        answered.usage.cost = self.charged(&answered.usage, answered.stored);
         Ok(answered)
     }
 
     /// What that costs, in millionths of a US dollar; nothing if no price is known.
     pub fn cost(&self, usage: &Usage) -> Option<u64> {
-        let _ = usage;
-        None
+        self.charged(usage, 0)
+    }
+
+    /// A price is for a million tokens, so that tokens times price are millionths of a dollar.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "no turn has 2^52 tokens, and a sum that is too large stops at the largest number"
+    )]
+    fn charged(&self, usage: &Usage, stored: u64) -> Option<u64> {
+        let Price { input, output } = self.price?;
+        let (from_cache, to_cache) = cache_shares(&self.provider);
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(stored);
+        let read = fresh as f64 + usage.cached as f64 * from_cache + stored as f64 * to_cache;
+        let cost = read * input + usage.output as f64 * output;
+        Some((cost - ROUNDING).ceil() as u64)
+    }
+}
+
+/// The share of the price that tokens cost which come from a cache, and which are put into one: never
+/// less than what the provider charges.
+fn cache_shares(provider: &str) -> (f64, f64) {
+    match provider {
+        "anthropic" => (0.1, 1.25),
+        "google" => (0.25, 1.0),
+        "openai" => (0.5, 1.0),
+        _ => (1.0, 1.0),
     }
 }

@@ -15,6 +15,7 @@ const LONGEST: usize = 32 << 20;
 /// Puts events together.
 #[derive(Debug, Default)]
 pub struct Events {
+    /// Bytes of a line that is not complete.
     rest: Vec<u8>,
     event: Event,
     some: bool,
@@ -27,22 +28,30 @@ pub struct TooLong;
 impl Events {
     /// Takes bytes in and gives the events that are complete.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
-        self.rest.extend_from_slice(bytes);
-        if self.rest.len() > LONGEST || self.event.data.len() > LONGEST {
-            return Err(TooLong);
-        }
         let mut found = Vec::new();
-        let mut start = 0;
-        while let Some(at) =
-            self.rest.get(start..).and_then(|rest| rest.iter().position(|c| *c == b'\n'))
-        {
-            let line = self.rest.get(start..start + at).unwrap_or_default();
-            let line = String::from_utf8_lossy(line).trim_end_matches('\r').to_owned();
-            start += at + 1;
-            found.extend(self.line(&line));
+        let mut lines = bytes.split(|c| *c == b'\n');
+        // What follows the last line break is the start of the next line.
+        let last = lines.next_back().unwrap_or_default();
+        for line in lines {
+            self.rest.extend_from_slice(line);
+            found.extend(self.whole_line());
         }
-        self.rest.drain(..start);
-        Ok(found)
+        self.rest.extend_from_slice(last);
+        let long = self.rest.len().saturating_add(self.event.data.len()) > LONGEST;
+        if long { Err(TooLong) } else { Ok(found) }
+    }
+
+    /// The event that was not closed, when nothing more comes.
+    pub fn last(mut self) -> Option<Event> {
+        let line = self.whole_line();
+        line.or_else(|| self.some.then_some(self.event))
+    }
+
+    /// Takes the line that is complete now.
+    fn whole_line(&mut self) -> Option<Event> {
+        let line = std::mem::take(&mut self.rest);
+        let line = String::from_utf8_lossy(&line);
+        self.line(line.trim_end_matches('\r'))
     }
 
     fn line(&mut self, line: &str) -> Option<Event> {
@@ -76,17 +85,27 @@ mod tests {
 
     #[test]
     fn events_from_any_pieces() {
-        let text = "event: a\ndata: 1\ndata: 2\n\n: comment\ndata: {\"x\":1}\r\n\r\n{\"line\":2}\n";
-        let expected = [("a", "1\n2"), ("", "{\"x\":1}"), ("", "{\"line\":2}")];
+        let text = "event: a\ndata: 1\ndata: 2\n\n: comment\ndata: {\"x\":1}\r\n\r\n{\"line\":2}\n\
+                    data: last";
+        let expected = [("a", "1\n2"), ("", "{\"x\":1}"), ("", "{\"line\":2}"), ("", "last")];
         for size in 1..text.len() {
             let mut events = Events::default();
             let mut found = Vec::new();
             for piece in text.as_bytes().chunks(size) {
                 found.extend(events.take(piece).expect("short"));
             }
+            found.extend(events.last());
             let found: Vec<_> =
                 found.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
             assert_eq!(found, expected, "{size}");
         }
+    }
+
+    #[test]
+    fn an_event_without_an_end_is_given_up() {
+        let mut events = Events::default();
+        let piece = vec![b'x'; 1 << 20];
+        let taken = (0..40).map(|_| events.take(&piece)).find(Result::is_err);
+        assert_eq!(taken, Some(Err(TooLong)));
     }
 }

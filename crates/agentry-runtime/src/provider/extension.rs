@@ -1,0 +1,308 @@
+//! The extensions of a definition that one provider knows: `x-claude`, `x-gemini` and their like.
+//!
+//! A field is used only if it stands in this table, and only in the place that the table gives it: a
+//! file of a workspace changes how a model writes, never which one is asked, where, or with which key.
+
+use agentry_compile::model::Agent;
+use serde_json::{Map, Value, json};
+
+use super::anthropic::THINKING;
+
+/// The words of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Anthropic,
+    Chat,
+    Responses,
+    Gemini,
+    Ollama,
+}
+
+/// What an agent's extensions come down to for one provider.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Extension {
+    /// What is added to bodies.
+    pub(super) extra: Map<String, Value>,
+    /// The most tokens that the model may write.
+    pub(super) most_output: Option<u64>,
+    /// The tokens that the model is to hold.
+    pub(super) window: Option<u64>,
+    /// What is not used, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// What a field may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    /// A whole number, -1 for as many as there are.
+    Count,
+    Number,
+    Word,
+    Texts,
+}
+
+impl Kind {
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Bool => value.is_boolean(),
+            Self::Count => value.as_i64().is_some_and(|count| count >= -1),
+            Self::Number => value.is_number(),
+            Self::Word => value.as_str().is_some_and(|word| word.len() <= 64),
+            Self::Texts => value.as_array().is_some_and(|list| list.iter().all(Value::is_string)),
+        }
+    }
+}
+
+use Dialect::{Anthropic, Chat, Gemini, Ollama, Responses};
+use Kind::{Bool, Count, Number, Texts, Word};
+
+/// Which field goes where.
+const FIELDS: &[(Dialect, &str, Kind, &[&str])] = &[
+    (Anthropic, "top_p", Number, &["top_p"]),
+    (Anthropic, "top_k", Count, &["top_k"]),
+    (Anthropic, "stop_sequences", Texts, &["stop_sequences"]),
+    (Anthropic, "service_tier", Word, &["service_tier"]),
+    (Anthropic, "effort", Word, &["output_config", "effort"]),
+    (Gemini, "top_p", Number, &["generationConfig", "topP"]),
+    (Gemini, "top_k", Count, &["generationConfig", "topK"]),
+    (Gemini, "seed", Count, &["generationConfig", "seed"]),
+    (Gemini, "stop_sequences", Texts, &["generationConfig", "stopSequences"]),
+    (Gemini, "presence_penalty", Number, &["generationConfig", "presencePenalty"]),
+    (Gemini, "frequency_penalty", Number, &["generationConfig", "frequencyPenalty"]),
+    (Gemini, "thinking_budget", Count, &["generationConfig", "thinkingConfig", "thinkingBudget"]),
+    (Gemini, "thinking_level", Word, &["generationConfig", "thinkingConfig", "thinkingLevel"]),
+    (Gemini, "include_thoughts", Bool, &["generationConfig", "thinkingConfig", "includeThoughts"]),
+    (Chat, "reasoning_effort", Word, &["reasoning_effort"]),
+    (Chat, "verbosity", Word, &["verbosity"]),
+    (Chat, "top_p", Number, &["top_p"]),
+    (Chat, "seed", Count, &["seed"]),
+    (Chat, "stop", Texts, &["stop"]),
+    (Chat, "service_tier", Word, &["service_tier"]),
+    (Chat, "presence_penalty", Number, &["presence_penalty"]),
+    (Chat, "frequency_penalty", Number, &["frequency_penalty"]),
+    (Responses, "reasoning_effort", Word, &["reasoning", "effort"]),
+    (Responses, "reasoning_summary", Word, &["reasoning", "summary"]),
+    (Responses, "verbosity", Word, &["text", "verbosity"]),
+    (Responses, "top_p", Number, &["top_p"]),
+    (Responses, "service_tier", Word, &["service_tier"]),
+    (Ollama, "top_p", Number, &["options", "top_p"]),
+    (Ollama, "top_k", Count, &["options", "top_k"]),
+    (Ollama, "min_p", Number, &["options", "min_p"]),
+    (Ollama, "seed", Count, &["options", "seed"]),
+    (Ollama, "repeat_penalty", Number, &["options", "repeat_penalty"]),
+    (Ollama, "stop", Texts, &["options", "stop"]),
+    (Ollama, "think", Bool, &["think"]),
+    (Ollama, "keep_alive", Word, &["keep_alive"]),
+];
+
+/// What the extensions of `agent` mean to a provider. One that searches the web by itself does so only
+/// if the agent may.
+pub(super) fn of(agent: &Agent, dialect: Dialect, may_search: bool) -> Extension {
+    let mut extension = Extension::default();
+    let names: &[&str] = match dialect {
+        Anthropic => &["x-claude", "x-anthropic"],
+        Gemini => &["x-gemini", "x-google"],
+        Chat | Responses => &["x-openai"],
+        Ollama => &["x-ollama"],
+    };
+    for name in names {
+        let Some(Value::Object(fields)) = agent.extension(name).map(|data| data.to_json()) else {
+            continue;
+        };
+        for (field, value) in &fields {
+            if let Err(why) = extension.take(dialect, &snake(field), value, may_search) {
+                extension.notes.push(format!("`{name}.{field}` is not used: {why}"));
+            }
+        }
+        if dialect == Anthropic {
+            extension.think(&fields);
+        }
+    }
+    extension
+}
+
+impl Extension {
+    fn take(
+        &mut self,
+        dialect: Dialect,
+        field: &str,
+        value: &Value,
+        may_search: bool,
+    ) -> Result<(), String> {
+        let wrong = || format!("`{value}` is not what it takes");
+        match (dialect, field) {
+            (_, "max_tokens" | "max_output_tokens" | "num_predict") => {
+                let most = value.as_u64().filter(|most| *most > 0).ok_or_else(wrong)?;
+                self.most_output = Some(most);
+            }
+            (Ollama, "num_ctx") => {
+                let size = value.as_u64().filter(|size| *size > 0).ok_or_else(wrong)?;
+                self.window = Some(size);
+            }
+            // Both are looked at together.
+            (Anthropic, "extended_thinking") => value.as_bool().map(drop).ok_or_else(wrong)?,
+            (Anthropic, "budget" | "thinking_budget" | "budget_tokens") => {
+                value.as_u64().map(drop).ok_or_else(wrong)?;
+            }
+            (Gemini, "grounding") => {
+                let wanted = value.as_bool().ok_or_else(wrong)?;
+                if wanted && !may_search {
+                    return Err("the agent may not search the web".to_owned());
+                }
+                if wanted {
+                    self.extra.insert("tools".to_owned(), json!([{ "googleSearch": {} }]));
+                }
+            }
+            _ => {
+                let known =
+                    |row: &&(Dialect, &str, Kind, &[&str])| (row.0, row.1) == (dialect, field);
+                let row = FIELDS.iter().find(known).ok_or("nothing is known of it")?;
+                let (_, _, kind, path) = row;
+                if !kind.fits(value) {
+                    return Err(wrong());
+                }
+                put(&mut self.extra, path, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// How much a model of Anthropic's may think.
+    fn think(&mut self, fields: &Map<String, Value>) {
+        let field = |names: &[&str]| {
+            let found = fields.iter().find(|(name, _)| names.contains(&snake(name).as_str()));
+            found.map(|(_, value)| value)
+        };
+        if field(&["extended_thinking"]).and_then(Value::as_bool) == Some(true) {
+            let budget = field(&["budget", "thinking_budget", "budget_tokens"]);
+            // The least that the provider takes.
+            let budget = budget.and_then(Value::as_u64).unwrap_or(THINKING).max(1_024);
+            let thinking = json!({ "type": "enabled", "budget_tokens": budget });
+            self.extra.insert("thinking".to_owned(), thinking);
+        }
+    }
+}
+
+/// Puts a value where the path leads.
+fn put(map: &mut Map<String, Value>, path: &[&str], value: &Value) {
+    match path {
+        [] => {}
+        [last] => {
+            map.insert((*last).to_owned(), value.clone());
+        }
+        [first, rest @ ..] => {
+            let inner = map.entry((*first).to_owned()).or_insert_with(|| json!({}));
+            if let Value::Object(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// `topP` as `top_p`.
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            text.push('_');
+        }
+        text.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::text::{Data, FileId, Span, Spanned};
+
+    use super::*;
+
+    fn agent(name: &str, fields: &[(&str, Data)]) -> Agent {
+        let map =
+            fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect();
+        let data = Spanned::new(Data::Map(map), Span::start_of(FileId(0)));
+        Agent { extensions: vec![(name.to_owned(), data)], ..Agent::default() }
+    }
+
+    #[test]
+    fn fields_go_where_the_table_says() {
+        let yes = Data::Bool(true);
+        type Case<'a> = (&'a str, &'a [(&'a str, Data)], Dialect, Value);
+        let cases: &[Case<'_>] = &[
+            (
+                "x-claude",
+                &[("extended_thinking", yes.clone())],
+                Anthropic,
+                json!({ "thinking": { "type": "enabled", "budget_tokens": THINKING } }),
+            ),
+            (
+                "x-claude",
+                &[("extended_thinking", yes.clone()), ("budget", Data::Int(2_048))],
+                Anthropic,
+                json!({ "thinking": { "type": "enabled", "budget_tokens": 2_048 } }),
+            ),
+            (
+                "x-claude",
+                &[("extended_thinking", Data::Bool(false)), ("effort", Data::str("low"))],
+                Anthropic,
+                json!({ "output_config": { "effort": "low" } }),
+            ),
+            ("x-claude", &[("extended_thinking", yes.clone())], Gemini, json!({})),
+            (
+                "x-gemini",
+                &[("grounding", yes.clone()), ("topP", Data::Float(0.5))],
+                Gemini,
+                json!({ "tools": [{ "googleSearch": {} }], "generationConfig": { "topP": 0.5 } }),
+            ),
+            (
+                "x-openai",
+                &[("reasoning_effort", Data::str("high"))],
+                Responses,
+                json!({ "reasoning": { "effort": "high" } }),
+            ),
+            ("x-ollama", &[("think", yes.clone())], Ollama, json!({ "think": true })),
+        ];
+        for (name, fields, dialect, expected) in cases {
+            let found = of(&agent(name, fields), *dialect, true);
+            assert_eq!(Value::Object(found.extra), *expected, "{name} {fields:?}");
+            assert_eq!(found.notes, Vec::<String>::new(), "{name} {fields:?}");
+        }
+    }
+
+    #[test]
+    fn what_could_lead_elsewhere_is_left_out() {
+        let map = Data::Map(vec![("url".to_owned(), Data::str("https://evil.example"))]);
+        let fields = [
+            ("model", Data::str("other")),
+            ("base_url", Data::str("https://evil.example")),
+            ("api_key", Data::str("sk")),
+            ("mcp_servers", Data::List(vec![map.clone()])),
+            ("tools", Data::List(vec![map])),
+            ("system", Data::str("obey")),
+            ("top_p", Data::str("much")),
+        ];
+        for (name, dialect) in [
+            ("x-claude", Anthropic),
+            ("x-gemini", Gemini),
+            ("x-openai", Chat),
+            ("x-openai", Responses),
+            ("x-ollama", Ollama),
+        ] {
+            let found = of(&agent(name, &fields), dialect, true);
+            assert_eq!(found.extra, Map::new(), "{name}");
+            assert_eq!(found.notes.len(), fields.len(), "{name}: {:?}", found.notes);
+        }
+        let searching = agent("x-gemini", &[("grounding", Data::Bool(true))]);
+        let found = of(&searching, Gemini, false);
+        assert_eq!(
+            (found.extra, found.notes),
+            (
+                Map::new(),
+                vec![
+                    "`x-gemini.grounding` is not used: the agent may not search the web".to_owned()
+                ]
+            )
+        );
+    }
+}

@@ -1,0 +1,270 @@
+//! What a status, an error in a stream or a broken connection means: whether asking again helps.
+
+use std::time::UNIX_EPOCH;
+
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::{items, text};
+use crate::event::{Failure, FailureKind};
+
+/// The most characters of a server's own words that are shown.
+const MOST_WORDS: usize = 400;
+
+/// Words that say that the conversation does not fit into the model.
+const TOO_LONG: &[&str] = &[
+    "context_length",
+    "context length",
+    "context window",
+    "context size",
+    "context limit",
+    "exceeds the context",
+    "exceed_context",
+    "prompt is too long",
+    "input is too long",
+    "prompt too long",
+    "input token count",
+    "request_too_large",
+    "too many tokens",
+];
+/// Words that say that no money is left: waiting does not help.
+const NO_MONEY: &[&str] =
+    &["insufficient_quota", "credit balance", "billing", "insufficient balance", "out of credits"];
+/// Codes of errors that stay, inside a stream that began well.
+const LASTING: &[&str] = &[
+    "invalid_request",
+    "invalid_prompt",
+    "authentication",
+    "permission",
+    "not_found",
+    "invalid_argument",
+    "failed_precondition",
+    "unauthenticated",
+];
+
+/// A failure that may go away.
+pub(super) fn temporary(message: impl Into<String>) -> Failure {
+    Failure { kind: FailureKind::Temporary, message: message.into(), retry_after: None }
+}
+
+/// A failure that stays.
+pub(super) fn permanent(message: impl Into<String>) -> Failure {
+    Failure { kind: FailureKind::Permanent, message: message.into(), retry_after: None }
+}
+
+/// The stream ended before the answer did.
+pub(super) fn broke_off() -> Failure {
+    temporary("the answer broke off")
+}
+
+/// An error that a server sends inside a stream: an object with `message` and a code, or a text.
+pub(super) fn in_stream(error: &Value) -> Failure {
+    let Told { code, message, wait } = told(error);
+    let words = format!("{code} {message}").to_lowercase();
+    let status = code.parse::<u16>().ok().or_else(|| number(error));
+    let lasting = LASTING.iter().any(|known| code.to_lowercase().contains(known))
+        || status.is_some_and(|status| (400..500).contains(&status) && !passes(status));
+    let kind = match () {
+        () if says(&words, TOO_LONG) => FailureKind::TooLong,
+        () if lasting || says(&words, NO_MONEY) => FailureKind::Permanent,
+        () => FailureKind::Temporary,
+    };
+    let message = format!("the server broke off with an error: {}", shown(&message));
+    Failure { kind, message, retry_after: wait }
+}
+
+fn number(error: &Value) -> Option<u16> {
+    error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok())
+}
+
+/// A status other than success.
+pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Failure {
+    let parsed: Value = serde_json::from_str(body).unwrap_or_default();
+    let parsed = parsed.get(0).unwrap_or(&parsed);
+    let error = parsed.get("error").unwrap_or(parsed);
+    let Told { code, message, wait } = told(error);
+    let message = if message.is_empty() { body } else { &message };
+    let words = format!("{code} {message}").to_lowercase();
+    let kind = match status.as_u16() {
+        _ if says(&words, NO_MONEY) => FailureKind::Permanent,
+        429 => FailureKind::Temporary,
+        413 => FailureKind::TooLong,
+        _ if says(&words, TOO_LONG) => FailureKind::TooLong,
+        status if passes(status) => FailureKind::Temporary,
+        _ => FailureKind::Permanent,
+    };
+    let message = format!("the server answered {status}: {}", shown(message));
+    Failure { kind, message, retry_after: retry_after(headers).or(wait) }
+}
+
+/// Whether a status goes away by itself.
+fn passes(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429 | 500 | 502..=504 | 506..=599)
+}
+
+fn says(words: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| words.contains(known))
+}
+
+/// What a server says of an error.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    code: String,
+    message: String,
+    /// Milliseconds after which it wants to be asked again.
+    wait: Option<u64>,
+}
+
+fn told(error: &Value) -> Told {
+    if let Some(message) = error.as_str() {
+        return Told { message: message.to_owned(), ..Told::default() };
+    }
+    let codes = ["type", "code", "status"].map(|name| text(error, name));
+    let delay = |detail: &Value| milliseconds(text(detail, "retryDelay").strip_suffix('s')?);
+    Told {
+        code: codes.join(" ").trim().to_owned(),
+        message: text(error, "message").to_owned(),
+        wait: items(error, "details").iter().find_map(delay),
+    }
+}
+
+/// When the server wants to be asked again, in milliseconds from its own present time.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(time) = header("retry-after-ms").and_then(|value| value.parse::<u64>().ok()) {
+        return Some(time);
+    }
+    let after = header("retry-after")?;
+    milliseconds(after).or_else(|| {
+        let since_epoch = |date: &str| {
+            let date = httpdate::parse_http_date(date).ok()?;
+            u64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+        };
+        Some(since_epoch(after)?.saturating_sub(since_epoch(header("date")?)?))
+    })
+}
+
+/// Seconds, written as a decimal number, in milliseconds.
+fn milliseconds(seconds: &str) -> Option<u64> {
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    let whole = whole.parse::<u64>().ok().filter(|_| digits(part))?;
+    let part = format!("{part:0<3}").get(..3)?.parse::<u64>().ok()?;
+    whole.checked_mul(1_000)?.checked_add(part)
+}
+
+/// Words of a server without the key, which some repeat.
+pub(super) fn without(words: &str, key: Option<&str>) -> String {
+    let key = key.filter(|key| key.len() >= 4);
+    key.map_or_else(|| words.to_owned(), |key| words.replace(key, "[key]"))
+}
+
+/// Words of a server, for a person: short, on one line.
+pub(super) fn shown(words: &str) -> String {
+    let words: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words = words.trim();
+    if words.is_empty() {
+        return "it gives no reason".to_owned();
+    }
+    let mut short: String = words.chars().take(MOST_WORDS).collect();
+    if short.len() < words.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use FailureKind::{Permanent, Temporary, TooLong};
+
+    #[test]
+    fn statuses() {
+        let long =
+            r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 9"}}"#;
+        let code = r#"{"error":{"code":"context_length_exceeded","message":"m"}}"#;
+        let money = r#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
+        let gemini = r#"[{"error":{"code":429,"details":[{"retryDelay":"2.5s"}]}}]"#;
+        let cases: &[(u16, &[(&str, &str)], &str, FailureKind, Option<u64>)] = &[
+            (429, &[("retry-after", "3")], "", Temporary, Some(3_000)),
+            (429, &[("retry-after", "0.25")], "", Temporary, Some(250)),
+            (429, &[("retry-after-ms", "70"), ("retry-after", "1")], "", Temporary, Some(70)),
+            (429, &[("retry-after", "-1")], "", Temporary, None),
+            (429, &[("retry-after", "soon")], "", Temporary, None),
+            (
+                503,
+                &[
+                    ("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT"),
+                    ("date", "Wed, 21 Oct 2015 07:28:00 GMT"),
+                ],
+                "",
+                Temporary,
+                Some(30_000),
+            ),
+            (503, &[("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT")], "", Temporary, None),
+            (429, &[], gemini, Temporary, Some(2_500)),
+            (429, &[], money, Permanent, None),
+            (429, &[], long, Temporary, None),
+            (400, &[], long, TooLong, None),
+            (400, &[], code, TooLong, None),
+            (413, &[], "", TooLong, None),
+            (400, &[], "", Permanent, None),
+            (401, &[], "", Permanent, None),
+            (403, &[], "", Permanent, None),
+            (404, &[], "", Permanent, None),
+            (302, &[], "", Permanent, None),
+            (408, &[], "", Temporary, None),
+            (500, &[], "<html>", Temporary, None),
+            (501, &[], "", Permanent, None),
+            (529, &[], "", Temporary, None),
+        ];
+        for (status, headers, body, kind, wait) in cases {
+            let mut map = HeaderMap::new();
+            for (name, value) in *headers {
+                map.insert(*name, value.parse().unwrap());
+            }
+            let failure = refused(StatusCode::from_u16(*status).unwrap(), &map, body);
+            assert_eq!((failure.kind, failure.retry_after), (*kind, *wait), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn errors_in_streams() {
+        let cases = [
+            (json!({ "type": "overloaded_error", "message": "busy" }), Temporary),
+            (json!({ "type": "api_error", "message": "oh" }), Temporary),
+            (json!({ "type": "invalid_request_error", "message": "no" }), Permanent),
+            (json!({ "code": "rate_limit_exceeded", "message": "slow down" }), Temporary),
+            (json!({ "code": 400, "message": "no" }), Permanent),
+            (json!({ "code": "401", "message": "no" }), Permanent),
+            (json!({ "code": 429, "message": "slow down" }), Temporary),
+            (json!({ "code": 502, "message": "upstream" }), Temporary),
+            (json!({ "code": "context_length_exceeded", "message": "no" }), TooLong),
+            (json!("the model runner stopped"), Temporary),
+            (json!(null), Temporary),
+        ];
+        for (error, kind) in cases {
+            assert_eq!(in_stream(&error).kind, kind, "{error}");
+        }
+    }
+
+    #[test]
+    fn words_of_servers_are_made_harmless() {
+        let long = "x".repeat(1_000);
+        let cases = [
+            ("", None, "it gives no reason".to_owned()),
+            (
+                "bad key sk-abcdef\n\u{1b}[31m!",
+                Some("sk-abcdef"),
+                "bad key [key]  [31m!".to_owned(),
+            ),
+            (&long, None, format!("{}…", "x".repeat(MOST_WORDS))),
+        ];
+        for (words, key, expected) in cases {
+            assert_eq!(shown(&without(words, key)), expected, "{words}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The one way out to models: no redirects, which could carry a key elsewhere, and proxies only as
+//! the user's environment names them.
+
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use reqwest::{ClientBuilder, NoProxy, Proxy};
+
+use super::plan::Environment;
+
+/// The longest time to reach a server.
+const CONNECTING: Duration = Duration::from_secs(20);
+/// The variables that may name a proxy, the first that is set counts.
+const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// A client for servers on this machine: no proxy, no certificates to be loaded.
+pub(super) fn local() -> Result<reqwest::Client, String> {
+    builder().tls_certs_only([]).build().map_err(|error| reason(&error))
+}
+
+/// A client for everybody else.
+pub(super) fn remote(environment: Environment<'_>) -> Result<reqwest::Client, String> {
+    let mut builder = builder();
+    let set = |name: &&str| environment(name).filter(|value| !value.trim().is_empty());
+    if let Some(address) = PROXIES.iter().find_map(set) {
+        let except = ["NO_PROXY", "no_proxy"].iter().find_map(set).unwrap_or_default();
+        let proxy = Proxy::all(address).map_err(|error| reason(&error))?;
+        builder = builder.proxy(proxy.no_proxy(NoProxy::from_string(&except)));
+    }
+    builder.build().map_err(|error| reason(&error))
+}
+
+fn builder() -> ClientBuilder {
+    // Another part of the program may have chosen already; either choice is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(Policy::none())
+        .connect_timeout(CONNECTING)
+        .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The innermost reason of an error, without the address, which may carry a key.
+pub(super) fn reason(error: &reqwest::Error) -> String {
+    let mut reason = None;
+    let mut source: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(inner) = source {
+        reason = Some(inner.to_string());
+        source = inner.source();
+    }
+    reason.unwrap_or_else(|| "no reason is given".to_owned())
+}

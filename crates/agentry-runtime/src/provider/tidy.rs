@@ -1,0 +1,211 @@
+//! A conversation as every provider takes it. Fewer words, a cancelled turn or a change of models
+//! leave results without their call, calls without a result and names that other providers refuse.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::Request;
+use crate::conversation::{Block, Message, Role};
+
+/// What is said, ready for a wire: every call is followed by its result, no part is empty. Without
+/// tools, calls and results are told in words.
+pub(super) fn tidied<'a>(request: &Request<'a>) -> Vec<Cow<'a, Message>> {
+    let mut list = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    for message in request.messages {
+        let message = if request.tools.is_empty() {
+            list.push(Cow::Owned(told(message)));
+            continue;
+        } else {
+            message
+        };
+        if message.role == Role::Assistant {
+            list.extend(missing(&open));
+            open = message.calls().map(|call| call.id.as_str()).collect();
+            list.push(Cow::Borrowed(message));
+            continue;
+        }
+        list.push(answering(message, &open));
+        open.clear();
+    }
+    list.extend(missing(&open));
+    list.retain_mut(|message| {
+        if message.blocks.iter().any(is_empty) {
+            message.to_mut().blocks.retain(|block| !is_empty(block));
+        }
+        !message.blocks.is_empty()
+    });
+    list
+}
+
+fn is_empty(block: &Block) -> bool {
+    matches!(block, Block::Text { text } if text.trim().is_empty())
+}
+
+/// Results for calls that have none.
+fn missing<'a>(open: &[&str]) -> Option<Cow<'a, Message>> {
+    let blocks: Vec<Block> = open.iter().map(|id| no_result(id)).collect();
+    (!blocks.is_empty()).then(|| Cow::Owned(Message { role: Role::User, blocks }))
+}
+
+fn no_result(id: &str) -> Block {
+    Block::Result { id: id.to_owned(), text: "there is no result".to_owned(), failed: true }
+}
+
+/// A message that answers the `open` calls: with a result for each, first of all, and for no other.
+fn answering<'a>(message: &'a Message, open: &[&str]) -> Cow<'a, Message> {
+    let results = message.blocks.iter().filter_map(|block| match block {
+        Block::Result { id, .. } => Some(id.as_str()),
+        _ => None,
+    });
+    let results: Vec<&str> = results.collect();
+    let leads = message.blocks.iter().take(open.len()).all(|it| matches!(it, Block::Result { .. }));
+    if leads && results.len() == open.len() && open.iter().all(|id| results.contains(id)) {
+        return Cow::Borrowed(message);
+    }
+    let mut blocks = Vec::new();
+    for id in open {
+        let own = |block: &&Block| matches!(block, Block::Result { id: other, .. } if other == id);
+        blocks.push(message.blocks.iter().find(own).cloned().unwrap_or_else(|| no_result(id)));
+    }
+    for block in &message.blocks {
+        match block {
+            Block::Result { id, .. } if open.contains(&id.as_str()) => {}
+            other => blocks.push(in_words(other)),
+        }
+    }
+    Cow::Owned(Message { role: message.role, blocks })
+}
+
+/// A message without calls and results.
+fn told(message: &Message) -> Message {
+    let blocks = message.blocks.iter().filter(|block| !matches!(block, Block::Thinking { .. }));
+    Message { role: message.role, blocks: blocks.map(in_words).collect() }
+}
+
+fn in_words(block: &Block) -> Block {
+    let text = match block {
+        Block::Call(call) => format!("(called `{}` with {})", call.tool, call.arguments),
+        Block::Result { text, failed: false, .. } => format!("(a call gave: {text})"),
+        Block::Result { text, failed: true, .. } => format!("(a call failed: {text})"),
+        Block::Text { .. } | Block::Thinking { .. } => return block.clone(),
+    };
+    Block::Text { text }
+}
+
+/// Where the present exchange begins: after the last message in which the person says something.
+pub(super) fn present(messages: &[Cow<'_, Message>]) -> usize {
+    let says = |message: &Cow<'_, Message>| {
+        let text = |block: &Block| matches!(block, Block::Text { .. });
+        message.role == Role::User && message.blocks.iter().any(text)
+    };
+    messages.iter().rposition(says).map_or(0, |at| at + 1)
+}
+
+/// A name or an identifier in the signs that every provider takes.
+pub(super) fn plain(name: &str) -> String {
+    let sign = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let plain: String = name.chars().take(64).map(sign).collect();
+    if plain.is_empty() { "unknown".to_owned() } else { plain }
+}
+
+/// The arguments of a call as a map, which is what providers want back.
+pub(super) fn arguments(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { json!({ "arguments": value }) }
+}
+
+/// What a result says, where the wire has no word for a failure.
+pub(super) fn result(text: &str, failed: bool) -> String {
+    if failed { format!("error: {text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::conversation::Call;
+    use crate::tool::ToolSpec;
+
+    fn text(text: &str) -> Block {
+        Block::Text { text: text.to_owned() }
+    }
+
+    fn call(id: &str) -> Block {
+        let (id, tool) = (id.to_owned(), "t".to_owned());
+        Block::Call(Call { id, tool, arguments: json!({}), opaque: None })
+    }
+
+    fn result(id: &str) -> Block {
+        Block::Result { id: id.to_owned(), text: "r".to_owned(), failed: false }
+    }
+
+    /// A conversation in one line: `u` and `a` for who speaks, then the parts.
+    fn line(messages: &[Cow<'_, Message>]) -> String {
+        let part = |block: &Block| match block {
+            Block::Text { text } => text.clone(),
+            Block::Thinking { .. } => "thinking".to_owned(),
+            Block::Call(call) => format!("+{}", call.id),
+            Block::Result { id, failed: false, .. } => format!("={id}"),
+            Block::Result { id, failed: true, .. } => format!("!{id}"),
+        };
+        let one = |message: &Cow<'_, Message>| {
+            let parts: Vec<_> = message.blocks.iter().map(part).collect();
+            let who = if message.role == Role::User { "u" } else { "a" };
+            format!("{who}[{}]", parts.join(" "))
+        };
+        messages.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn calls_and_results_belong_together() {
+        let u = |blocks: Vec<Block>| Message { role: Role::User, blocks };
+        let a = |blocks: Vec<Block>| Message { role: Role::Assistant, blocks };
+        let tool = ToolSpec { name: "t".to_owned(), description: String::new(), schema: json!({}) };
+        let some = std::slice::from_ref(&tool);
+        let cases = [
+            (vec![u(vec![text("hi")]), a(vec![text("")]), u(vec![text("x")])], some, "u[hi] u[x]"),
+            (
+                vec![a(vec![call("1"), call("2")]), u(vec![result("1"), result("2")])],
+                some,
+                "a[+1 +2] u[=1 =2]",
+            ),
+            (vec![u(vec![result("1")])], some, "u[(a call gave: r)]"),
+            (
+                vec![a(vec![call("1"), call("2")]), u(vec![text("x"), result("2")])],
+                some,
+                "a[+1 +2] u[!1 =2 x]",
+            ),
+            (vec![a(vec![call("1")]), a(vec![text("x")])], some, "a[+1] u[!1] a[x]"),
+            (vec![a(vec![call("1")])], some, "a[+1] u[!1]"),
+            (
+                vec![a(vec![call("1")]), u(vec![result("1")])],
+                &[],
+                "a[(called `t` with {})] u[(a call gave: r)]",
+            ),
+        ];
+        for (messages, tools, expected) in cases {
+            let extra = Map::new();
+            let request = Request {
+                model: "m",
+                system: "",
+                messages: &messages,
+                tools,
+                temperature: None,
+                most_output: 1,
+                extra: &extra,
+            };
+            assert_eq!(line(&tidied(&request)), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_made_plain() {
+        let cases =
+            [("read_file", "read_file"), ("functions.read:0", "functions_read_0"), ("", "unknown")];
+        for (name, expected) in cases {
+            assert_eq!(plain(name), expected, "{name}");
+        }
+    }
+}
