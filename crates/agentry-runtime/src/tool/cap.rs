@@ -35,12 +35,9 @@ fn end(text: &str, most: usize) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// A line that is not too long to be shown.
-pub(super) fn line(text: &str) -> String {
-    if text.len() <= MOST_OF_LINE {
-        return text.to_owned();
-    }
-    format!("{}… ({} bytes)", start(text, MOST_OF_LINE), text.len())
+/// `1 line`, `2 lines`.
+pub(super) fn lines(number: usize) -> String {
+    format!("{number} {}", if number == 1 { "line" } else { "lines" })
 }
 
 /// A text that is not too long to be shown; what is in the middle of a longer one is left out.
@@ -106,7 +103,6 @@ mod tests {
         assert_eq!(text("short"), "short");
         assert_eq!(start("äb", 1), "");
         assert_eq!(end("aä", 1), "");
-        assert!(line(&"x".repeat(MOST_OF_LINE + 1)).ends_with("… (2001 bytes)"));
     }
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
         world.file("a.rs", "fn a() {}\nfn b() {}\n");
         let arguments = json!({"path": "a.rs", "old_string": "b()", "new_string": "c()"});
         let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n";
-        let mut host = world.host();
+        let host = world.host();
         assert_eq!(Edit.preview(&arguments, &host.place()).as_deref(), Some(diff));
         let output = host.call(&Edit, arguments.clone()).await;
         assert_eq!(output, Output::done(format!("changed `a.rs`\n{diff}")));

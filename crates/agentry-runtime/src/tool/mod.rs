@@ -8,10 +8,14 @@
 //! A path is resolved before it is judged, and again when the call runs: what was judged is opened
 //! without following any link, so that nobody can put one there in between.
 
+mod bash;
 mod cap;
 mod change;
 mod edit;
 mod files;
+mod glob;
+mod grep;
+mod list;
 mod patch;
 mod read;
 mod real;
@@ -19,6 +23,9 @@ mod real;
 mod testing;
 mod todo;
 mod toolbox;
+mod walk;
+#[cfg(test)]
+mod walk_tests;
 mod write;
 
 pub use real::real;

@@ -4,6 +4,7 @@ mod apply;
 mod parse;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use agentry_compile::policy::Section;
 use serde::Deserialize;
@@ -95,7 +96,7 @@ fn patch(given: &Value, host: &dyn Host) -> Result<String, String> {
             (Some(_), None) => "deleted",
             (Some(_), Some(_)) => "changed",
         };
-        text.push_str(&format!("{done} `{}`\n", change.name));
+        let _ = writeln!(text, "{done} `{}`", change.name);
     }
     text.push_str(&shown(&changes, host));
     Ok(text)

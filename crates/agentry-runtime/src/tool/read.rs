@@ -222,11 +222,11 @@ mod tests {
         world.file("private/key", "hush");
         world.file("open/key", "fine");
         std::os::unix::fs::symlink(world.path("open"), world.path("link")).unwrap();
-        let mut host = world.judged(&[says]);
+        let host = world.judged(&[says]);
         let arguments = json!({"path": "link/key"});
         assert!(!host.call(&Read, arguments.clone()).await.failed);
         // Somebody turns the link round after the judge has looked.
-        host.granted = Read.touches(&arguments, &host.place()).unwrap();
+        host.grant(&Read, &arguments);
         std::fs::remove_file(world.path("link")).unwrap();
         std::os::unix::fs::symlink(world.path("private"), world.path("link")).unwrap();
         let output = Read.run(arguments, &host).await;
@@ -237,17 +237,17 @@ mod tests {
     async fn what_a_person_granted_is_read() {
         let world = World::new();
         world.file(".env", "KEY=x");
-        let mut host = world.host();
+        let host = world.host();
         let arguments = json!({"path": ".env"});
         assert!(host.call(&Read, arguments.clone()).await.text.starts_with("Ask: a secret"));
-        host.granted = Read.touches(&arguments, &host.place()).unwrap();
+        host.grant(&Read, &arguments);
         assert_eq!(Read.run(arguments, &host).await, Output::done("     1\tKEY=x\n"));
     }
 
     #[tokio::test]
     async fn the_runs_own_outputs_are_read_without_asking() {
         let world = World::new();
-        let mut host = world.judged(&[(Section::Read, Action::Deny, &[])]);
+        let host = world.judged(&[(Section::Read, Action::Deny, &[])]);
         let run = host.place().run;
         std::fs::create_dir(run.join("outputs")).unwrap();
         std::fs::write(run.join("outputs/1.txt"), "much").unwrap();

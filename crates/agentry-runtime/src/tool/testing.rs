@@ -24,8 +24,7 @@ pub(super) struct World {
 pub(super) struct TestHost {
     judge: Judge,
     place: Mutex<Place>,
-    /// What was granted before the call.
-    pub(super) granted: Vec<Touch>,
+    granted: Mutex<Vec<Touch>>,
     /// What the person answers.
     pub(super) answer: Option<String>,
     /// Paths that were kept before they were changed.
@@ -83,7 +82,7 @@ impl World {
         TestHost {
             judge: judge(says, &root.join("work")),
             place: Mutex::new(place),
-            granted: Vec::new(),
+            granted: Mutex::default(),
             answer: None,
             kept: Mutex::default(),
             shown: Mutex::default(),
@@ -117,8 +116,13 @@ impl Resolver for Disk {
 }
 
 impl TestHost {
+    /// Grants all that a call touches, as a person would.
+    pub(super) fn grant(&self, tool: &dyn Tool, arguments: &serde_json::Value) {
+        *self.granted.lock().unwrap() = tool.touches(arguments, &self.place()).unwrap();
+    }
+
     /// A call as a run makes it: what it touches is judged, then it runs.
-    pub(super) async fn call(&mut self, tool: &dyn Tool, arguments: serde_json::Value) -> Output {
+    pub(super) async fn call(&self, tool: &dyn Tool, arguments: serde_json::Value) -> Output {
         let touches = match tool.touches(&arguments, &self.place()) {
             Ok(touches) => touches,
             Err(why) => return Output::failed(why),
@@ -129,7 +133,7 @@ impl TestHost {
                 return Output::failed(format!("{verdict:?}: {reason}"));
             }
         }
-        self.granted = touches;
+        *self.granted.lock().unwrap() = touches;
         tool.run(arguments, self).await
     }
 }
@@ -144,7 +148,7 @@ impl Host for TestHost {
     }
 
     fn granted(&self) -> Vec<Touch> {
-        self.granted.clone()
+        self.granted.lock().unwrap().clone()
     }
 
     fn judge(&self, touch: &Touch) -> (Judgement, String) {

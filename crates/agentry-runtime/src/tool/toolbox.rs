@@ -8,7 +8,11 @@ use agentry_compile::policy::{Action, Judge, Rules, Section, Subject};
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::bash::Bash;
 use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
+use super::list::List;
 use super::patch::ApplyPatch;
 use super::read::Read;
 use super::todo::Todo;
@@ -143,6 +147,10 @@ fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
         (Some(Section::Edit), Box::new(Write)),
         (Some(Section::Edit), Box::new(Edit)),
         (Some(Section::Edit), Box::new(ApplyPatch)),
+        (Some(Section::Read), Box::new(List)),
+        (Some(Section::Read), Box::new(Glob)),
+        (Some(Section::Read), Box::new(Grep)),
+        (Some(Section::Bash), Box::new(Bash)),
         (None, Box::new(Todo)),
     ]
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::change::{Change, carry_out};
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap};
 use crate::event::Class;
 
 /// Writes files.
@@ -73,7 +73,7 @@ fn write(given: &Value, host: &dyn Host) -> Result<String, String> {
         Some(_) => "replaced",
         None => "made",
     };
-    let message = format!("{done} `{name}`: {} lines", content.lines().count());
+    let message = format!("{done} `{name}`: {}", cap::lines(content.lines().count()));
     let after = Some(content.into_bytes());
     carry_out(&[Change { name, path, before, after, like: None }], host)?;
     Ok(message)
@@ -97,7 +97,7 @@ mod tests {
             ("new", "one\ntwo", Ok("made `new`: 2 lines")),
             ("new", "one\ntwo", Ok("`new` is like this already")),
             ("a/b/c", "", Ok("made `a/b/c`: 0 lines")),
-            ("old", "new\n", Ok("replaced `old`: 1 lines")),
+            ("old", "new\n", Ok("replaced `old`: 1 line")),
             ("big", &big, Ok("made `big`: 1048576 lines")),
             ("dir", "x", Err("`dir`: it is a directory")),
             ("old/x", "x", Err("where `old/x` leads cannot be told")),
@@ -106,7 +106,7 @@ mod tests {
         ];
         for (path, content, expected) in cases {
             let arguments = json!({"path": path, "content": content});
-            let mut host = world.host();
+            let host = world.host();
             let output = host.call(&Write, arguments).await;
             match expected {
                 Ok(text) => {
@@ -126,12 +126,12 @@ mod tests {
         world.file("private/key", "hush");
         std::os::unix::fs::symlink(world.path("private/key"), world.path("link")).unwrap();
         let says = (Section::Edit, Action::Allow, ["private/**:deny"].as_slice());
-        let mut host = world.judged(&[says]);
+        let host = world.judged(&[says]);
         let output = host.call(&Write, json!({"path": "link", "content": "x"})).await;
         assert_eq!(output.text, "Deny: private/**:deny");
         // The link is put there after the judge has looked.
         let arguments = json!({"path": "later", "content": "x"});
-        host.granted = Write.touches(&arguments, &host.place()).unwrap();
+        host.grant(&Write, &arguments);
         std::os::unix::fs::symlink(world.path("private/key"), world.path("later")).unwrap();
         assert!(Write.run(arguments, &host).await.failed);
         assert_eq!(world.text("private/key"), "hush");

@@ -59,11 +59,8 @@ fn place(lines: &[&str], mut from: usize, hunk: &Hunk) -> Result<usize, String> 
     }
     find(lines, from, &old).ok_or_else(|| {
         let first = old.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or_default();
-        format!(
-            "these {} lines, from `{}`, are not there; read the file again",
-            old.len(),
-            first.trim()
-        )
+        let count = crate::tool::cap::lines(old.len());
+        format!("{count}, from `{}` on, not there; read the file again", first.trim())
     })
 }
 

@@ -28,15 +28,11 @@ fn hunks_are_applied_where_they_fit() {
         ("a\n\nb\n", " a\n\n-b\n+c", Ok("a\n\nc\n")),
         ("@@ g\nz", "@@ @@ g\n+y", Ok("@@ g\ny\nz")),
         ("grün\n🦀\n", "-🦀\n+🐢", Ok("grün\n🐢\n")),
-        (
-            "a\n",
-            "-b\n+c",
-            Err("change 1: these 1 lines, from `b`, are not there; read the file again"),
-        ),
+        ("a\n", "-b\n+c", Err("change 1: 1 line, from `b` on, not there; read the file again")),
         (
             "b\na\n",
             "-a\n+1\n@@\n-b\n+2",
-            Err("change 2: these 1 lines, from `b`, are not there; read the file again"),
+            Err("change 2: 1 line, from `b` on, not there; read the file again"),
         ),
         ("a\n", "@@ z\n+c", Err("change 1: there is no line `z` after the last change")),
     ];
@@ -92,7 +88,7 @@ async fn files_are_added_changed_moved_and_deleted() {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     let body = "*** Add File: sub/new\n+one\n+\n+two\n*** Update File: change\n-b\n+c\n\
                 *** Delete File: go\n*** Update File: from\n*** Move to: to\n-old\n+new";
-    let mut host = world.host();
+    let host = world.host();
     let output = host.call(&ApplyPatch, framed(body)).await;
     let start = "made `sub/new`\nchanged `change`\ndeleted `go`\nmade `to`\ndeleted `from`\n---";
     assert!(!output.failed && output.text.starts_with(start), "{}", output.text);

@@ -1,0 +1,362 @@
+//! `bash`: a command line in the sandbox of the run. The working directory stays for the next one.
+//!
+//! Output and complaints go through one pipe, in the order in which they come. A second pipe tells
+//! where the shell was when it ended; whoever writes something else into it only moves later calls,
+//! which are judged where they are.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agentry_compile::policy::Section;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::Instant;
+
+use super::{Doing, Host, Output, Place, Started, Streams, Tool, ToolSpec, Touch, arguments, cap};
+use crate::event::{Class, Judgement};
+
+/// How long a command may take unless the call says otherwise, in seconds.
+const TIME: u64 = 120;
+/// How long it may take at most.
+const MOST_TIME: u64 = 3_600;
+/// The most bytes of its output that are kept.
+const MOST_KEPT: usize = 8 << 20;
+/// The longest command line.
+const MOST_OF_COMMAND: usize = 100_000;
+/// Tells where the shell is when it ends, through what were its complaints. It is one line, so that
+/// the numbers of lines in complaints are off by one only.
+const PRELUDE: &str = "exec 19>&2 2>&1; trap 'pwd -P >&19' EXIT\n";
+
+/// Runs command lines.
+pub(super) struct Bash;
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout: Option<u64>,
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "bash".to_owned(),
+            description: format!(
+                "Runs a command line in bash, confined to what the agent may do. The working \
+                 directory stays for the next call; variables do not. There is no input. After \
+                 `timeout` seconds ({TIME} unless given) it is ended with all that it started."
+            ),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string", "minLength": 1, "maxLength": MOST_OF_COMMAND},
+                    "timeout": {"type": "integer", "minimum": 1, "maximum": MOST_TIME, "description": "Seconds"}
+                },
+                "required": ["command"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    /// Nobody can tell what a command does.
+    fn class(&self, _: &Value) -> Class {
+        Class::External
+    }
+
+    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { command, .. } = arguments(given)?;
+        if command.contains('\0') {
+            return Err("the command holds a NUL".to_owned());
+        }
+        Ok(vec![touch(command)])
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move {
+            match bash(&arguments, host).await {
+                Ok(output) => output,
+                Err(why) => Output::failed(why),
+            }
+        })
+    }
+}
+
+fn touch(command: String) -> Touch {
+    Touch { section: Section::Bash, subject: command }
+}
+
+async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
+    let Arguments { command, timeout } = arguments(given)?;
+    super::permit(host, &touch(command.clone()))?;
+    let time = Duration::from_secs(timeout.unwrap_or(TIME).min(MOST_TIME));
+    let not_started = |error: io::Error| format!("the command was not started: {error}");
+    let mut pipes = Pipes::start(&command, host).map_err(not_started)?;
+    let ended = pipes.follow(host, Instant::now() + time).await;
+    if let Some(directory) = pipes.directory() {
+        moved(host, directory);
+    }
+    let text = cap::kept(&pipes.text(), host);
+    let says = |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
+    Ok(match ended {
+        Ended::Code(Some(0)) if text.is_empty() => Output::done("done, without output"),
+        Ended::Code(Some(0)) => Output::done(text),
+        Ended::Code(Some(code)) => Output::failed(says(format!("exit code {code}"))),
+        Ended::Code(None) => Output::failed(says("a signal ended it".to_owned())),
+        Ended::TimeOut => {
+            let time = time.as_secs();
+            Output::failed(says(format!("ended after {time} s; `timeout` was reached")))
+        }
+        Ended::Lost(error) => Output::failed(says(format!("how it ended is not known: {error}"))),
+    })
+}
+
+/// Lets later calls start where the shell was.
+fn moved(host: &dyn Host, directory: PathBuf) {
+    let touch = super::files::touch(Section::ExternalDirectory, &directory);
+    let place = host.place();
+    let inside = directory.starts_with(&place.workspace);
+    if directory.is_dir() && (inside || host.judge(&touch).0 != Judgement::Deny) {
+        host.move_to(directory);
+    }
+}
+
+/// How a command ended.
+enum Ended {
+    Code(Option<i32>),
+    TimeOut,
+    Lost(io::Error),
+}
+
+/// A command under way, and what has come of it.
+struct Pipes {
+    output: Receiver,
+    place: Receiver,
+    started: Option<Started>,
+    kept: Vec<u8>,
+    left_out: usize,
+}
+
+impl Pipes {
+    fn start(command: &str, host: &dyn Host) -> io::Result<Self> {
+        let (output, output_end) = io::pipe()?;
+        let (place, place_end) = io::pipe()?;
+        let streams = Streams {
+            input: OwnedFd::from(std::fs::File::open("/dev/null")?),
+            output: OwnedFd::from(output_end),
+            errors: OwnedFd::from(place_end),
+        };
+        let argv = ["bash", "-c", &format!("{PRELUDE}{command}")].map(str::to_owned).to_vec();
+        let started = host.start(argv, host.place().directory, streams)?;
+        Ok(Self {
+            output: Receiver::from_owned_fd(output.into())?,
+            place: Receiver::from_owned_fd(place.into())?,
+            started: Some(started),
+            kept: Vec::new(),
+            left_out: 0,
+        })
+    }
+
+    /// Reads and shows the output until the command has ended. What it left running is ended too.
+    async fn follow(&mut self, host: &dyn Host, until: Instant) -> Ended {
+        let Some(Started { mut ended, guard }) = self.started.take() else {
+            return Ended::Code(None);
+        };
+        let mut shown = Shown::default();
+        let mut buffer = vec![0; 16 << 10];
+        let mut open = true;
+        let how = loop {
+            tokio::select! {
+                read = self.output.read(&mut buffer), if open => match read {
+                    Ok(0) | Err(_) => open = false,
+                    Ok(length) => self.take(buffer.get(..length).unwrap_or_default(), &mut shown, host),
+                },
+                code = &mut ended => break code.map_or_else(Ended::Lost, Ended::Code),
+                () = tokio::time::sleep_until(until) => break Ended::TimeOut,
+            }
+        };
+        drop(guard);
+        // What it wrote before it ended is still in the pipe.
+        while let Ok(length) = self.output.try_read(&mut buffer) {
+            if length == 0 || self.left_out > MOST_KEPT {
+                break;
+            }
+            self.take(buffer.get(..length).unwrap_or_default(), &mut shown, host);
+        }
+        how
+    }
+
+    fn take(&mut self, piece: &[u8], shown: &mut Shown, host: &dyn Host) {
+        let room = MOST_KEPT.saturating_sub(self.kept.len()).min(piece.len());
+        self.kept.extend(piece.iter().take(room));
+        self.left_out += piece.len() - room;
+        host.show(&shown.take(piece));
+    }
+
+    /// Where the shell was at its end, if it said so.
+    fn directory(&mut self) -> Option<PathBuf> {
+        let mut buffer = [0; 8 << 10];
+        let length = self.place.try_read(&mut buffer).ok()?;
+        let said = str::from_utf8(buffer.get(..length)?).ok()?;
+        let path = PathBuf::from(said.lines().next_back()?);
+        path.is_absolute().then_some(path)
+    }
+
+    fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.kept).into_owned();
+        match self.left_out {
+            0 => text,
+            more => format!("{text}\n[{more} more bytes were not kept]"),
+        }
+    }
+}
+
+/// Puts characters together whose bytes come in several pieces.
+#[derive(Default)]
+struct Shown(Vec<u8>);
+
+impl Shown {
+    fn take(&mut self, piece: &[u8]) -> String {
+        self.0.extend(piece);
+        let cut = match str::from_utf8(&self.0) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.0.len(),
+        };
+        let rest = self.0.split_off(cut);
+        let whole = std::mem::replace(&mut self.0, rest);
+        String::from_utf8_lossy(&whole).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::World;
+    use super::*;
+
+    #[tokio::test]
+    async fn commands_and_what_they_say() {
+        let world = World::new();
+        world.file("sub/file", "");
+        let cases = [
+            ("echo one; echo two >&2; echo three", Ok("one\ntwo\nthree\n")),
+            ("true", Ok("done, without output")),
+            ("exit 3", Err("exit code 3")),
+            ("echo x; false", Err("x\n\n[exit code 1]")),
+            ("kill -9 $$", Err("a signal ended it")),
+            ("cat", Ok("done, without output")),
+            ("printf 'gr\\303\\274n \\360\\237\\246\\200 \\377'", Ok("grün 🦀 \u{fffd}")),
+            ("echo \"$1|$0|$#\"", Ok("|bash|0\n")),
+            ("cat <<'EOF'\na $b\nEOF", Ok("a $b\n")),
+        ];
+        for (command, expected) in cases {
+            let output = world.host().call(&Bash, json!({"command": command})).await;
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(output, Output::from(expected), "{command}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_working_directory_stays() {
+        let world = World::new();
+        world.file("sub/deep/file", "");
+        std::os::unix::fs::symlink("sub", world.path("link")).unwrap();
+        let host = world.host();
+        let steps = [
+            ("cd sub", "sub"),
+            ("cd deep; false", "sub/deep"),
+            ("cd ..; exit 4", "sub"),
+            ("(cd deep)", "sub"),
+            ("cd missing", "sub"),
+            ("cd ../link/deep", "sub/deep"),
+            ("cd ..; exec true", "sub/deep"),
+            ("cd ..\nif", "sub"),
+            ("cd deep && rmdir /nowhere", "sub/deep"),
+        ];
+        for (command, expected) in steps {
+            let arguments = json!({"command": command});
+            host.grant(&Bash, &arguments);
+            Bash.run(arguments, &host).await;
+            assert_eq!(host.place().directory, world.path(expected), "{command}");
+        }
+    }
+
+    #[tokio::test]
+    async fn output_is_shown_as_it_comes_and_capped() {
+        let world = World::new();
+        let host = world.host();
+        let output = host.call(&Bash, json!({"command": "seq 1 3000000"})).await;
+        assert!(!output.failed);
+        assert!(output.text.starts_with("1\n2\n3\n"), "{:.40}", output.text);
+        assert!(output.text.contains("outputs/1.txt`]"));
+        assert!(output.text.ends_with("more bytes were not kept]"));
+        assert!(output.text.len() < cap::MOST + 300);
+        let kept = std::fs::metadata(host.place().run.join("outputs/1.txt")).unwrap().len();
+        assert!(kept > MOST_KEPT as u64 && kept < MOST_KEPT as u64 + 100);
+        let shown = host.shown.lock().unwrap();
+        assert!(shown.ends_with("2999999\n3000000\n"));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
+        let world = World::new();
+        let command = "sleep 60 & echo $! > id; wait";
+        let output = world.host().call(&Bash, json!({"command": command, "timeout": 1})).await;
+        assert_eq!(output, Output::failed("ended after 1 s; `timeout` was reached"));
+        gone(&world).await;
+    }
+
+    #[tokio::test]
+    async fn what_a_command_left_running_is_ended() {
+        let world = World::new();
+        let command = "sleep 60 & echo $! > id; echo started";
+        let output = world.host().call(&Bash, json!({"command": command})).await;
+        assert_eq!(output, Output::done("started\n"));
+        gone(&world).await;
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_ends_its_command() {
+        let world = World::new();
+        let host = world.host();
+        tokio::select! {
+            output = host.call(&Bash, json!({"command": "echo $$ > id; sleep 60"})) => {
+                panic!("{output:?}")
+            }
+            () = until(|| started(&world).is_some()) => {}
+        }
+        gone(&world).await;
+    }
+
+    /// The process that a command has written down.
+    fn started(world: &World) -> Option<u32> {
+        std::fs::read_to_string(world.path("id")).ok()?.trim().parse().ok()
+    }
+
+    /// Waits until the process that a command has written down has ended.
+    async fn gone(world: &World) {
+        let stat = format!("/proc/{}/stat", started(world).unwrap());
+        until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
+    }
+
+    async fn until(holds: impl Fn() -> bool) {
+        let waiting = async {
+            while !holds() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_not_granted_is_not_run() {
+        let world = World::new();
+        let says = [(Section::Bash, agentry_compile::policy::Action::Ask, ["ls:allow"].as_slice())];
+        let host = world.judged(&says);
+        let output = Bash.run(json!({"command": "touch x"}), &host).await;
+        assert!(output.failed && output.text.starts_with("refused: "), "{output:?}");
+        assert!(!world.path("x").exists());
+        assert!(Bash.touches(&json!({"command": "a\0b"}), &host.place()).is_err());
+    }
+}

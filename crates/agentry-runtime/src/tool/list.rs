@@ -1,0 +1,85 @@
+//! `list`: what is in a directory.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::walk::{Root, Seen, report, touches};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, files};
+use crate::event::Class;
+
+/// The most entries that are read, and so sorted.
+const MOST: usize = 100_000;
+
+/// Lists directories.
+pub(super) struct List;
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: Option<String>,
+}
+
+impl Tool for List {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "list".to_owned(),
+            description: "Lists a directory. Directories end in `/`, links in `@`.".to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The directory; the working directory if left out"}
+                },
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::Read
+    }
+
+    fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
+        touches(arguments::<Arguments>(given)?.path.as_deref(), place)
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move { list(&arguments, host).into() })
+    }
+}
+
+fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
+    let Arguments { path: name } = arguments(given)?;
+    let root = Root::new(name.as_deref(), host)?;
+    let name = name.unwrap_or_else(|| ".".to_owned());
+    if !root.is_directory {
+        return Err(format!("`{name}` is no directory"));
+    }
+    let entries = fs::read_dir(&root.path).map_err(|error| files::why(&name, &error))?;
+    let mut entries: Vec<_> = entries.flatten().take(MOST).collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    let (mut text, mut hidden) = (String::new(), 0);
+    for entry in entries {
+        let kind = entry.file_type().ok();
+        let is_directory = kind.is_some_and(|kind| kind.is_dir());
+        // A directory is a name only; what lies in it is judged when somebody looks.
+        if !is_directory && root.seen(&entry.path()) == Seen::Nothing {
+            hidden += 1;
+            continue;
+        }
+        let end = match kind {
+            Some(kind) if kind.is_dir() => "/",
+            Some(kind) if kind.is_symlink() => "@",
+            _ => "",
+        };
+        let _ = writeln!(text, "{}{end}", entry.file_name().to_string_lossy());
+        if text.len() > cap::MOST {
+            return Ok(report(text, hidden, false));
+        }
+    }
+    if text.is_empty() && hidden == 0 {
+        return Ok("the directory is empty".to_owned());
+    }
+    Ok(report(text, hidden, true))
+}

@@ -1,0 +1,139 @@
+//! Looking through directories: what may be looked at, in which order, and when it is enough.
+//!
+//! A directory is judged as `directory/*`, a name for whatever lies in it; after that every file is
+//! judged by itself. Names are shown unless a file may not be read at all; what is in it only if it
+//! may be read without asking, or the person was asked about the directory and it is no secret.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::Section;
+use agentry_compile::policy::tables::secrets::is_secret;
+use ignore::{DirEntry, WalkBuilder};
+
+use super::files::{self, touch};
+use super::read::{is_output, readable};
+use super::{Host, Place, Touch, permit};
+use crate::event::Judgement;
+
+/// The most entries that are looked at.
+const MOST_ENTRIES: usize = 200_000;
+/// How many entries are looked at before others get their turn, and the call can be stopped.
+const AT_A_TIME: usize = 64;
+
+/// What a call that looks at a file or through a directory touches.
+pub(super) fn touches(path: Option<&str>, place: &Place) -> Result<Vec<Touch>, String> {
+    let path = files::resolve(path.unwrap_or("."), place)?;
+    if path.is_dir() {
+        return Ok(vec![touch(Section::Read, &path.join("*"))]);
+    }
+    Ok(if is_output(&path, place) { Vec::new() } else { vec![touch(Section::Read, &path)] })
+}
+
+/// Where a call looks.
+pub(super) struct Root<'a> {
+    /// The real path.
+    pub(super) path: PathBuf,
+    /// Whether it is a directory.
+    pub(super) is_directory: bool,
+    /// Whether a person said yes to it, where the policy asks.
+    asked: bool,
+    host: &'a dyn Host,
+    place: Place,
+}
+
+/// How much of a file may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// What is in it.
+    All,
+    /// Its name.
+    Name,
+    /// Nothing.
+    Nothing,
+}
+
+impl<'a> Root<'a> {
+    /// The place that a call looks at, if it may.
+    pub(super) fn new(path: Option<&str>, host: &'a dyn Host) -> Result<Self, String> {
+        let place = host.place();
+        let name = path.unwrap_or(".");
+        let real = files::resolve(name, &place)?;
+        if !real.is_dir() {
+            let path = readable(name, host)?;
+            return Ok(Self { path, is_directory: false, asked: false, host, place });
+        }
+        let inside = touch(Section::Read, &real.join("*"));
+        permit(host, &inside)?;
+        let asked = host.judge(&inside).0 == Judgement::Ask;
+        Ok(Self { path: real, is_directory: true, asked, host, place })
+    }
+
+    /// How much of a file below may be shown.
+    pub(super) fn seen(&self, path: &Path) -> Seen {
+        let Some(text) = path.to_str() else { return Seen::Nothing };
+        match self.host.judge(&touch(Section::Read, path)).0 {
+            Judgement::Allow => Seen::All,
+            Judgement::Deny => Seen::Nothing,
+            Judgement::Ask => {
+                let home = self.place.home.as_ref().and_then(|home| home.to_str());
+                let secret = is_secret(text, home).is_some();
+                if self.asked && !secret { Seen::All } else { Seen::Name }
+            }
+        }
+    }
+
+    /// How a path is called: from the working directory if it lies below.
+    pub(super) fn called(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.place.directory).unwrap_or(path);
+        below.to_string_lossy().into_owned()
+    }
+
+    /// Goes through everything below that version control does not ignore, by name, until `each`
+    /// has seen enough. Links are not followed. Whether all of it was looked at.
+    pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> Flow) -> bool {
+        let walk = WalkBuilder::new(&self.path)
+            .hidden(false)
+            .git_global(false)
+            .require_git(false)
+            .follow_links(false)
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build();
+        for (number, entry) in walk.flatten().enumerate() {
+            if number >= MOST_ENTRIES || each(&entry) == Flow::Enough {
+                return false;
+            }
+            if number % AT_A_TIME == AT_A_TIME - 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+        true
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    More,
+    Enough,
+}
+
+/// The list of what was found, and what there is to say about it.
+pub(super) fn report(mut found: String, hidden: usize, complete: bool) -> String {
+    if found.is_empty() {
+        found.push_str("nothing was found\n");
+    }
+    if hidden > 0 {
+        let files = if hidden == 1 { "file is" } else { "files are" };
+        let _ = write!(
+            found,
+            "
+[{hidden} {files} not shown: the policy does not allow it]"
+        );
+    }
+    if !complete {
+        found.push_str("\n[there is more: narrow the search]");
+    }
+    found
+}

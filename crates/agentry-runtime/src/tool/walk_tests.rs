@@ -1,0 +1,154 @@
+use std::os::unix::fs::symlink;
+
+use agentry_compile::policy::{Action, Section};
+use serde_json::{Value, json};
+
+use super::glob::Glob;
+use super::grep::Grep;
+use super::list::List;
+use super::testing::World;
+use super::{Host as _, Tool, cap};
+
+fn world() -> World {
+    let world = World::new();
+    for (name, text) in [
+        ("a.rs", "fn main() {}\nlet x = 1;\n"),
+        ("src/b.rs", "fn beta() {}\r\nfn BETA() {}\r\n"),
+        ("src/deep/c.txt", "grün fn\nzwei\ndrei fn"),
+        (".hidden", "fn hidden\n"),
+        (".git/config", "fn git\n"),
+        (".gitignore", "target/\n*.log\n"),
+        ("target/out.rs", "fn built\n"),
+        ("x.log", "fn log\n"),
+        ("private/key.rs", "fn hush\n"),
+        (".env", "fn=hush\n"),
+    ] {
+        world.file(name, text);
+    }
+    world.file("binary", b"fn \0 fn\n");
+    symlink("/etc", world.path("out")).unwrap();
+    world
+}
+
+const RULES: &[(Section, Action, &[&str])] =
+    &[(Section::Read, Action::Allow, &["private/**:deny"])];
+
+async fn check(tool: &dyn Tool, cases: &[(Value, &str)]) {
+    let world = world();
+    for (arguments, expected) in cases {
+        let output = world.judged(RULES).call(tool, arguments.clone()).await;
+        assert_eq!(output.text, *expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn directories_are_listed() {
+    check(&List, &[
+        (json!({}), ".env\n.git/\n.gitignore\n.hidden\na.rs\nbinary\nout@\nprivate/\nsrc/\ntarget/\nx.log\n"),
+        (json!({"path": "src"}), "b.rs\ndeep/\n"),
+        (json!({"path": "private"}), "Deny: private/**:deny"),
+        (json!({"path": "a.rs"}), "`a.rs` is no directory"),
+        (json!({"path": "missing"}), "`missing` is no directory"),
+        (json!({"path": "out"}), "Ask: nothing is said about external_directory: ask"),
+        (json!({"path": "../.."}), "Ask: nothing is said about external_directory: ask"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn files_are_found_by_their_path() {
+    let hidden = "\n[1 file is not shown: the policy does not allow it]";
+    check(&Glob, &[
+        (json!({"pattern": "*.rs"}), "a.rs\n"),
+        (json!({"pattern": "**/*.rs"}), &format!("a.rs\nsrc/b.rs\n{hidden}")),
+        (json!({"pattern": "./src/**"}), "src/b.rs\nsrc/deep/c.txt\n"),
+        (json!({"pattern": "*.{rs,txt}", "path": "src"}), "src/b.rs\n"),
+        (json!({"pattern": "private/*"}), &format!("nothing was found\n{hidden}")),
+        (json!({"pattern": "target/*"}), "nothing was found\n"),
+        (json!({"pattern": "out/*"}), "nothing was found\n"),
+        (json!({"pattern": "/etc/*"}), "`/etc/*` leads elsewhere: name the directory in `path`"),
+        (json!({"pattern": "../*"}), "`../*` leads elsewhere: name the directory in `path`"),
+        (json!({"pattern": "a{b"}), "`a{b` is no pattern: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn lines_are_found() {
+    let hidden = "\n[1 file is not shown: the policy does not allow it]";
+    check(
+        &Grep,
+        &[
+            (
+                json!({"pattern": "fn main"}),
+                "a.rs:1:fn main() {}\n\n[2 files are not shown: the policy does not allow it]",
+            ),
+            (json!({"pattern": "^fn b", "path": "src"}), "src/b.rs:1:fn beta() {}\n"),
+            (
+                json!({"pattern": "^fn b", "path": "src", "ignore_case": true}),
+                "src/b.rs:1:fn beta() {}\nsrc/b.rs:2:fn BETA() {}\n",
+            ),
+            (
+                json!({"pattern": "fn", "path": "src", "files_only": true}),
+                "src/b.rs\nsrc/deep/c.txt\n",
+            ),
+            (
+                json!({"pattern": "zwei", "path": "src", "context": 1}),
+                "src/deep/c.txt-1-grün fn\nsrc/deep/c.txt:2:zwei\nsrc/deep/c.txt-3-drei fn\n",
+            ),
+            (json!({"pattern": "fn", "include": "*.rs"}), "a.rs:1:fn main() {}\n"),
+            (
+                json!({"pattern": "fn", "include": "**/key.rs"}),
+                &format!("nothing was found\n{hidden}"),
+            ),
+            (json!({"pattern": "x = 1", "path": "a.rs"}), "2:let x = 1;\n"),
+            (json!({"pattern": "hush", "path": "private/key.rs"}), "Deny: private/**:deny"),
+            (
+                json!({"pattern": "root", "path": "out/passwd"}),
+                "Ask: nothing is said about external_directory: ask",
+            ),
+            (json!({"pattern": "fn", "path": "missing"}), "`missing`: it does not exist"),
+            (json!({"pattern": "fn", "path": "binary"}), "nothing was found\n"),
+        ],
+    )
+    .await;
+    let output = world().host().call(&Grep, json!({"pattern": "("})).await;
+    assert!(output.text.starts_with("`pattern` is no regular expression: "), "{output:?}");
+}
+
+#[tokio::test]
+async fn a_person_who_grants_a_directory_grants_no_secrets() {
+    let world = world();
+    world.file("../else/notes", "hush: fine\n");
+    world.file("../else/.env", "hush: secret\n");
+    let host = world.judged(RULES);
+    let arguments = json!({"pattern": "hush", "path": "../else"});
+    host.grant(&Grep, &arguments);
+    let output = Grep.run(arguments, &host).await;
+    let notes = world.path("../else/notes").canonicalize().unwrap();
+    let hidden = "[1 file is not shown: the policy does not allow it]";
+    assert_eq!(output.text, format!("{}:1:hush: fine\n\n{hidden}", notes.display()));
+}
+
+#[tokio::test]
+async fn much_is_cut() {
+    let world = World::new();
+    world.file("long", "a line with the word in it\n".repeat(400_000));
+    world.file("wide", format!("{}word{}", "x".repeat(5 << 20), "y".repeat(5 << 20)));
+    for number in 0..2_000 {
+        world.file(&format!("many/a-rather-long-name-{number}.txt"), "word");
+    }
+    let calls: [(&dyn Tool, Value); 4] = [
+        (&Grep, json!({"pattern": "word"})),
+        (&Grep, json!({"pattern": "word", "path": "long"})),
+        (&Glob, json!({"pattern": "**/*.txt"})),
+        (&List, json!({"path": "many"})),
+    ];
+    for (tool, arguments) in calls {
+        let output = world.host().call(tool, arguments.clone()).await;
+        assert!(output.text.ends_with("[there is more: narrow the search]"), "{arguments}");
+        assert!(output.text.len() < cap::MOST + 1_000, "{arguments}");
+    }
+    let output = world.host().call(&Grep, json!({"pattern": "word", "path": "wide"})).await;
+    assert!(output.text.ends_with("xxx…\n") && output.text.len() < 1_000, "{}", output.text.len());
+}
