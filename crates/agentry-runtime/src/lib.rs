@@ -13,6 +13,7 @@
 //! killed is resumed by stepping through its journal again.
 
 pub mod budget;
+pub mod confine;
 pub mod conversation;
 pub mod event;
 pub mod provider;
