@@ -16,6 +16,7 @@ pub mod approval;
 pub mod budget;
 pub mod cassette;
 pub mod commands;
+pub mod confine;
 pub mod consent;
 pub mod conversation;
 pub mod driver;

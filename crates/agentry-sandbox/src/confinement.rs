@@ -16,6 +16,9 @@ pub struct Confinement {
     pub read_only: Vec<PathBuf>,
     /// What nobody may see, even where it does not exist yet.
     pub hidden: Vec<PathBuf>,
+    /// Directories that are empty at first, may be written, and go with the run: the home. Where a back
+    /// end has none of its own under that name, [`crate::Sandbox::private`] says what stands for it.
+    pub private: Vec<PathBuf>,
     /// What may be reached.
     pub network: Network,
     /// What may be used up.

@@ -13,7 +13,8 @@ pub struct Enforced {
 
 /// What `back_end` makes of a confinement, line by line.
 pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
-    let Confinement { reads, writes, read_only, hidden, network, limits } = confinement;
+    let Confinement { reads, writes, read_only, hidden, private, network, limits } =
+        confinement;
     let namespaces = back_end == BackEnd::Namespaces;
     let files = if namespaces { "mounts, Landlock" } else { "Landlock" };
     let mut out = Vec::new();
@@ -25,6 +26,8 @@ pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
     };
     each("may read", reads, files);
     each("may write", writes, files);
+    let own = if namespaces { "mounts" } else { "a directory that stands for it" };
+    each("has for itself", private, own);
     each("may not change", read_only, "mounts");
     each("may not see", hidden, "mounts");
     let (what, by) = match network {

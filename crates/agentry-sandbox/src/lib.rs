@@ -10,19 +10,27 @@
 //! refuses; [`explain`] says what is enforced by what.
 #![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has a back end"))]
 
+mod command;
 mod confinement;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
 mod protocol;
 mod support;
 
+pub use command::{Command, Ended, Private};
 pub use confinement::{BackEnd, Confinement, Limits, Network};
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Running, Sandbox, serve, sweep};
 pub use explain::{Enforced, explain};
 #[cfg(target_os = "linux")]
 pub use linux::helper::serve;
 #[cfg(target_os = "linux")]
-pub use linux::sandbox::{Command, Ended, Running, Sandbox};
+pub use linux::sandbox::{Running, Sandbox};
+#[cfg(target_os = "linux")]
+pub use linux::support::sweep;
 pub use support::{Support, support};
 
 /// The argument with which a program that uses this room starts itself as the helper: it must call

@@ -13,11 +13,24 @@ pub(crate) const LONGEST: usize = 8 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// The first message: become this.
-    Confine(BackEnd, Box<Confinement>),
+    Confine(Box<Become>),
     /// Start a command. Its standard streams are handed over with the message.
     Start(Start),
     /// End a command and its process group.
     Kill(u64),
+}
+
+/// What the helper becomes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Become {
+    /// By what.
+    pub(crate) back_end: BackEnd,
+    /// How.
+    pub(crate) confinement: Confinement,
+    /// The control groups to join.
+    pub(crate) groups: Vec<PathBuf>,
+    /// Whether one of them counts processes.
+    pub(crate) counts_processes: bool,
 }
 
 /// A command to start.

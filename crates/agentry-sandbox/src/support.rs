@@ -13,8 +13,12 @@ pub struct Support {
     pub namespaces: Result<(), String>,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
-    /// Whether control groups can be made.
+    /// Whether control groups can be made that count processes.
     pub control_groups: bool,
+    /// Whether this user is the administrator, whom the limits of users do not bind.
+    pub administrator: bool,
+    /// Whether a process namespace has its own numbers for processes, which bound the administrator's.
+    pub own_numbers: bool,
 }
 
 /// Finds out what this machine can enforce. `program` is the one that can be the helper.
@@ -27,8 +31,13 @@ pub fn support(program: &Path) -> Support {
         namespaces: Err("only Linux has them".to_owned()),
         seccomp: false,
         control_groups: false,
+        administrator: false,
+        own_numbers: false,
     }
 }
+
+/// The version of Landlock that keeps signals and abstract sockets inside.
+const LANDLOCK: u32 = 6;
 
 impl Support {
     /// The first back end that can enforce `confinement`; why there is none otherwise.
@@ -36,25 +45,45 @@ impl Support {
         if !self.seccomp {
             return Err("system calls cannot be filtered".to_owned());
         }
-        let namespaces = match &self.namespaces {
-            Ok(()) => return Ok(BackEnd::Namespaces),
-            Err(why) => why,
+        let namespaces = match self.without_namespaces() {
+            None => return Ok(BackEnd::Namespaces),
+            Some(why) => why,
         };
-        let missing = match self.landlock {
-            None => Some("there is no Landlock either".to_owned()),
-            Some(version) if version < 3 => Some(format!("Landlock {version} is too old")),
-            Some(_) => beyond_landlock(confinement).map(|what| format!("Landlock cannot {what}")),
-        };
-        match missing {
+        match self.without_landlock(confinement) {
             None => Ok(BackEnd::Landlock),
-            Some(missing) => Err(format!("namespaces: {namespaces}; {missing}")),
+            Some(landlock) => Err(format!("namespaces: {namespaces}; {landlock}")),
+        }
+    }
+
+    /// Why namespaces do not confine anything here.
+    pub fn without_namespaces(&self) -> Option<String> {
+        let unlimited = self.administrator && !self.control_groups && !self.own_numbers;
+        match &self.namespaces {
+            Err(why) => Some(why.clone()),
+            Ok(()) if unlimited => Some(UNLIMITED.to_owned()),
+            Ok(()) => None,
+        }
+    }
+
+    /// Why Landlock alone does not enforce `confinement`.
+    pub fn without_landlock(&self, confinement: &Confinement) -> Option<String> {
+        match self.landlock {
+            None => Some("there is no Landlock".to_owned()),
+            Some(version) if version < LANDLOCK => Some(format!(
+                "Landlock {version} does not keep signals inside, which takes version {LANDLOCK}"
+            )),
+            Some(_) if self.administrator && !self.control_groups => Some(UNLIMITED.to_owned()),
+            Some(_) => beyond_landlock(confinement).map(|what| format!("Landlock cannot {what}")),
         }
     }
 }
 
+const UNLIMITED: &str = "nothing limits the number of the administrator's processes: no control groups";
+
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
 fn beyond_landlock(confinement: &Confinement) -> Option<String> {
-    let Confinement { reads, writes, read_only, hidden, network, limits: _ } = confinement;
+    let Confinement { reads, writes, read_only, hidden, private: _, network, limits: _ } =
+        confinement;
     let below = |roots: &[PathBuf], path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
     if let Some(path) = hidden.iter().find(|path| below(reads, path) || below(writes, path)) {
         return Some(format!("hide `{}` inside what may be read", path.display()));
@@ -63,4 +92,67 @@ fn beyond_landlock(confinement: &Confinement) -> Option<String> {
         return Some(format!("protect `{}` inside what may be written", path.display()));
     }
     matches!(network, Network::Proxy(_)).then(|| "let some hosts through".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    fn confinement() -> Confinement {
+        Confinement {
+            reads: vec!["/usr".into()],
+            writes: vec!["/w".into()],
+            read_only: Vec::new(),
+            hidden: Vec::new(),
+            private: Vec::new(),
+            network: Network::Off,
+            limits: Limits::default(),
+        }
+    }
+
+    #[test]
+    fn a_back_end_is_chosen_only_if_it_can_do_it_all() {
+        let all = Support {
+            landlock: Some(6),
+            namespaces: Ok(()),
+            seccomp: true,
+            control_groups: true,
+            administrator: true,
+            own_numbers: true,
+        };
+        let no = Support { namespaces: Err("not here".to_owned()), ..all.clone() };
+        let plain = confinement();
+        let read_only = Confinement { read_only: vec!["/w/x".into()], ..confinement() };
+        let hidden = Confinement { hidden: vec!["/usr/x".into()], ..confinement() };
+        let proxy = Confinement { network: Network::Proxy(1), ..confinement() };
+        let refused = |what: &str| Err(format!("namespaces: not here; {what}"));
+        let unlimited = format!("namespaces: {UNLIMITED}; {UNLIMITED}");
+        let cases = [
+            (all.clone(), &read_only, Ok(BackEnd::Namespaces)),
+            (no.clone(), &plain, Ok(BackEnd::Landlock)),
+            (no.clone(), &read_only, refused("Landlock cannot protect `/w/x` inside what may be written")),
+            (no.clone(), &hidden, refused("Landlock cannot hide `/usr/x` inside what may be read")),
+            (no.clone(), &proxy, refused("Landlock cannot let some hosts through")),
+            (Support { landlock: None, ..no.clone() }, &plain, refused("there is no Landlock")),
+            (
+                Support { landlock: Some(5), ..no },
+                &plain,
+                refused("Landlock 5 does not keep signals inside, which takes version 6"),
+            ),
+            (
+                Support { control_groups: false, own_numbers: false, ..all.clone() },
+                &plain,
+                Err(unlimited),
+            ),
+            (
+                Support { seccomp: false, ..all },
+                &plain,
+                Err("system calls cannot be filtered".to_owned()),
+            ),
+        ];
+        for (support, confinement, expected) in cases {
+            assert_eq!(support.back_end(confinement), expected, "{support:?}");
+        }
+    }
 }

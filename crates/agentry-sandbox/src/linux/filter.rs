@@ -8,7 +8,7 @@ use seccompiler::{
     SeccompRule, apply_filter, sock_filter,
 };
 
-use crate::Network;
+use crate::{BackEnd, Network};
 
 /// Refused whatever their arguments.
 const REFUSED: &[libc::c_long] = &[
@@ -62,7 +62,11 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_unshare,
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
+    OPEN_TREE_ATTR,
 ];
+
+/// Newer than the table of numbers; the same on all machines.
+const OPEN_TREE_ATTR: libc::c_long = 467;
 
 /// Flags of `clone` that make new namespaces.
 const NAMESPACES: &[libc::c_int] = &[
@@ -76,8 +80,8 @@ const NAMESPACES: &[libc::c_int] = &[
 ];
 
 /// Filters the system calls of this process and all that it starts.
-pub(crate) fn apply(network: &Network) -> io::Result<()> {
-    let refused = program(rules(network)?, libc::EPERM)?;
+pub(crate) fn apply(back_end: BackEnd, network: &Network) -> io::Result<()> {
+    let refused = program(rules(back_end, network)?, libc::EPERM)?;
     // A flag of `clone3` cannot be looked at: programs fall back to `clone`.
     let unknown = program([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
     for program in [unknown, without_x32(refused)] {
@@ -95,7 +99,7 @@ fn program(rules: Rules, errno: libc::c_int) -> io::Result<BpfProgram> {
     filter.and_then(TryInto::try_into).map_err(io::Error::other)
 }
 
-fn rules(network: &Network) -> io::Result<Rules> {
+fn rules(back_end: BackEnd, network: &Network) -> io::Result<Rules> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let flags = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
@@ -105,25 +109,26 @@ fn rules(network: &Network) -> io::Result<Rules> {
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX];
     let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<io::Result<_>>()?);
-    rules.insert(libc::SYS_socket, sockets(network)?);
+    rules.insert(libc::SYS_socket, sockets(back_end, network)?);
     Ok(rules)
 }
 
-/// The kinds of sockets that are refused; all without a network, since a socket of the file system
-/// leads out as well.
-fn sockets(network: &Network) -> io::Result<Vec<SeccompRule>> {
+/// The kinds of sockets that are refused: always those of the file system, which lead to the services
+/// of the machine. In a network of its own, a command may talk to itself and to the proxy.
+fn sockets(back_end: BackEnd, network: &Network) -> io::Result<Vec<SeccompRule>> {
     let number = |family: libc::c_int| u64::from(family.unsigned_abs());
-    match network {
-        Network::Off => Ok(Vec::new()),
-        Network::Proxy(_) => {
-            let not = |family| condition(0, SeccompCmpOp::Ne, number(family));
-            let neither = vec![not(libc::AF_INET)?, not(libc::AF_INET6)?];
-            Ok(vec![SeccompRule::new(neither).map_err(io::Error::other)?])
+    let is_not = |family| condition(0, SeccompCmpOp::Ne, number(family));
+    let only = |families: &[libc::c_int]| {
+        let others = families.iter().map(|family| is_not(*family)).collect::<io::Result<_>>()?;
+        Ok(vec![SeccompRule::new(others).map_err(io::Error::other)?])
+    };
+    match (network, back_end) {
+        (Network::Off | Network::Proxy(_), BackEnd::Namespaces) => {
+            only(&[libc::AF_INET, libc::AF_INET6])
         }
-        Network::Full => [libc::AF_PACKET, libc::AF_VSOCK, libc::AF_KEY, libc::AF_ALG]
-            .map(|family| when(0, SeccompCmpOp::Eq, number(family)))
-            .into_iter()
-            .collect(),
+        // No condition: every call.
+        (Network::Off | Network::Proxy(_), BackEnd::Landlock) => Ok(Vec::new()),
+        (Network::Full, _) => only(&[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]),
     }
 }
 

@@ -7,16 +7,19 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-use super::system;
 use super::wire::{receive, send};
-use super::{filter, landlocked, namespaces};
-use crate::protocol::{Reply, Request, Start};
+use super::{filter, groups, landlocked, namespaces, supervisor, system, user};
+use crate::protocol::{Become, Reply, Request, Start};
 use crate::{BackEnd, Confinement, Network};
+
+/// Where every run with a file tree of its own may write.
+const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
 /// Runs the helper and gives its exit code. The control socket is its standard input. To be called
 /// before anything else, while the program has one thread.
@@ -36,41 +39,47 @@ fn control() -> io::Result<UnixStream> {
 }
 
 fn confined(socket: &UnixStream) -> io::Result<()> {
-    let Some((Request::Confine(back_end, confinement), _)) = receive(socket)? else {
+    system::own_session();
+    let Some((Request::Confine(becoming), _)) = receive(socket)? else {
         return Err(io::Error::other("the first message must say how to confine"));
     };
-    match become_confined(back_end, &confinement) {
-        Ok(listener) => {
-            let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(|it| it.as_fd()).collect();
-            send(socket, &Reply::Ready, &descriptors)?;
-        }
+    let (listener, mounts) = match become_confined(socket, &becoming) {
+        Ok(done) => done,
         Err(error) => return send(socket, &Reply::Failed(error.to_string()), &[]),
-    }
-    Helper { socket, running: HashMap::new() }.work()?;
-    if back_end == BackEnd::Landlock {
-        end_all();
-    }
-    Ok(())
+    };
+    let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(|it| it.as_fd()).collect();
+    send(socket, &Reply::Ready, &descriptors)?;
+    drop(listener);
+    Helper { socket, running: HashMap::new(), mounts }.work()
 }
 
 /// Does what cannot be undone. With a proxy, gives the socket that it listens on.
 fn become_confined(
-    back_end: BackEnd,
-    confinement: &Confinement,
-) -> io::Result<Option<TcpListener>> {
-    let Confinement { reads, writes, network, limits, .. } = confinement;
+    socket: &UnixStream,
+    becoming: &Become,
+) -> io::Result<(Option<TcpListener>, Mounts)> {
+    let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
-    match back_end {
+    groups::join(&becoming.groups)?;
+    let mut mounted = Vec::new();
+    match becoming.back_end {
         BackEnd::Namespaces => {
-            namespaces::enter(confinement)?;
+            mounted = namespaces::enter(becoming)?;
             // The tree holds nothing but what may be read.
             reads = vec!["/".into()];
-            writes.extend(["/tmp", "/var/tmp", "/run", "/dev"].map(PathBuf::from));
+            writes.extend(OWN.map(PathBuf::from));
+            writes.extend_from_slice(private);
         }
         BackEnd::Landlock => {
-            system::adopt_orphans()?;
-            writes.push("/dev/null".into());
-            system::limit(libc::RLIMIT_NPROC, limits.processes.into())?;
+            supervisor::split(socket, &becoming.groups)?;
+            reads.push("/proc".into());
+            reads.extend(["/dev/zero", "/dev/random", "/dev/urandom"].map(PathBuf::from));
+            writes.extend(["/dev/null", "/dev/full"].map(PathBuf::from));
+            if !becoming.counts_processes {
+                let others = user::tasks();
+                let most = u64::from(limits.processes).saturating_add(others);
+                system::limit(libc::RLIMIT_NPROC, most)?;
+            }
         }
     }
     let listener = match network {
@@ -79,31 +88,43 @@ fn become_confined(
     };
     system::limit(libc::RLIMIT_FSIZE, limits.file_size)?;
     system::limit(libc::RLIMIT_DATA, limits.memory)?;
-    system::limit(libc::RLIMIT_CORE, 0)?;
+    // Not 0, which does not keep a core from a program that takes them.
+    system::limit(libc::RLIMIT_CORE, 1)?;
+    let mounts = Mounts::new(mounted)?;
     system::drop_privileges()?;
+    system::close_to_others()?;
     landlocked::apply(&reads, &writes)?;
-    filter::apply(network)?;
-    Ok(listener)
+    filter::apply(becoming.back_end, network)?;
+    Ok((listener, mounts))
 }
 
-/// Ends every process that was started from here, orphans too. Bounded: what keeps forking is met by
-/// the limit on processes first.
-fn end_all() {
-    for _ in 0..1_000 {
-        let children = std::fs::read_to_string("/proc/self/task/self/children").unwrap_or_default();
-        let pids: Vec<libc::pid_t> =
-            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-        pids.iter().for_each(|pid| system::kill(*pid, libc::SIGKILL));
-        if !matches!(system::reap(true), Ok(Some(_))) {
-            break;
-        }
+/// The mounts that protect something, as they were when the world was made. Whoever replaces a file
+/// from outside takes the mount on it away.
+struct Mounts(Vec<(PathBuf, u64)>);
+
+impl Mounts {
+    fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
+        let each = |path: PathBuf| mount_of(&path).map(|mount| (path, mount));
+        paths.into_iter().map(each).collect::<io::Result<_>>().map(Self)
     }
+
+    /// The first path that is no longer protected.
+    fn replaced(&self) -> Option<&Path> {
+        let changed = |(path, mount): &&(PathBuf, u64)| mount_of(path).ok() != Some(*mount);
+        self.0.iter().find(changed).map(|(path, _)| path.as_path())
+    }
+}
+
+fn mount_of(path: &Path) -> io::Result<u64> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    Ok(statx(CWD, path, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
 struct Helper<'a> {
     socket: &'a UnixStream,
     /// The numbers of running commands, by process.
     running: HashMap<libc::pid_t, u64>,
+    mounts: Mounts,
 }
 
 impl Helper<'_> {
@@ -136,7 +157,7 @@ impl Helper<'_> {
         match request {
             Request::Start(start) => {
                 let id = start.id;
-                match begin(start, descriptors) {
+                match self.begin(start, descriptors) {
                     Ok(pid) => drop(self.running.insert(pid, id)),
                     Err(error) => {
                         send(self.socket, &Reply::NotStarted(id, error.to_string()), &[])?;
@@ -146,10 +167,10 @@ impl Helper<'_> {
             Request::Kill(id) => {
                 let found = self.running.iter().find(|(_, other)| **other == id);
                 if let Some((pid, _)) = found {
-                    system::kill_group(*pid, libc::SIGKILL);
+                    end(*pid);
                 }
             }
-            Request::Confine(..) => {}
+            Request::Confine(_) => {}
         }
         Ok(())
     }
@@ -163,20 +184,45 @@ impl Helper<'_> {
         }
         Ok(())
     }
+
+    /// Starts a command in a process group of its own.
+    fn begin(&self, start: Start, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
+        if let Some(path) = self.mounts.replaced() {
+            let path = path.display();
+            let message = format!("`{path}` was replaced from outside: it is no longer protected");
+            return Err(io::Error::other(message));
+        }
+        let Start { id: _, argv, directory, env } = start;
+        let (program, arguments) =
+            argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
+        if !directory.is_dir() {
+            let message = format!("`{}` is no directory in the sandbox", directory.display());
+            return Err(io::Error::other(message));
+        }
+        let mut streams = descriptors.into_iter();
+        let mut stream = || streams.next().map_or_else(Stdio::null, Stdio::from);
+        let (input, output, errors) = (stream(), stream(), stream());
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(directory).env_clear().envs(env);
+        command.stdin(input).stdout(output).stderr(errors).process_group(0);
+        system::start_unblocked(&mut command);
+        let child = command
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
+        Ok(child.id().cast_signed())
+    }
 }
 
-/// Starts a command in a process group of its own.
-fn begin(start: Start, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
-    let Start { id: _, argv, directory, env } = start;
-    let (program, arguments) =
-        argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
-    let mut streams = descriptors.into_iter();
-    let mut stream = || streams.next().map_or_else(Stdio::null, Stdio::from);
-    let (input, output, errors) = (stream(), stream(), stream());
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory).env_clear().envs(env);
-    command.stdin(input).stdout(output).stderr(errors).process_group(0);
-    system::start_unblocked(&mut command);
-    let child = command.spawn()?;
-    Ok(child.id().cast_signed())
+/// Ends a command: its process group, and its descendants in other groups.
+fn end(command: libc::pid_t) {
+    let mut found = vec![command];
+    let mut at = 0;
+    while let Some(pid) = found.get(at) {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let children = children.unwrap_or_default();
+        found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        at += 1;
+    }
+    system::kill_group(command, libc::SIGKILL);
+    found.into_iter().for_each(|pid| system::kill(pid, libc::SIGKILL));
 }

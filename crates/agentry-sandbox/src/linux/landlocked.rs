@@ -11,7 +11,8 @@ use landlock::{
 /// The newest version that is asked for; an older system enforces what it knows.
 const VERSION: ABI = ABI::V6;
 
-/// Confines this process and all that it starts to reading `reads` and writing `writes`.
+/// Confines this process and all that it starts to reading `reads` and writing `writes`, and to sending
+/// signals to each other only.
 pub(crate) fn apply(reads: &[PathBuf], writes: &[PathBuf]) -> io::Result<()> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)

@@ -1,4 +1,7 @@
 //! The file tree that confined commands see: made of copies of mounts, then entered.
+//!
+//! What is protected inside a directory that may be written is a mount of its own, and so is every
+//! directory and link on the way to it: a mount cannot be renamed, removed or replaced.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -6,6 +9,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use super::pins::{Pin, pins};
 use super::system::{self, Attributes};
 use crate::{Confinement, Network};
 
@@ -18,34 +22,52 @@ const OWN: &[&str] = &["tmp", "run", "var/tmp", "dev/shm"];
 /// What the names of the network are looked up with, on some systems below `/run`.
 const RESOLVER: &str = "/run/systemd/resolve";
 
-/// Copies of mounts and where they go.
+const READ: Attributes = Attributes { read_only: true, no_devices: true };
+const WRITE: Attributes = Attributes { read_only: false, no_devices: true };
+
+/// A copy of mounts and where it goes.
 struct Copy {
     tree: OwnedFd,
     to: PathBuf,
-    directory: bool,
+    kind: Kind,
 }
 
-/// Puts the tree together, all but `/proc`, and says where it is.
-pub(crate) fn build(confinement: &Confinement) -> io::Result<PathBuf> {
-    let Confinement { reads, writes, read_only, hidden, network, limits: _ } = confinement;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    File,
+    Link,
+}
+
+/// The tree: where it was put together, and what must stay a mount inside.
+pub(crate) struct Tree {
+    pub(crate) root: PathBuf,
+    /// Paths as they are seen inside.
+    pub(crate) mounted: Vec<PathBuf>,
+}
+
+/// Puts the tree together, all but `/proc`.
+pub(crate) fn build(confinement: &Confinement) -> io::Result<Tree> {
+    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
-    let read = Attributes { read_only: true, no_devices: true };
-    let write = Attributes { read_only: false, no_devices: true };
     // Everything is copied before anything is covered.
-    let root = if whole { Some(copy(Path::new("/"), read)?) } else { None };
+    let root = if whole { Some(copy(Path::new("/"), READ)?) } else { None };
     let resolver = matches!(network, Network::Full).then(|| PathBuf::from(RESOLVER));
-    let reads: Vec<PathBuf> =
-        reads.iter().filter(|path| !whole || is_covered(path)).cloned().chain(resolver).collect();
-    let mut copies = copies(&reads, read)?;
-    copies.extend(copies_of(writes, write)?);
-    copies.extend(copies_of(read_only, read)?);
+    let covered = |path: &&PathBuf| !whole || is_covered(path, private);
+    let reads: Vec<PathBuf> = reads.iter().filter(covered).cloned().chain(resolver).collect();
+    let mut copies = copies(&real(&reads), READ)?;
+    copies.extend(copies_of_writes(writes)?);
+    let pins = pins(writes, read_only, hidden)?;
+    copies.extend(pins.iter().map(pinned).collect::<io::Result<Vec<_>>>()?);
     let devices = devices()?;
     let staging = Path::new(STAGING);
-    system::mount("tmpfs", staging, libc::MS_NOSUID | libc::MS_NODEV, "mode=0755")?;
+    let size = format!("mode=0755,size={}", limits.memory);
+    system::mount("tmpfs", staging, libc::MS_NOSUID | libc::MS_NODEV, &size)?;
     if let Some(root) = &root {
         system::attach(root.as_fd(), staging)?;
     }
-    skeleton(staging, whole)?;
+    skeleton(staging, whole, limits.memory)?;
+    own(staging, private, limits.memory)?;
     populate_devices(staging, &devices)?;
     if !whole {
         links(staging, &reads)?;
@@ -53,13 +75,15 @@ pub(crate) fn build(confinement: &Confinement) -> io::Result<PathBuf> {
     for copy in copies {
         put(staging, &copy)?;
     }
-    mask(staging, hidden)?;
-    Ok(staging.to_owned())
+    let masked = mask(staging, hidden)?;
+    let mounted = pins.into_iter().map(|pin| pin.path).chain(masked).collect();
+    Ok(Tree { root: staging.to_owned(), mounted })
 }
 
-/// Whether a path lies where every run has a directory for itself.
-fn is_covered(path: &Path) -> bool {
+/// Whether a path lies where a run has a directory for itself.
+fn is_covered(path: &Path, private: &[PathBuf]) -> bool {
     OWN.iter().any(|own| path.starts_with(Path::new("/").join(own)))
+        || private.iter().any(|own| path.starts_with(own))
 }
 
 fn copy(path: &Path, attributes: Attributes) -> io::Result<OwnedFd> {
@@ -68,22 +92,42 @@ fn copy(path: &Path, attributes: Attributes) -> io::Result<OwnedFd> {
     Ok(tree)
 }
 
-fn copies_of(paths: &[PathBuf], attributes: Attributes) -> io::Result<Vec<Copy>> {
-    copies(paths, attributes)
+/// Where paths that exist lead.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect()
+}
+
+/// Copies of what may be written. A path that leads through a link might lead elsewhere tomorrow, so
+/// it is none.
+fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<Copy>> {
+    if let Some(path) = writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path)) {
+        let message = format!("`{}` leads through a link and cannot be written", path.display());
+        return Err(io::Error::other(message));
+    }
+    copies(&real(writes), WRITE)
 }
 
 /// Copies of what exists, the shorter paths first: what lies in another goes on top of it.
 fn copies(paths: &[PathBuf], attributes: Attributes) -> io::Result<Vec<Copy>> {
-    let mut paths: Vec<PathBuf> =
-        paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+    let mut paths = paths.to_vec();
     paths.sort();
     paths.dedup();
     let each = |path: PathBuf| {
-        let directory = path.is_dir();
+        let kind = if path.is_dir() { Kind::Directory } else { Kind::File };
         let tree = copy(&path, attributes)?;
-        Ok(Copy { tree, to: path, directory })
+        Ok(Copy { tree, to: path, kind })
     };
     paths.into_iter().map(each).collect()
+}
+
+fn pinned(pin: &Pin) -> io::Result<Copy> {
+    let kind = match fs::symlink_metadata(&pin.path)?.file_type() {
+        it if it.is_symlink() => Kind::Link,
+        it if it.is_dir() => Kind::Directory,
+        _ => Kind::File,
+    };
+    let tree = copy(&pin.path, if pin.read_only { READ } else { WRITE })?;
+    Ok(Copy { tree, to: pin.path.clone(), kind })
 }
 
 fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
@@ -94,25 +138,41 @@ fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
 }
 
 /// Directories of its own, and an empty `/proc` and `/dev`.
-fn skeleton(root: &Path, whole: bool) -> io::Result<()> {
-    let flags = libc::MS_NOSUID | libc::MS_NODEV;
+fn skeleton(root: &Path, whole: bool, size: u64) -> io::Result<()> {
     let exists = |name: &str| root.join(name).is_dir();
     if !whole {
         for name in ["proc", "dev", "tmp", "run", "var/tmp"] {
             fs::create_dir_all(root.join(name))?;
         }
     }
-    system::mount("tmpfs", &root.join("dev"), libc::MS_NOSUID, "mode=0755")?;
+    system::mount("tmpfs", &root.join("dev"), libc::MS_NOSUID, "mode=0755,size=64k")?;
     fs::create_dir(root.join("dev/shm"))?;
     fs::create_dir(root.join("dev/pts"))?;
     for name in OWN.iter().filter(|name| exists(name)) {
         let path = root.join(name);
         // A link leads to another of them.
         if fs::symlink_metadata(&path)?.is_dir() {
-            system::mount("tmpfs", &path, flags, "mode=1777,size=50%")?;
+            empty(&path, size)?;
         }
     }
     Ok(())
+}
+
+/// Directories that the confinement wants for the run alone.
+fn own(root: &Path, private: &[PathBuf], size: u64) -> io::Result<()> {
+    for path in private {
+        let inside = inside(root, path);
+        // In a tree that cannot be written, what does not exist stays missing.
+        if fs::create_dir_all(&inside).is_ok() {
+            empty(&inside, size)?;
+        }
+    }
+    Ok(())
+}
+
+fn empty(path: &Path, size: u64) -> io::Result<()> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV;
+    system::mount("tmpfs", path, flags, &format!("mode=1777,size={size}"))
 }
 
 fn populate_devices(root: &Path, devices: &[(&str, OwnedFd)]) -> io::Result<()> {
@@ -137,7 +197,7 @@ fn populate_devices(root: &Path, devices: &[(&str, OwnedFd)]) -> io::Result<()> 
 /// Links that stand for a directory that may be read, such as `/bin`.
 fn links(root: &Path, reads: &[PathBuf]) -> io::Result<()> {
     for path in reads.iter().filter(|path| path.is_symlink()) {
-        let inside = root.join(path.strip_prefix("/").unwrap_or(path));
+        let inside = inside(root, path);
         if let Some(parent) = inside.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -148,14 +208,19 @@ fn links(root: &Path, reads: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
+/// Where a path of the machine is while the tree is put together.
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
 /// Puts a copy to its place, which is made if it is not there.
 fn put(root: &Path, copy: &Copy) -> io::Result<()> {
-    let inside = root.join(copy.to.strip_prefix("/").unwrap_or(&copy.to));
-    if !inside.exists() {
+    let inside = inside(root, &copy.to);
+    if copy.kind != Kind::Link && !inside.exists() {
         if let Some(parent) = inside.parent() {
             fs::create_dir_all(parent)?;
         }
-        if copy.directory {
+        if copy.kind == Kind::Directory {
             fs::create_dir_all(&inside)?;
         } else {
             fs::write(&inside, "")?;
@@ -164,23 +229,24 @@ fn put(root: &Path, copy: &Copy) -> io::Result<()> {
     system::attach(copy.tree.as_fd(), &inside)
 }
 
-/// Covers what nobody may see with something empty that cannot be opened.
-fn mask(root: &Path, hidden: &[PathBuf]) -> io::Result<()> {
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let store = root.join("dev/shm");
-    let blank = store.join("blank");
+/// Covers what nobody may see with something empty that cannot be opened, and gives its paths.
+fn mask(root: &Path, hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+    let blank = root.join("dev/shm/blank");
     fs::write(&blank, "")?;
     fs::set_permissions(&blank, Permissions::from_mode(0))?;
-    for path in hidden {
-        let Ok(real) = fs::canonicalize(root.join(path.strip_prefix("/").unwrap_or(path))) else {
-            continue;
-        };
-        if real.is_dir() {
-            system::mount("tmpfs", &real, flags | libc::MS_RDONLY, "mode=0000,size=4k")?;
+    let mut masked = Vec::new();
+    for path in real(hidden) {
+        let inside = inside(root, &path);
+        let Ok(found) = fs::symlink_metadata(&inside) else { continue };
+        if found.is_dir() {
+            system::mount("tmpfs", &inside, flags, "mode=0000,size=4k")?;
         } else {
-            let nothing = copy(&blank, Attributes { read_only: true, no_devices: true })?;
-            system::attach(nothing.as_fd(), &real)?;
+            let nothing = copy(&blank, READ)?;
+            system::attach(nothing.as_fd(), &inside)?;
         }
+        masked.push(path);
     }
-    fs::remove_file(&blank)
+    fs::remove_file(&blank)?;
+    Ok(masked)
 }

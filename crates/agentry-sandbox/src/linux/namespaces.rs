@@ -2,33 +2,35 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::mounts::{self, Tree};
 use super::system::{self, Fork};
-use super::{groups, mounts};
+use crate::protocol::Become;
 use crate::{Confinement, Network};
 
-/// Moves this process and all that it starts into namespaces of their own. Only the first process of
-/// the new world returns; the old one waits for it and ends.
-pub(crate) fn enter(confinement: &Confinement) -> io::Result<()> {
-    let grouped = !groups::enter(&confinement.limits).is_empty();
-    isolate(&confinement.network)?;
-    system::make_private()?;
-    let root = mounts::build(confinement)?;
-    if let Fork::Parent = system::fork()? {
+/// Moves this process and all that it starts into namespaces of their own, and gives the paths that
+/// must stay mounts. Only the first process of the new world returns; the old one waits for it and ends.
+pub(crate) fn enter(becoming: &Become) -> io::Result<Vec<PathBuf>> {
+    let Become { confinement, counts_processes, .. } = becoming;
+    step("namespaces", isolate(&confinement.network))?;
+    step("mounts", system::make_private())?;
+    let Tree { root, mounted } = step("the file tree", mounts::build(confinement))?;
+    if let Fork::Parent(_) = system::fork()? {
         wait();
     }
     system::die_with_parent(libc::SIGKILL)?;
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    system::mount("proc", &root.join("proc"), flags, "")?;
-    if !grouped {
-        count_processes(&root.join("proc"), confinement.limits.processes)?;
+    step("the process table", process_table(&root.join("proc"), confinement, *counts_processes))?;
+    step("the root", system::enter(&root))?;
+    if confinement.network != Network::Full {
+        step("the loopback device", system::loopback_up())?;
     }
-    system::enter(&root)?;
-    if matches!(confinement.network, Network::Proxy(_)) {
-        system::loopback_up()?;
-    }
-    Ok(())
+    Ok(mounted)
+}
+
+/// Says what could not be made.
+fn step<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
+    result.map_err(|error| io::Error::new(error.kind(), format!("{what}: {error}")))
 }
 
 /// Waits until the first process of the new world has ended, and ends as it did.
@@ -63,6 +65,16 @@ fn isolate(network: &Network) -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
+/// The processes of the new world, for everybody to see and nobody to set anything.
+fn process_table(proc: &Path, confinement: &Confinement, counted: bool) -> io::Result<()> {
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    system::mount("proc", proc, flags, "")?;
+    if !counted {
+        count_processes(proc, confinement.limits.processes)?;
+    }
+    system::make_read_only(proc, flags)
+}
+
 /// Bounds the number of processes where there are no control groups: by the user's limit, or, for the
 /// administrator whom that does not bind, by the numbers that there are for processes.
 fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
@@ -70,5 +82,21 @@ fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
     if !rustix::process::getuid().is_root() {
         return system::limit(libc::RLIMIT_NPROC, most.into());
     }
+    if !numbers_are_own() {
+        return Err(io::Error::other(
+            "nothing limits the processes of the administrator: no control groups",
+        ));
+    }
     fs::write(proc.join("sys/kernel/pid_max"), most.max(LEAST).to_string())
+}
+
+/// Whether a process namespace has its own range of numbers; before Linux 6.14 there is one for the
+/// whole machine.
+pub(crate) fn numbers_are_own() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return false;
+    };
+    (major, minor) >= (6, 14)
 }

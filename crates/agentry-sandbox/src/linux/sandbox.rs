@@ -1,111 +1,106 @@
 //! The program's side: starts the helper, tells it what to run, and hears how that ended.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fmt;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::groups;
+use super::groups::Groups;
+use super::prepare::{Prepared, prepare};
 use super::wire::{receive, send};
-use crate::protocol::{Reply, Request, Start};
-use crate::{BackEnd, Confinement, Error, HELPER};
+use crate::protocol::{Become, Reply, Request, Start};
+use crate::{BackEnd, Command, Confinement, Ended, Error, HELPER, Private};
 
 /// A confined world in which commands can be run. When it is dropped, everything in it ends.
-#[derive(Debug)]
 pub struct Sandbox {
     back_end: BackEnd,
     helper: Child,
-    socket: UnixStream,
-    listener: Option<TcpListener>,
+    /// One message at a time.
+    socket: Mutex<UnixStream>,
+    listener: Mutex<Option<TcpListener>>,
     waiting: Arc<Mutex<Waiting>>,
-    next: u64,
-    _placeholders: Placeholders,
+    next: AtomicU64,
+    prepared: Prepared,
 }
+
+/// What is done when a command has ended.
+type Then = Box<dyn FnOnce(Result<Ended, Error>) + Send>;
 
 /// Who waits for the end of which command; nothing once the helper is gone.
-type Waiting = Option<HashMap<u64, Sender<Result<Ended, String>>>>;
-
-/// A command to run.
-#[derive(Debug)]
-pub struct Command {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Where it starts.
-    pub directory: PathBuf,
-    /// Its whole environment.
-    pub env: Vec<(String, String)>,
-    /// Where its input comes from.
-    pub input: OwnedFd,
-    /// Where its output goes.
-    pub output: OwnedFd,
-    /// Where its complaints go.
-    pub errors: OwnedFd,
-}
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// Its exit code, unless a signal ended it.
-    pub code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-}
+type Waiting = Option<HashMap<u64, Then>>;
 
 /// A command that was started.
 #[derive(Debug)]
 pub struct Running {
     /// By which it can be killed.
     pub id: u64,
-    ended: Receiver<Result<Ended, String>>,
+    ended: Receiver<Result<Ended, Error>>,
 }
 
 impl Running {
     /// Waits for its end.
     pub fn wait(self) -> Result<Ended, Error> {
-        match self.ended.recv() {
-            Ok(Ok(ended)) => Ok(ended),
-            Ok(Err(why)) => Err(Error::Io(io::Error::other(why))),
-            Err(_) => Err(Error::Gone),
-        }
+        self.ended.recv().unwrap_or(Err(Error::Gone))
     }
 }
 
 impl Sandbox {
     /// Starts a world with this back end. `program` calls [`crate::serve`] when its first argument is
-    /// [`HELPER`]; mostly it is the one that is running.
+    /// [`HELPER`]; mostly it is the one that is running. In the directory `leavings` is written down
+    /// what must go even if this process is killed; [`crate::sweep`] looks there, and so does every
+    /// start. Without it, nothing that does not exist yet can be protected.
     pub fn start(
         program: &Path,
         back_end: BackEnd,
         confinement: Confinement,
+        leavings: Option<&Path>,
     ) -> Result<Self, Error> {
+        let (mut prepared, confinement) = prepare(back_end, confinement, leavings)?;
         let (socket, theirs) = UnixStream::pair()?;
-        let placeholders = Placeholders::make(&confinement)?;
         let helper = std::process::Command::new(program)
             .arg(HELPER)
             .env_clear()
+            .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        send(&socket, &Request::Confine(back_end, Box::new(confinement)), &[])?;
-        let listener = match receive(&socket)? {
+        let Groups { directories, counts_processes } = std::mem::take(&mut prepared.groups);
+        let becoming = Become { back_end, confinement, groups: directories, counts_processes };
+        let mut sandbox = Self {
+            back_end,
+            helper,
+            socket: Mutex::new(socket),
+            listener: Mutex::new(None),
+            waiting: Arc::new(Mutex::new(Some(HashMap::new()))),
+            next: AtomicU64::new(0),
+            prepared,
+        };
+        sandbox.set_up(becoming)?;
+        Ok(sandbox)
+    }
+
+    /// Tells the helper what to become and hears that it did.
+    fn set_up(&mut self, becoming: Become) -> Result<(), Error> {
+        let socket = self.socket.get_mut().unwrap_or_else(PoisonError::into_inner);
+        send(socket, &Request::Confine(Box::new(becoming)), &[])?;
+        let listener = match receive(socket)? {
             Some((Reply::Ready, descriptors)) => {
                 descriptors.into_iter().next().map(TcpListener::from)
             }
             Some((Reply::Failed(why), _)) => return Err(Error::SetUp(why)),
             Some(_) | None => return Err(Error::Gone),
         };
-        let waiting = Arc::new(Mutex::new(Some(HashMap::new())));
-        listen(socket.try_clone()?, Arc::clone(&waiting));
-        let next = 0;
-        Ok(Self { back_end, helper, socket, listener, waiting, next, _placeholders: placeholders })
+        listen(socket.try_clone()?, Arc::clone(&self.waiting));
+        self.listener = Mutex::new(listener);
+        Ok(())
     }
 
     /// What confines it.
@@ -114,36 +109,65 @@ impl Sandbox {
     }
 
     /// The socket on which a proxy is to listen, inside; once.
-    pub fn listener(&mut self) -> Option<TcpListener> {
-        self.listener.take()
+    pub fn listener(&self) -> Option<TcpListener> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The directories that commands have for themselves.
+    pub fn private(&self) -> &Private {
+        &self.prepared.private
     }
 
     /// Starts a command.
-    pub fn run(&mut self, command: Command) -> Result<Running, Error> {
-        let Command { argv, directory, env, input, output, errors } = command;
-        self.next += 1;
-        let id = self.next;
+    pub fn run(&self, command: Command) -> Result<Running, Error> {
         let (sender, ended) = channel();
-        match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(waiting) => drop(waiting.insert(id, sender)),
-            None => return Err(Error::Gone),
-        }
-        let start = Request::Start(Start { id, argv, directory, env });
-        send(&self.socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()])?;
+        let id = self.run_then(command, move |result| drop(sender.send(result)))?;
         Ok(Running { id, ended })
     }
 
-    /// Ends a command and its process group.
+    /// Starts a command and has `then` called when it has ended, or could not be started. Gives the
+    /// number by which it can be killed.
+    pub fn run_then(
+        &self,
+        command: Command,
+        then: impl FnOnce(Result<Ended, Error>) + Send + 'static,
+    ) -> Result<u64, Error> {
+        let Command { argv, directory, env, input, output, errors } = command;
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(waiting) => drop(waiting.insert(id, Box::new(then))),
+            None => return Err(Error::Gone),
+        }
+        let start = Request::Start(Start { id, argv, directory, env });
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = send(&socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()]);
+        if let Err(error) = sent {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(waiting.as_mut().and_then(|waiting| waiting.remove(&id)));
+            return Err(error.into());
+        }
+        Ok(id)
+    }
+
+    /// Ends a command and all that it started and did not let go of.
     pub fn kill(&self, id: u64) -> Result<(), Error> {
-        Ok(send(&self.socket, &Request::Kill(id), &[])?)
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(send(&socket, &Request::Kill(id), &[])?)
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { back_end, prepared, .. } = self;
+        f.debug_struct("Sandbox").field("back_end", back_end).field("prepared", prepared).finish()
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        let socket = self.socket.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = socket.shutdown(std::net::Shutdown::Both);
         let _ = self.helper.wait();
-        groups::remove(self.helper.id());
     }
 }
 
@@ -153,47 +177,17 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
         while let Ok(Some((reply, _))) = receive::<Reply>(&socket) {
             let (id, result) = match reply {
                 Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
-                Reply::NotStarted(id, why) => (id, Err(why)),
+                Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
                 Reply::Ready | Reply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(sender) = waiting.as_mut().and_then(|waiting| waiting.remove(&id)) {
-                let _ = sender.send(result);
+            let then = waiting.as_mut().and_then(|waiting| waiting.remove(&id));
+            drop(waiting);
+            if let Some(then) = then {
+                then(result);
             }
         }
-        waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let left = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        left.into_iter().flatten().for_each(|(_, then)| then(Err(Error::Gone)));
     });
-}
-
-/// Empty files that stand where something protected does not exist yet, so that nobody makes it:
-/// a mount needs something to lie on. They go when the world goes.
-#[derive(Debug, Default)]
-struct Placeholders(Vec<(PathBuf, u64)>);
-
-impl Placeholders {
-    fn make(confinement: &Confinement) -> io::Result<Self> {
-        let mut made = Self::default();
-        let protected = confinement.read_only.iter().chain(&confinement.hidden);
-        let writable =
-            |path: &&PathBuf| confinement.writes.iter().any(|root| path.starts_with(root));
-        for path in protected.filter(writable) {
-            if fs::symlink_metadata(path).is_err() && path.parent().is_some_and(Path::is_dir) {
-                let file = fs::File::create_new(path)?;
-                made.0.push((path.clone(), file.metadata()?.ino()));
-            }
-        }
-        Ok(made)
-    }
-}
-
-impl Drop for Placeholders {
-    fn drop(&mut self) {
-        for (path, number) in &self.0 {
-            let same = fs::symlink_metadata(path)
-                .is_ok_and(|it| it.is_file() && it.len() == 0 && it.ino() == *number);
-            if same {
-                let _ = fs::remove_file(path);
-            }
-        }
-    }
 }

@@ -2,28 +2,37 @@
 
 use std::path::Path;
 
-use super::{groups, system};
+use super::{groups, leavings, namespaces, system};
 use crate::{BackEnd, Confinement, Limits, Network, Sandbox, Support};
 
 pub(crate) fn support(program: &Path) -> Support {
+    let control_groups = groups::supported();
     Support {
         landlock: system::landlock_version(),
-        namespaces: namespaces(program),
+        namespaces: tried(program),
         seccomp: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists(),
-        control_groups: groups::supported(),
+        control_groups,
+        administrator: rustix::process::getuid().is_root(),
+        own_numbers: namespaces::numbers_are_own(),
     }
 }
 
+/// Takes away what killed runs left, as written down in `directory`.
+pub fn sweep(directory: &Path) -> std::io::Result<()> {
+    leavings::sweep(directory)
+}
+
 /// Tries a sandbox that may do nothing.
-fn namespaces(program: &Path) -> Result<(), String> {
+fn tried(program: &Path) -> Result<(), String> {
     let nothing = Confinement {
         reads: vec!["/".into()],
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        private: Vec::new(),
         network: Network::Off,
         limits: Limits::default(),
     };
-    let started = Sandbox::start(program, BackEnd::Namespaces, nothing);
+    let started = Sandbox::start(program, BackEnd::Namespaces, nothing, None);
     started.map(drop).map_err(|error| error.to_string())
 }

@@ -25,8 +25,8 @@ pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
 pub(crate) enum Fork {
     /// The new process.
     Child,
-    /// The old one.
-    Parent,
+    /// The old one; with the number of the new one.
+    Parent(libc::pid_t),
 }
 
 /// Splits this process in two.
@@ -34,7 +34,7 @@ pub(crate) fn fork() -> io::Result<Fork> {
     // SAFETY: this process has one thread, so no lock is held by another.
     match checked(unsafe { libc::fork() }.into())? {
         0 => Ok(Fork::Child),
-        _ => Ok(Fork::Parent),
+        pid => Ok(Fork::Parent(pid as libc::pid_t)),
     }
 }
 
@@ -58,6 +58,18 @@ pub(crate) fn reap(block: bool) -> io::Result<Reaped> {
 pub(crate) fn die_with_parent(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }.into()).map(drop)
+}
+
+/// Leaves the session and the terminal of whoever started this process.
+pub(crate) fn own_session() {
+    // SAFETY: takes no pointers. It fails only for one that leads a session already.
+    unsafe { libc::setsid() };
+}
+
+/// Keeps other processes of the same user from looking into this one.
+pub(crate) fn close_to_others() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) }.into()).map(drop)
 }
 
 /// Takes in the orphans among the descendants of this process.
@@ -123,13 +135,19 @@ pub(crate) fn kill(pid: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// A copy of the mounts below `path`, not yet anywhere.
+/// A copy of the mounts below `path`, not yet anywhere. No link is followed: a link that stands at the
+/// end is copied itself.
 pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
-    let path = text(path)?;
-    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | libc::AT_RECURSIVE as u32;
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened =
+        rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | flags as u32;
     // SAFETY: the path ends with NUL; the descriptor is new and ours.
     unsafe {
-        let fd = checked(libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags))?;
+        let fd = opened.as_raw_fd();
+        let fd = checked(libc::syscall(libc::SYS_open_tree, fd, c"".as_ptr(), flags))?;
         Ok(OwnedFd::from_raw_fd(fd as RawFd))
     }
 }
@@ -202,6 +220,16 @@ pub(crate) fn mount(kind: &str, path: &Path, flags: libc::c_ulong, data: &str) -
         .into(),
     )
     .map(drop)
+}
+
+/// Lets nobody write through the mount at `path` any more.
+pub(crate) fn make_read_only(path: &Path, flags: libc::c_ulong) -> io::Result<()> {
+    let path = text(path)?;
+    let flags = flags | libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
+    let nothing = std::ptr::null();
+    // SAFETY: the pointers are to a C string or null, as this use of the call allows.
+    let done = unsafe { libc::mount(nothing, path.as_ptr(), nothing, flags, nothing.cast()) };
+    checked(done.into()).map(drop)
 }
 
 /// Keeps what happens to mounts here from the rest of the machine.

@@ -1,0 +1,39 @@
+//! A command to run, and what became of it: the same on every system.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+/// A command to run.
+#[derive(Debug)]
+pub struct Command {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where it starts.
+    pub directory: PathBuf,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Where its input comes from.
+    pub input: OwnedFd,
+    /// Where its output goes.
+    pub output: OwnedFd,
+    /// Where its complaints go.
+    pub errors: OwnedFd,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+/// Directories that the commands of a run have for themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Private {
+    /// For `HOME`.
+    pub home: PathBuf,
+    /// For `TMPDIR`.
+    pub temporary: PathBuf,
+}

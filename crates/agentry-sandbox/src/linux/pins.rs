@@ -1,0 +1,135 @@
+//! Which paths must become mounts of their own, so that what is protected keeps its place.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The most links that lead to one protected path.
+const MOST_LINKS: usize = 16;
+
+/// A path that becomes a mount: nobody can rename, remove or replace it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pin {
+    pub(crate) path: PathBuf,
+    pub(crate) read_only: bool,
+}
+
+/// The pins of a confinement, the shorter paths first.
+pub(crate) fn pins(
+    writes: &[PathBuf],
+    read_only: &[PathBuf],
+    hidden: &[PathBuf],
+) -> io::Result<Vec<Pin>> {
+    let mut pins = Vec::new();
+    let read_only = read_only.iter().map(|path| (path, Last::ReadOnly));
+    let hidden = hidden.iter().map(|path| (path, Last::Covered));
+    for (path, last) in read_only.chain(hidden) {
+        pin(path, writes, last, MOST_LINKS, &mut pins)?;
+        if let Ok(real) = fs::canonicalize(path) {
+            pin(&real, writes, last, MOST_LINKS, &mut pins)?;
+        }
+    }
+    // Of two for one path the stricter one; nothing is opened again below one that is closed.
+    pins.sort_by(|a, b| a.path.cmp(&b.path).then(b.read_only.cmp(&a.read_only)));
+    pins.dedup_by(|later, first| later.path == first.path);
+    let closed: Vec<PathBuf> =
+        pins.iter().filter(|pin| pin.read_only).map(|pin| pin.path.clone()).collect();
+    pins.retain(|pin| {
+        !closed.iter().any(|path| pin.path != *path && pin.path.starts_with(path))
+    });
+    Ok(pins)
+}
+
+/// What becomes of a protected path itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    ReadOnly,
+    /// Something else is put over it later.
+    Covered,
+}
+
+/// Pins everything on the way to `path` inside of what may be written, and where links lead.
+fn pin(
+    path: &Path,
+    writes: &[PathBuf],
+    last: Last,
+    links: usize,
+    pins: &mut Vec<Pin>,
+) -> io::Result<()> {
+    let mut ancestors: Vec<&Path> = path.ancestors().collect();
+    ancestors.reverse();
+    for part in ancestors {
+        let Ok(found) = fs::symlink_metadata(part) else { return Ok(()) };
+        let writable = writes.iter().any(|root| part.starts_with(root));
+        let is_root = writes.iter().any(|root| part == root);
+        if found.is_symlink() {
+            if writable {
+                pins.push(Pin { path: part.to_owned(), read_only: true });
+            }
+            let left = links.checked_sub(1);
+            let left = left.ok_or_else(|| io::Error::other("too many links"))?;
+            let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
+            let mut target = part.parent().unwrap_or(part).join(fs::read_link(part)?);
+            if !rest.as_os_str().is_empty() {
+                target.push(rest);
+            }
+            return pin(&plain(&target), writes, last, left, pins);
+        }
+        let is_last = part == path;
+        if is_last && last == Last::ReadOnly && writable {
+            pins.push(Pin { path: part.to_owned(), read_only: true });
+        } else if writable && !is_root && !is_last {
+            pins.push(Pin { path: part.to_owned(), read_only: false });
+        }
+    }
+    Ok(())
+}
+
+/// A path without `.` and `..`. Where a link stands before a `..` it leads elsewhere; where it really
+/// leads is pinned as well.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => drop(out.pop()),
+            std::path::Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn everything_on_the_way_is_pinned() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a path");
+        fs::create_dir_all(root.join("w/a/b")).expect("directories");
+        fs::create_dir_all(root.join("w/real")).expect("directories");
+        fs::write(root.join("w/a/b/file"), "").expect("a file");
+        fs::write(root.join("w/real/file"), "").expect("a file");
+        symlink("real", root.join("w/link")).expect("a link");
+        let cases: [(&[&str], &[&str], &[(&str, bool)]); 6] = [
+            (&["w/a/b/file"], &[], &[("w/a", false), ("w/a/b", false), ("w/a/b/file", true)]),
+            (&[], &["w/a/b/file"], &[("w/a", false), ("w/a/b", false)]),
+            (&["w/a", "w/a/b/file"], &[], &[("w/a", true)]),
+            (&["w/link/file"], &[], &[("w/link", true), ("w/real", false), ("w/real/file", true)]),
+            (&["w/missing"], &[], &[]),
+            (&["w"], &[], &[("w", true)]),
+        ];
+        let all = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+        for (read_only, hidden, expected) in cases {
+            let found = pins(&all(&["w"]), &all(read_only), &all(hidden)).expect("pins");
+            let expected: Vec<Pin> = expected
+                .iter()
+                .map(|(path, read_only)| Pin { path: root.join(path), read_only: *read_only })
+                .collect();
+            assert_eq!(found, expected, "{read_only:?} {hidden:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Sees to it that nothing outlives a run that has no process namespace: a process outside of the
+//! confinement that takes in every orphan, and ends them all when the helper or the program goes.
+
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::groups;
+use super::system::{self, Fork};
+
+/// How long processes are looked for that start new ones faster than they are ended.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Splits this process: the child goes on as the helper, the old one supervises it and ends after
+/// everything else has.
+pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<()> {
+    system::adopt_orphans()?;
+    let signals = system::child_signals()?;
+    let Fork::Parent(helper) = system::fork()? else {
+        system::unblock_signals();
+        return system::die_with_parent(libc::SIGKILL);
+    };
+    loop {
+        // With nothing asked for, only the end of the other side is told.
+        let mut ready =
+            [PollFd::new(socket, PollFlags::empty()), PollFd::new(&signals, PollFlags::IN)];
+        let _ = poll(&mut ready, None);
+        let [gone, ended] = ready.map(|it| !it.revents().is_empty());
+        if ended {
+            let _ = rustix::io::read(&signals, &mut [0; 1024]);
+        }
+        if gone || reaped(helper) {
+            break;
+        }
+    }
+    groups::close(directories);
+    end_all();
+    system::end(0)
+}
+
+/// Whether the helper is among those that have ended.
+fn reaped(helper: libc::pid_t) -> bool {
+    let mut found = false;
+    while let Ok(Some((pid, ..))) = system::reap(false) {
+        found |= pid == helper;
+    }
+    found
+}
+
+/// Ends every process that was started from here; orphans have become children.
+fn end_all() {
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        children().into_iter().for_each(|pid| system::kill(pid, libc::SIGKILL));
+        loop {
+            match system::reap(false) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// The children of this process.
+fn children() -> Vec<libc::pid_t> {
+    match fs::read_to_string("/proc/thread-self/children") {
+        Ok(list) => list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        Err(_) => children_by_search(),
+    }
+}
+
+/// The same where the system has no list of them.
+fn children_by_search() -> Vec<libc::pid_t> {
+    let own = std::process::id().to_string();
+    let Ok(all) = fs::read_dir("/proc") else { return Vec::new() };
+    let is_child = |pid: &libc::pid_t| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        after_name.split_whitespace().nth(1) == Some(&own)
+    };
+    let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(is_child).collect()
+}
