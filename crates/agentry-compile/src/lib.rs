@@ -56,8 +56,8 @@ pub use relocate::{Relocated, relocate};
 pub use render::subject;
 pub use resolve::{
     Api, Ask, Candidate, Catalogue, Endpoint, Model, Outcome, Plan, PlannedFile, PlannedSkill,
-    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, named_model, native_tool,
-    resolve,
+    PlannedTool, Price, Provider, Settings, SkillFound, ToolKind, Wish, candidates, named_model,
+    native_tool, resolve,
 };
 pub use schema::schema;
 pub use show::{Row, convertible, declared, flat, resolved, rows};

@@ -75,3 +75,107 @@ impl Commands for Refused {
         format!("commands are refused: {}", self.0)
     }
 }
+
+/// Commands that are confined by the agent's policy. The sandbox starts with the first of them.
+#[cfg(target_os = "linux")]
+pub struct Sandboxed {
+    /// What they may do.
+    pub judge: agentry_compile::policy::Judge,
+    /// What that depends on beside the policy.
+    pub surroundings: crate::confine::Surroundings,
+    /// The names of variables that they are granted.
+    pub granted: Vec<String>,
+    /// The values of variables.
+    pub lookup: fn(&str) -> Option<String>,
+    /// The program that becomes the helper: mostly the one that is running.
+    pub program: PathBuf,
+    /// Where is written down what must go even if this process is killed.
+    pub leavings: PathBuf,
+    /// The sandbox, once it was needed.
+    pub sandbox: std::sync::OnceLock<Result<Ready, String>>,
+}
+
+/// A sandbox that runs.
+#[cfg(target_os = "linux")]
+pub struct Ready {
+    sandbox: std::sync::Arc<agentry_sandbox::Sandbox>,
+    env: Vec<(String, String)>,
+}
+
+#[cfg(target_os = "linux")]
+impl Sandboxed {
+    /// What would confine them on this machine, or why nothing can.
+    pub fn back_end(&self) -> Result<agentry_sandbox::BackEnd, String> {
+        let confined = crate::confine::confinement(&self.judge, &self.surroundings);
+        agentry_sandbox::support(&self.program).back_end(&confined.confinement)
+    }
+
+    fn ready(&self) -> Result<&Ready, String> {
+        self.sandbox.get_or_init(|| self.set_up()).as_ref().map_err(Clone::clone)
+    }
+
+    fn set_up(&self) -> Result<Ready, String> {
+        let confined = crate::confine::confinement(&self.judge, &self.surroundings);
+        let confinement = confined.confinement;
+        let back_end = agentry_sandbox::support(&self.program).back_end(&confinement);
+        let back_end = back_end.map_err(|why| {
+            format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
+        })?;
+        let proxy = match confinement.network {
+            agentry_sandbox::Network::Proxy(port) => Some(port),
+            _ => None,
+        };
+        let leavings = Some(self.leavings.as_path());
+        let sandbox =
+            agentry_sandbox::Sandbox::start(&self.program, back_end, confinement, leavings);
+        let sandbox = sandbox.map_err(|error| error.to_string())?;
+        let env = crate::confine::environment(&self.granted, &self.lookup, &sandbox, proxy);
+        Ok(Ready { sandbox: std::sync::Arc::new(sandbox), env })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Commands for Sandboxed {
+    fn start(
+        &self,
+        argv: Vec<String>,
+        directory: PathBuf,
+        streams: Streams,
+    ) -> io::Result<Started> {
+        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
+        let Ready { sandbox, env } = self.ready().map_err(refused)?;
+        let Streams { input, output, errors } = streams;
+        let env = env.clone();
+        let command = agentry_sandbox::Command { argv, directory, env, input, output, errors };
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let id = sandbox.run_then(command, move |ended| drop(sender.send(ended)));
+        let id = id.map_err(io::Error::other)?;
+        let ended = Box::pin(async move {
+            let ended = receiver.await.map_err(|_| io::Error::other("the sandbox has ended"))?;
+            ended.map(|ended| ended.code).map_err(io::Error::other)
+        });
+        let guard = Killed { sandbox: std::sync::Arc::clone(sandbox), id };
+        Ok(Started { ended, guard: Box::new(guard) })
+    }
+
+    fn confined_by(&self) -> String {
+        match self.back_end() {
+            Ok(back_end) => back_end.as_str().to_owned(),
+            Err(why) => format!("commands are refused: {why}"),
+        }
+    }
+}
+
+/// A command of a sandbox that ends with this.
+#[cfg(target_os = "linux")]
+struct Killed {
+    sandbox: std::sync::Arc<agentry_sandbox::Sandbox>,
+    id: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.sandbox.kill(self.id);
+    }
+}

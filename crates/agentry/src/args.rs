@@ -3,9 +3,7 @@
 mod run;
 mod store;
 
-pub(crate) use run::{
-    Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test,
-};
+pub(crate) use run::{Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

@@ -184,6 +184,20 @@ impl Tape {
         &self.agent
     }
 
+    /// How many models answered at least: one more than the last place of the plan.
+    pub fn models(&self) -> usize {
+        let place = |turn: &Recorded| match turn.reply.as_ref().map(|reply| &reply.event) {
+            Some(Event::Turned(turn)) => turn.model,
+            _ => 0,
+        };
+        self.turns.iter().map(place).max().unwrap_or(0) + 1
+    }
+
+    /// Whether the model was given a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.turns.front().is_some_and(|turn| turn.tools.iter().any(|tool| tool.name == name))
+    }
+
     /// What the clock showed at the last thing that was played.
     pub fn now(&self) -> u64 {
         self.now

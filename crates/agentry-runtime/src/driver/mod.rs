@@ -81,6 +81,11 @@ impl Driver {
         &self.state
     }
 
+    /// What a person calls the model at this place of the plan.
+    pub fn model(&self, at: usize) -> String {
+        self.parts.models.name(at)
+    }
+
     /// By which somebody else stops what is under way.
     pub fn canceller(&self) -> mpsc::UnboundedSender<Cancel> {
         self.canceller.clone()

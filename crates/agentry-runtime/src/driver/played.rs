@@ -39,6 +39,11 @@ impl Played {
         let _ = self.canceller.set(canceller);
     }
 
+    /// How many models there were at least: a run that fell back has asked several.
+    pub fn models(&self) -> usize {
+        self.tape().models()
+    }
+
     /// What the clock showed.
     pub fn now(&self) -> u64 {
         self.tape().now()

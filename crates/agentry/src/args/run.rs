@@ -152,10 +152,13 @@ mod tests {
     #[test]
     fn amounts_and_times() {
         let times = [("90s", Some(90_000)), ("10m", Some(600_000)), ("2h", Some(7_200_000))];
-        for (text, expected) in times.into_iter().chain([("5", Some(5_000)), ("x", None), ("5d", None)]) {
+        for (text, expected) in
+            times.into_iter().chain([("5", Some(5_000)), ("x", None), ("5d", None)])
+        {
             assert_eq!(milliseconds(text).ok(), expected, "{text}");
         }
-        for (text, expected) in [("0.5", Some(0.5)), ("$2", Some(2.0)), ("-1", None), ("NaN", None)] {
+        for (text, expected) in [("0.5", Some(0.5)), ("$2", Some(2.0)), ("-1", None), ("NaN", None)]
+        {
             assert_eq!(dollars(text).ok(), expected, "{text}");
         }
     }

@@ -37,7 +37,13 @@ fn list(consents: &[Consent], format: ResultFormat) {
             let row = |it: &Consent| {
                 let how = if it.unconfined { "unconfined" } else { "confined" };
                 let digest: String = it.digest.chars().take("sha256:".len() + 12).collect();
-                vec![it.name.clone(), digest, how.into(), Written(it.at).to_string(), it.agent.clone()]
+                vec![
+                    it.name.clone(),
+                    digest,
+                    how.into(),
+                    Written(it.at).to_string(),
+                    it.agent.clone(),
+                ]
             };
             print(&columns(&consents.iter().map(row).collect::<Vec<_>>()));
         }
@@ -48,7 +54,8 @@ fn revoke(consents: &Consents, agents: &[String]) -> Outcome {
     let mut exit = Exit::Done;
     for agent in agents {
         let gone = consents.revoke(agent);
-        let gone = gone.map_err(|error| Failure::new(format!("consent stays: {}", said(&error))))?;
+        let gone =
+            gone.map_err(|error| Failure::new(format!("consent stays: {}", said(&error))))?;
         if gone.is_empty() {
             remark(&format!("nobody consented to `{agent}`"));
             exit = Exit::Findings;

@@ -26,7 +26,6 @@ use crate::disk::Disk;
 use crate::home::agentry_home;
 use crate::output::Failure;
 
-
 /// An agent that is about to run.
 pub(crate) struct Ground {
     pub(crate) disk: Arc<Disk>,
@@ -133,6 +132,11 @@ impl Ground {
         Places::new(places)
     }
 
+    /// The agent, from the root of the file system.
+    pub(crate) fn full_path(&self) -> String {
+        self.disk.absolute(self.path())
+    }
+
     /// The agent, as the user names it.
     pub(crate) fn path(&self) -> &str {
         &self.compiled.found.path
@@ -145,7 +149,8 @@ fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<St
     let ledger = Ledger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let own = program.into_iter().chain([home.to_path_buf()]);
-    let more: Vec<String> = own.filter_map(|path| path.into_os_string().into_string().ok()).collect();
+    let more: Vec<String> =
+        own.filter_map(|path| path.into_os_string().into_string().ok()).collect();
     protect(disk, compiled, &ledger, &more)
 }
 

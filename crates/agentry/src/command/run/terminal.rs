@@ -190,7 +190,8 @@ impl Terminal {
         let look = if failed { RED } else { DIM };
         if !self.rich {
             let state = if failed { "failed" } else { "done" };
-            let first = lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
+            let first =
+                lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
             self.note(&format!("  {call}: {state}, {} lines{first}", lines.len()), look);
             return;
         }
@@ -244,7 +245,8 @@ pub(super) fn brief(arguments: &Value) -> String {
             entries.values().next().map_or(String::new(), plain)
         }
         Value::Object(entries) => {
-            let parts = entries.iter().map(|(name, value)| format!("{name}={}", cut(&plain(value), 60)));
+            let parts =
+                entries.iter().map(|(name, value)| format!("{name}={}", cut(&plain(value), 60)));
             parts.collect::<Vec<_>>().join(" ")
         }
         other => plain(other),

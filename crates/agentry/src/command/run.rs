@@ -1,0 +1,120 @@
+//! `agentry run`: runs an agent, with real models or as it was recorded.
+
+pub(crate) mod ground;
+pub(crate) mod limits;
+mod markdown;
+pub(crate) mod models;
+mod permission;
+mod person;
+pub(crate) mod replay;
+pub(crate) mod session;
+mod talk;
+mod terminal;
+
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::Path;
+
+use agentry_runtime::cassette::beside;
+use agentry_runtime::gate::{Closed, gate};
+
+use crate::args::{Run, RunFormat};
+use crate::output::{Exit, Failure, Outcome, remark, said};
+use ground::Ground;
+use models::Found;
+use session::Session;
+
+/// The most bytes of what is asked by way of standard input.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+pub(crate) fn run(args: &Run) -> Outcome {
+    let ground = Ground::read(&args.agent, args.format_override)?;
+    if let Some(cassette) = &args.replay {
+        admitted(&ground, true)?;
+        return replay::run(&ground, Path::new(cassette), args.prompt.as_deref(), args);
+    }
+    let plan = match models::find(&ground, args.model.as_deref()) {
+        Found::Plan(plan) => plan,
+        Found::Nothing(why) => return without_model(&ground, args, &why),
+    };
+    admitted(&ground, false)?;
+    let prompt = prompt(args)?;
+    Session::start(&ground, args, plan, prompt.as_deref())?.run(prompt)
+}
+
+/// Refuses an agent that must not start. In a replay nothing is executed, so nothing needs to be there.
+pub(crate) fn admitted(ground: &Ground, replayed: bool) -> Result<(), Failure> {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let remarks = match gate(&ground.agent, &is_set) {
+        Ok(remarks) => remarks,
+        Err(Closed::Unset(_) | Closed::Startup(_)) if replayed => Vec::new(),
+        Err(closed) => {
+            let hint = match &closed {
+                Closed::Unset(_) => Some("set it and run the agent again".to_owned()),
+                Closed::Disabled | Closed::Startup(_) => None,
+            };
+            let message = format!("`{}` does not start: {closed}", ground.path());
+            return Err(Failure::new(message).hint_opt(hint).refused());
+        }
+    };
+    remarks.iter().for_each(|line| remark(&format!("warning: `{}`: {line}", ground.path())));
+    Ok(())
+}
+
+/// What is asked: what was typed, or what comes through a pipe. Nothing begins a conversation.
+fn prompt(args: &Run) -> Result<Option<String>, Failure> {
+    if args.prompt.is_some() {
+        return Ok(args.prompt.clone());
+    }
+    if terminal::Terminal::is_attended() && args.format == RunFormat::Human {
+        return Ok(None);
+    }
+    let missing = || {
+        Failure::new("there is nothing to do").hint("say what to do: `agentry run AGENT PROMPT`")
+    };
+    if io::stdin().is_terminal() {
+        return Err(missing());
+    }
+    let mut text = String::new();
+    let read = io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text);
+    read.map_err(|error| Failure::new(format!("standard input cannot be read: {}", said(&error))))?;
+    if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
+}
+
+/// Plays the cassette beside the agent; without one, says what was looked for.
+fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
+    let cassettes = cassettes(ground).unwrap_or_default();
+    let Some(first) = cassettes.first() else {
+        for line in why.lines() {
+            remark(line);
+        }
+        let beside = format!("`{}.cassette.*` beside it", ground.path().trim_end_matches('/'));
+        return Err(Failure::new(format!("no model can be used for `{}`", ground.path()))
+            .hint(format!(
+                "set a key or start a server that is listed above; there is no {beside} either"
+            ))
+            .finding());
+    };
+    admitted(ground, true)?;
+    remark(&format!(
+        "no model can be used here, so the recorded run `{}` is played: nothing is executed",
+        first.display()
+    ));
+    remark("  = help: `agentry resolve` says which keys or servers are looked for");
+    replay::run(ground, first, args.prompt.as_deref(), args)
+}
+
+/// The cassettes beside an agent.
+pub(crate) fn cassettes(ground: &Ground) -> io::Result<Vec<std::path::PathBuf>> {
+    beside(Path::new(ground.path().trim_end_matches('/')))
+}
+
+/// How the program ends after a run.
+pub(crate) fn exit(ending: &agentry_runtime::Ending) -> Exit {
+    use agentry_runtime::Ending;
+    match ending {
+        Ending::Done => Exit::Done,
+        Ending::Failed { .. } => Exit::Findings,
+        Ending::OverBudget { .. } | Ending::Parked { .. } => Exit::Refused,
+        Ending::Cancelled => Exit::Interrupted,
+    }
+}

@@ -1,0 +1,60 @@
+//! Consent before the first run: all that may happen, and a person who agrees.
+
+use agentry_runtime::consent::{Consent, Consents, Listing};
+
+use super::ground::Ground;
+use super::terminal::{Terminal, clean};
+use crate::args::{Run, RunFormat};
+use crate::output::{Failure, columns, remark, said};
+
+/// All that an agent may do, as it would run now.
+pub(crate) fn listing(ground: &Ground, sandbox: String, models: Vec<String>) -> Listing {
+    let names = ground.agent.requirements.env.iter().flatten();
+    Listing {
+        may: Listing::of(&ground.judge),
+        variables: names.map(|name| name.value.clone()).collect(),
+        sandbox: vec![sandbox],
+        models,
+    }
+}
+
+/// Lists all that may happen and waits for consent, unless it was given to this very agent before.
+pub(crate) fn consent(
+    ground: &Ground,
+    args: &Run,
+    now: u64,
+    listing: impl FnOnce() -> Listing,
+) -> Result<(), Failure> {
+    let consents = Consents::of(&ground.home);
+    if consents.has(&ground.digest, args.unconfined) {
+        return Ok(());
+    }
+    let name = ground.agent.name();
+    remark(&format!("`{name}` ({}) has not run here before. It may:", ground.digest));
+    let rows = listing().rows();
+    let rows: Vec<_> =
+        rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();
+    columns(&rows).lines().for_each(remark);
+    let attended = Terminal::is_attended() && args.format == RunFormat::Human;
+    let agreed = args.yes || (attended && agrees());
+    if !agreed {
+        return Err(Failure::new(format!("`{}` was not run: nobody consented", ground.path()))
+            .hint("`--yes` consents to what is listed above")
+            .refused());
+    }
+    let consent = Consent {
+        digest: ground.digest.clone(),
+        name: name.to_owned(),
+        agent: ground.path().to_owned(),
+        unconfined: args.unconfined,
+        at: now,
+    };
+    let kept = consents.give(&consent);
+    kept.map_err(|error| Failure::new(format!("consent cannot be kept: {}", said(&error))))
+}
+
+fn agrees() -> bool {
+    let Ok(mut editor) = rustyline::DefaultEditor::new() else { return false };
+    let line = editor.readline("run it? [y]es  [n]o › ").unwrap_or_default();
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}
