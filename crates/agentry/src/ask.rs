@@ -32,7 +32,7 @@ pub(crate) fn hosted(endpoint: &Endpoint) -> Result<Vec<String>, String> {
     if let Some(name) = &endpoint.key {
         let key = std::env::var(name).map_err(|_| format!("`{name}` is not text"))?;
         request = match endpoint.api {
-            Api::OpenAi | Api::Ollama => {
+            Api::OpenAi | Api::Responses | Api::Ollama => {
                 request.header("authorization", format!("Bearer {}", key.trim()))
             }
             Api::Anthropic => request.header("x-api-key", key.trim()),

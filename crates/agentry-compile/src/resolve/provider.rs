@@ -11,6 +11,8 @@ words! {
     pub enum Api {
         /// `OpenAI`, and the many that speak as it does.
         OpenAi = "openai",
+        /// The newer language of `OpenAI`; at its own address it is spoken anyway.
+        Responses = "openai-responses",
         /// Anthropic.
         Anthropic = "anthropic",
         /// Google.
@@ -153,7 +155,7 @@ impl Provider {
     /// Where to ask which models it has.
     pub fn list(&self, key: Option<String>) -> Endpoint {
         let path = match self.api {
-            Api::OpenAi => "models",
+            Api::OpenAi | Api::Responses => "models",
             Api::Anthropic => "models?limit=1000",
             Api::Google => "models?pageSize=1000",
             Api::Ollama => "api/tags",

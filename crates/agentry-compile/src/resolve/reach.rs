@@ -110,7 +110,7 @@ fn is_same(listed: &str, candidate: &Candidate, provider: &Provider) -> bool {
     };
     match provider.api {
         Api::Ollama => matches!(rest, "" | ":latest"),
-        Api::OpenAi | Api::Anthropic | Api::Google => {
+        Api::OpenAi | Api::Responses | Api::Anthropic | Api::Google => {
             let digits = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '-');
             let dated = |rest: &str| rest.len() >= 4 && digits(rest);
             rest.is_empty() || rest.strip_prefix('-').is_some_and(dated)

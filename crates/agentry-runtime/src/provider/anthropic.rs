@@ -245,7 +245,7 @@ impl Messages {
             "thinking" => Part::Thinking(text(block, "thinking").to_owned(), None),
             "redacted_thinking" => {
                 let data = json!({ "redacted": block.get("data") });
-                Part::Thinking(String::new(), Some(seal(NAME, &self.model, data)))
+                Part::Thinking(String::new(), Some(seal(NAME, &self.model, &data)))
             }
             "tool_use" => {
                 let tool = text(block, "name").to_owned();
@@ -282,7 +282,7 @@ impl Messages {
             "signature_delta" => {
                 if let Some(Part::Thinking(_, opaque)) = self.draft.part(index) {
                     let signature = json!({ "signature": text(delta, "signature") });
-                    *opaque = Some(seal(NAME, &self.model, signature));
+                    *opaque = Some(seal(NAME, &self.model, &signature));
                 }
                 Ok(())
             }

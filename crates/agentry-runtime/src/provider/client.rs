@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use reqwest::header::CONTENT_TYPE;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -15,9 +15,9 @@ use crate::conversation::{Block, Message, Usage};
 use crate::event::Failure;
 
 /// The longest silence of a server.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// The longest time that an answer takes.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
+const LONGEST: Duration = Duration::from_mins(30);
 /// How long the end of a stream is waited for when the answer is complete.
 const GRACE: Duration = Duration::from_millis(500);
 /// The most bytes of an answer as it comes over the wire.
@@ -155,6 +155,7 @@ impl Client {
             (_, Err(Broken::Connection(failure) | Broken::Answer(failure)))
             | (Err(failure), Ok(())) => return Err(failure.into()),
         };
+        answered.refusal.iter().for_each(|text| show(Delta::Text(format!("\n{text}"))));
         if answered.usage == Usage::default() {
             answered.usage = estimate(length, &answered.message);
         }
@@ -200,7 +201,7 @@ impl Client {
     }
 
     fn key(&self) -> Option<&str> {
-        self.key.as_ref().map(|key| key.expose_secret())
+        self.key.as_ref().map(ExposeSecret::expose_secret)
     }
 
     /// What a status other than success means.

@@ -4,6 +4,7 @@
 //! file of a workspace changes how a model writes, never which one is asked, where, or with which key.
 
 use agentry_compile::model::Agent;
+use agentry_compile::text::Data;
 use serde_json::{Map, Value, json};
 
 use super::anthropic::THINKING;
@@ -107,7 +108,7 @@ pub(super) fn of(agent: &Agent, dialect: Dialect, may_search: bool) -> Extension
         Ollama => &["x-ollama"],
     };
     for name in names {
-        let Some(Value::Object(fields)) = agent.extension(name).map(|data| data.to_json()) else {
+        let Some(Value::Object(fields)) = agent.extension(name).map(Data::to_json) else {
             continue;
         };
         for (field, value) in &fields {
@@ -214,7 +215,7 @@ fn snake(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentry_compile::text::{Data, FileId, Span, Spanned};
+    use agentry_compile::text::{FileId, Span, Spanned};
 
     use super::*;
 
@@ -225,10 +226,12 @@ mod tests {
         Agent { extensions: vec![(name.to_owned(), data)], ..Agent::default() }
     }
 
+    /// The extension, its fields, who reads them, and what they become.
+    type Case<'a> = (&'a str, &'a [(&'a str, Data)], Dialect, Value);
+
     #[test]
     fn fields_go_where_the_table_says() {
         let yes = Data::Bool(true);
-        type Case<'a> = (&'a str, &'a [(&'a str, Data)], Dialect, Value);
         let cases: &[Case<'_>] = &[
             (
                 "x-claude",

@@ -181,6 +181,9 @@ mod tests {
     use super::*;
     use FailureKind::{Permanent, Temporary, TooLong};
 
+    /// Status, headers and body; the kind of failure and when to ask again.
+    type Case<'a> = (u16, &'a [(&'a str, &'a str)], &'a str, FailureKind, Option<u64>);
+
     #[test]
     fn statuses() {
         let long =
@@ -188,7 +191,7 @@ mod tests {
         let code = r#"{"error":{"code":"context_length_exceeded","message":"m"}}"#;
         let money = r#"{"error":{"code":"insufficient_quota","message":"m"}}"#;
         let gemini = r#"[{"error":{"code":429,"details":[{"retryDelay":"2.5s"}]}}]"#;
-        let cases: &[(u16, &[(&str, &str)], &str, FailureKind, Option<u64>)] = &[
+        let cases: &[Case<'_>] = &[
             (429, &[("retry-after", "3")], "", Temporary, Some(3_000)),
             (429, &[("retry-after", "0.25")], "", Temporary, Some(250)),
             (429, &[("retry-after-ms", "70"), ("retry-after", "1")], "", Temporary, Some(70)),

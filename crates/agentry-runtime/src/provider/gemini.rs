@@ -267,7 +267,7 @@ impl Contents {
         if !piece.is_empty() {
             show(Delta::Thinking(piece.to_owned()));
         }
-        let sealed = signature.map(|it| seal(NAME, &self.model, json!({ "signature": it })));
+        let sealed = signature.map(|it| seal(NAME, &self.model, &json!({ "signature": it })));
         match self.draft.last() {
             Some((key, Part::Thinking(_, opaque @ None))) if !piece.is_empty() => {
                 *opaque = sealed;
@@ -297,7 +297,7 @@ impl Contents {
             id: id.to_owned(),
             tool: tool.to_owned(),
             arguments: given.map(Value::to_string).unwrap_or_default(),
-            opaque: Some(seal(NAME, &self.model, own)),
+            opaque: Some(seal(NAME, &self.model, &own)),
         };
         self.draft.begin(self.draft.next(), part)
     }

@@ -61,6 +61,8 @@ pub struct Answered {
     pub stored: u64,
     /// Whether it was cut off by its length.
     pub truncated: bool,
+    /// What the provider's rules added to it when they stopped it; it is the end of the message.
+    pub refusal: Option<String>,
 }
 
 /// A piece of an answer, to show while it comes.
@@ -123,8 +125,8 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
 /// Removes the fields of `body` that a complaint names; says whether there were any.
 fn remove_named(body: &mut Value, complaint: &str, names: &[&str]) -> bool {
     let Some(body) = body.as_object_mut() else { return false };
-    let named = names.iter().filter(|name| complaint.contains(**name));
-    named.filter(|name| body.shift_remove(**name).is_some()).count() > 0
+    let blamed = names.iter().filter(|name| complaint.contains(**name));
+    blamed.filter(|name| body.shift_remove(**name).is_some()).count() > 0
 }
 
 /// The data of an event as JSON.

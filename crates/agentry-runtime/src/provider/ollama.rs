@@ -164,7 +164,7 @@ impl Lines {
         let thought = text(message, "thinking");
         if !thought.is_empty() {
             show(Delta::Thinking(thought.to_owned()));
-            let sealed = seal(NAME, &self.model, Value::Bool(true));
+            let sealed = seal(NAME, &self.model, &Value::Bool(true));
             self.draft.extend(THINKING, Part::Thinking(String::new(), Some(sealed)), thought)?;
         }
         let content = text(message, "content");

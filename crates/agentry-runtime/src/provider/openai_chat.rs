@@ -231,7 +231,7 @@ impl Chunks {
     fn delta(&mut self, delta: &Value, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
         let thought = THOUGHTS.iter().find(|field| !text(delta, field).is_empty());
         if let Some(field) = thought {
-            let sealed = seal(NAME, &self.model, (*field).into());
+            let sealed = seal(NAME, &self.model, &Value::from(*field));
             show(Delta::Thinking(text(delta, field).to_owned()));
             self.draft.extend(
                 THINKING,

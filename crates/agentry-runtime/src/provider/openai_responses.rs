@@ -220,7 +220,7 @@ impl Items {
         let summary = items(item, "summary");
         let item =
             json!({ "type": "reasoning", "summary": summary, "encrypted_content": encrypted });
-        Some(seal(NAME, &self.model, item))
+        Some(seal(NAME, &self.model, &item))
     }
 
     fn end(&mut self, response: &Value) {

@@ -28,7 +28,7 @@ const MOST_OUTPUT: u64 = 16_000;
 /// The tokens that a model on one's own machine is made to hold: more takes more memory.
 const HELD: u64 = 32_768;
 /// The longest silence of a server that may have to load its model first.
-const LOADING: Duration = Duration::from_secs(300);
+const LOADING: Duration = Duration::from_mins(5);
 /// What is left over where fractions do not add up exactly.
 const ROUNDING: f64 = 1e-6;
 
@@ -219,6 +219,7 @@ fn spoken_by(provider: &Provider) -> (&'static dyn Wire, Dialect) {
         Api::Anthropic => (&Anthropic, Dialect::Anthropic),
         Api::Google => (&Gemini, Dialect::Gemini),
         Api::Ollama => (&Ollama, Dialect::Ollama),
+        Api::Responses => (&Responses, Dialect::Responses),
         Api::OpenAi => {
             let own = Provider::built_in("openai").map(|own| own.base_url);
             if own.as_ref() == Some(&provider.base_url) {

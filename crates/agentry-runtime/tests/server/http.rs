@@ -147,7 +147,11 @@ impl Connection {
             }
             self.chunk(event)?;
         }
-        self.stream.write_all(b"0\r\n\r\n")?;
+        match turn.broken {
+            Some(Break::Dropped(_)) => return Ok(false),
+            Some(Break::Stalled(_)) => return self.silence(),
+            _ => self.stream.write_all(b"0\r\n\r\n")?,
+        }
         Ok(true)
     }
 

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub(crate) use protocol::Protocol;
+pub(crate) use protocol::{PROTOCOLS, Protocol};
 
 /// Requests that are kept whole; a long run would fill the memory otherwise.
 const KEPT: usize = 100;
@@ -275,6 +275,7 @@ impl Server {
     }
 
     /// Waits until so many clients went away before their answer was complete; says whether they did.
+    /// It blocks its thread: the client needs another one (`flavor = "multi_thread"`).
     pub(crate) fn wait_for_gone(&self, clients: usize) -> bool {
         let gone = lock(&self.state.gone);
         let longest = Duration::from_secs(20);

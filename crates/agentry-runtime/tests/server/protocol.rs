@@ -109,7 +109,7 @@ impl Protocol {
     }
 
     /// The events of a turn.
-    pub(super) fn events(self, turn: &Turn, number: usize) -> Vec<String> {
+    pub(crate) fn events(self, turn: &Turn, number: usize) -> Vec<String> {
         let calls = turn.calls.iter().enumerate();
         let calls: Vec<Call> = calls
             .map(|(at, (tool, arguments))| Call {

@@ -1,0 +1,179 @@
+//! What a model says arrives whole, in every protocol, and goes back to it as it wants it.
+
+use agentry_runtime::provider::Delta;
+use agentry_runtime::{Block, Message, Role};
+use serde_json::{Value, json};
+
+use crate::server::{Break, PROTOCOLS, Protocol, Server, Stop, Turn};
+use crate::{KEY, entry, tools};
+
+fn result(id: &str, text: &str, failed: bool) -> Block {
+    Block::Result { id: id.to_owned(), text: text.to_owned(), failed }
+}
+
+#[tokio::test]
+async fn a_conversation_with_calls() {
+    for protocol in PROTOCOLS {
+        let first = Turn::call("read", json!({ "path": "a – ü.txt" }))
+            .and_call("list", json!({ "path": "src", "deep": [1, { "x": null }] }))
+            .thinking("let me look at both of them");
+        let server = Server::playing([
+            Turn { text: "Looking, for a moment or two.".to_owned(), ..first }
+                .used(1_000, 600, 50)
+                .into(),
+            Turn::text("All is well.").into(),
+        ]);
+        let entry = entry(&server, protocol);
+        let tools = tools();
+        let mut shown = Vec::new();
+        let mut messages = vec![Message::user("have a look")];
+        let answered = entry
+            .ask("be brief", &messages, &tools, &mut |delta| shown.push(delta))
+            .await
+            .expect("an answer");
+
+        let told = |kind: fn(&Delta) -> Option<&String>| -> String {
+            shown.iter().filter_map(kind).map(String::as_str).collect()
+        };
+        assert_eq!(
+            told(|it| if let Delta::Text(text) = it { Some(text) } else { None }),
+            "Looking, for a moment or two.",
+            "{protocol:?}"
+        );
+        assert_eq!(
+            told(|it| if let Delta::Thinking(text) = it { Some(text) } else { None }),
+            "let me look at both of them",
+            "{protocol:?}"
+        );
+        assert_eq!(
+            shown.iter().filter(|it| matches!(it, Delta::Call(_))).count(),
+            2,
+            "{protocol:?}"
+        );
+        assert_eq!(answered.message.text(), "Looking, for a moment or two.", "{protocol:?}");
+        let calls: Vec<(String, Value)> =
+            answered.message.calls().map(|it| (it.tool.clone(), it.arguments.clone())).collect();
+        let expected = [
+            ("read".to_owned(), json!({ "path": "a – ü.txt" })),
+            ("list".to_owned(), json!({ "path": "src", "deep": [1, { "x": null }] })),
+        ];
+        assert_eq!(calls, expected, "{protocol:?}");
+        let cached = if protocol == Protocol::Ollama { 0 } else { 600 };
+        let usage = answered.usage;
+        assert_eq!((usage.input, usage.cached, usage.output), (1_000, cached, 50), "{protocol:?}");
+        assert!(usage.cost.is_some() && !answered.truncated, "{protocol:?}");
+
+        // Protocols without identifiers get them from the run.
+        let mut message = answered.message;
+        for (at, block) in message.blocks.iter_mut().enumerate() {
+            if let Block::Call(call) = block
+                && call.id.is_empty()
+            {
+                call.id = format!("call-{at}");
+            }
+        }
+        let ids: Vec<String> = message.calls().map(|call| call.id.clone()).collect();
+        messages.push(message);
+        let results = vec![result(&ids[0], "contents", false), result(&ids[1], "no such", true)];
+        messages.push(Message { role: Role::User, blocks: results });
+        let answered =
+            entry.ask("be brief", &messages, &tools, &mut |_| ()).await.expect("an answer");
+        assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
+
+        let asked = server.asked();
+        assert_eq!(asked.len(), 2, "{protocol:?}");
+        assert_eq!(asked[1].system, "be brief", "{protocol:?}");
+        assert_eq!(asked[1].said, ["have a look"], "{protocol:?}");
+        assert_eq!(asked[1].tools, ["read", "list"], "{protocol:?}");
+        let results: Vec<&str> = asked[1].results.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(results[0], "contents", "{protocol:?}");
+        assert!(results[1].ends_with("no such"), "{protocol:?}: {results:?}");
+        let text = asked[1].body.to_string();
+        let sealed =
+            matches!(protocol, Protocol::Chat | Protocol::Ollama) || text.contains("sealed");
+        assert!(sealed, "what it thought goes back, {protocol:?}: {text}");
+        let key = asked[1].headers.iter().any(|(_, value)| value.contains(KEY));
+        assert!(key && !text.contains(KEY), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn ways_to_stop() {
+    for protocol in PROTOCOLS {
+        let call = Turn::call("read", json!({ "path": "a" }));
+        let cases = [
+            (Turn::text("half").stop(Stop::Length), "half", 0, true),
+            (call.clone().stop(Stop::Length), "", 1, true),
+            (Turn::text("I will not.").stop(Stop::Refusal), "I will not.", 0, false),
+            (Turn::default(), "", 0, false),
+        ];
+        for (turn, text, calls, truncated) in cases {
+            let server = Server::playing([turn.into()]);
+            let entry = entry(&server, protocol);
+            let messages = [Message::user("go")];
+            let answered =
+                entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
+            let said = answered.message.text();
+            assert!(said.starts_with(text), "{protocol:?}: {said}");
+            assert_eq!(answered.message.calls().count(), calls, "{protocol:?} {text}");
+            assert_eq!(answered.truncated, truncated, "{protocol:?} {text}");
+        }
+    }
+}
+
+/// Arguments that are no JSON are told to the tool as they are.
+#[tokio::test]
+async fn arguments_that_are_no_json() {
+    for protocol in PROTOCOLS {
+        let server = Server::playing([
+            Turn::call("read", json!("{\"path\": \"a")).into(),
+            Turn::text("fine").into(),
+        ]);
+        let entry = entry(&server, protocol);
+        let mut messages = vec![Message::user("go")];
+        let mut answered =
+            entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer").message;
+        let arguments = answered.calls().next().map(|call| call.arguments.clone());
+        assert_eq!(arguments, Some(json!("{\"path\": \"a")), "{protocol:?}");
+        if let Some(Block::Call(call)) = answered.blocks.last_mut() {
+            "x:1".clone_into(&mut call.id);
+        }
+        messages.push(answered);
+        messages.push(Message { role: Role::User, blocks: vec![result("x:1", "wrong", true)] });
+        let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
+        assert_eq!(answered.message.text(), "fine", "{protocol:?}");
+        assert!(server.asked()[1].results[0].1.contains("wrong"), "{protocol:?}");
+    }
+}
+
+/// What a server says beside the protocol, and what it says twice, is not an answer.
+#[tokio::test]
+async fn unknown_and_repeated_events() {
+    for protocol in PROTOCOLS {
+        let turn = Turn::text("All is well.").broken(Break::Unknown);
+        let server = Server::playing([turn.into()]);
+        let entry = entry(&server, protocol);
+        let messages = [Message::user("go")];
+        let answered = entry.ask("", &messages, &[], &mut |_| ()).await.expect("an answer");
+        assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
+    }
+    for (protocol, whole) in [(Protocol::Responses, true), (Protocol::Anthropic, false)] {
+        let turn = Turn::call("read", json!({ "path": "a" })).broken(Break::Repeated);
+        let server = Server::playing([turn.into()]);
+        let entry = entry(&server, protocol);
+        let answered = entry.ask("", &[Message::user("go")], &tools(), &mut |_| ()).await;
+        let calls = answered.as_ref().map(|it| it.message.calls().count()).ok();
+        assert_eq!(calls, whole.then_some(1), "{protocol:?}: {answered:?}");
+    }
+}
+
+/// A server that does not count tokens: a budget holds nevertheless.
+#[tokio::test]
+async fn tokens_are_guessed_where_nobody_counts() {
+    let server = Server::playing([Turn::text("a long answer").used(0, 0, 0).into()]);
+    let entry = entry(&server, Protocol::Chat);
+    let system = "x".repeat(4_000);
+    let answered = entry.ask(&system, &[Message::user("go")], &[], &mut |_| ()).await;
+    let usage = answered.expect("an answer").usage;
+    assert!(usage.input > 1_000 && usage.output > 0 && usage.cost > Some(2_000), "{usage:?}");
+}

@@ -1,0 +1,131 @@
+//! One conversation as every protocol writes it.
+
+use agentry_runtime::provider::Request;
+use agentry_runtime::{Block, Call, Message, Role};
+use serde_json::{Map, Value, json};
+
+use crate::server::{PROTOCOLS, Protocol};
+use crate::{tools, wire};
+
+fn sealed(wire: &str, value: &Value) -> Value {
+    json!({ wire: { "model": "scripted", "value": value } })
+}
+
+/// What the model thought, as each protocol keeps it; only one of them is its own.
+fn thoughts() -> Vec<Block> {
+    let reasoning = json!({ "type": "reasoning", "summary": [], "encrypted_content": "sealed" });
+    let of = |text: &str, opaque| Block::Thinking { text: text.to_owned(), opaque };
+    vec![
+        of("hm", Some(sealed("anthropic", &json!({ "signature": "sealed" })))),
+        of("", Some(sealed("anthropic", &json!({ "redacted": "sealed" })))),
+        of("hm", Some(sealed("chat", &json!("reasoning_content")))),
+        of("hm", Some(sealed("responses", &reasoning))),
+        of("", Some(sealed("gemini", &json!({ "signature": "sealed" })))),
+        of("hm", Some(sealed("ollama", &json!(true)))),
+        of("of another model", Some(json!({ "anthropic": { "model": "other", "value": {} } }))),
+        of("of nobody", None),
+    ]
+}
+
+fn call(id: &str, opaque: Option<Value>) -> Block {
+    let arguments = json!({ "path": id });
+    Block::Call(Call { id: id.to_owned(), tool: "read".to_owned(), arguments, opaque })
+}
+
+fn conversation() -> Vec<Message> {
+    let text = |text: &str| Block::Text { text: text.to_owned() };
+    let result = |id: &str, failed| Block::Result {
+        id: id.to_owned(),
+        text: format!("what {id} gave"),
+        failed,
+    };
+    let mut blocks = thoughts();
+    blocks.push(text("Looking."));
+    blocks.push(call("one", Some(sealed("gemini", &json!({ "id": "g1", "signature": "sealed" })))));
+    blocks.push(call("two:2", None));
+    vec![
+        Message::user("What is in there?"),
+        Message { role: Role::Assistant, blocks },
+        Message { role: Role::User, blocks: vec![result("one", false), result("two:2", true)] },
+        Message { role: Role::Assistant, blocks: vec![text("Not much.")] },
+        Message::user("Look again."),
+    ]
+}
+
+#[test]
+fn requests_as_they_are_written() {
+    let messages = conversation();
+    let tools = tools();
+    for protocol in PROTOCOLS {
+        let extra = match protocol {
+            Protocol::Anthropic => {
+                json!({ "thinking": { "type": "enabled", "budget_tokens": 20_000 } })
+            }
+            Protocol::Gemini => json!({ "tools": [{ "googleSearch": {} }] }),
+            Protocol::Ollama => json!({ "options": { "num_ctx": 4_096 } }),
+            Protocol::Chat | Protocol::Responses => json!({ "top_p": 0.5, "model": "other" }),
+        };
+        let extra = extra.as_object().cloned().unwrap_or_default();
+        let request = Request {
+            model: "scripted",
+            system: "Be brief.",
+            messages: &messages,
+            tools: &tools[..1],
+            temperature: Some(0.5),
+            most_output: 1_000,
+            extra: &extra,
+        };
+        let wire = wire(protocol);
+        let headers = wire.headers(Some("the-key"));
+        let body = serde_json::to_string_pretty(&wire.body(&request)).expect("JSON");
+        let text = format!("POST {}\n{headers:?}\n{body}", wire.path(&request));
+        insta::assert_snapshot!(format!("{protocol:?}").to_lowercase(), text);
+    }
+}
+
+/// Thoughts go back while their exchange lasts, where a protocol wants them only then.
+#[test]
+fn thoughts_of_the_present_exchange() {
+    let messages = conversation();
+    for (protocol, field) in [(Protocol::Chat, "reasoning_content"), (Protocol::Ollama, "thinking")]
+    {
+        for (until, expected) in [(3, true), (5, false)] {
+            let request = Request {
+                model: "scripted",
+                system: "",
+                messages: &messages[..until],
+                tools: &tools(),
+                temperature: None,
+                most_output: 1_000,
+                extra: &Map::new(),
+            };
+            let body = wire(protocol).body(&request).to_string();
+            assert_eq!(body.contains(field), expected, "{protocol:?} {until}: {body}");
+        }
+    }
+}
+
+/// A model that takes over from another one in the middle of an exchange has not thought about its
+/// calls: it is not asked to think until the exchange is over.
+#[test]
+fn thinking_begins_with_an_exchange() {
+    let messages = conversation();
+    let extra = json!({ "thinking": { "type": "enabled", "budget_tokens": 1_024 } });
+    let extra = extra.as_object().cloned().unwrap_or_default();
+    for (model, until, expected) in
+        [("scripted", 3, true), ("new", 1, true), ("new", 3, false), ("new", 5, true)]
+    {
+        let request = Request {
+            model,
+            system: "",
+            messages: &messages[..until],
+            tools: &tools(),
+            temperature: Some(0.5),
+            most_output: 2_000,
+            extra: &extra,
+        };
+        let body = wire(Protocol::Anthropic).body(&request);
+        assert_eq!(body.get("thinking").is_some(), expected, "{model} {until}");
+        assert_eq!(body.get("temperature").is_none(), expected, "{model} {until}");
+    }
+}
