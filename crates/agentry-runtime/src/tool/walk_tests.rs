@@ -7,7 +7,7 @@ use super::glob::Glob;
 use super::grep::Grep;
 use super::list::List;
 use super::testing::World;
-use super::{Host as _, Tool, cap};
+use super::{Tool, cap};
 
 fn world() -> World {
     let world = World::new();
