@@ -178,8 +178,8 @@ impl Pipes {
             }
         };
         drop(guard);
-        // What it wrote before it ended is still in the pipe.
-        while let Ok(length) = self.output.try_read(&mut buffer) {
+        // What it wrote before it ended is still in the pipe, whether the reactor has seen it or not.
+        while let Ok(length) = rustix::io::read(&self.output, &mut buffer) {
             if length == 0 || self.left_out > MOST_KEPT {
                 break;
             }
@@ -196,9 +196,9 @@ impl Pipes {
     }
 
     /// Where the shell was at its end, if it said so.
-    fn directory(&mut self) -> Option<PathBuf> {
+    fn directory(&self) -> Option<PathBuf> {
         let mut buffer = [0; 8 << 10];
-        let length = self.place.try_read(&mut buffer).ok()?;
+        let length = rustix::io::read(&self.place, &mut buffer).ok()?;
         let said = str::from_utf8(buffer.get(..length)?).ok()?;
         let path = PathBuf::from(said.lines().next_back()?);
         path.is_absolute().then_some(path)

@@ -110,10 +110,10 @@ impl Toolbox {
     fn unknown(&self, name: &str) -> String {
         let names: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.spec.name)).collect();
         let name = cap::start(name, 100);
-        match names.is_empty() {
-            true => format!("there is no tool `{name}`, and no other one either"),
-            false => format!("there is no tool `{name}`; there are {}", names.join(", ")),
+        if names.is_empty() {
+            return format!("there is no tool `{name}`, and no other one either");
         }
+        format!("there is no tool `{name}`; there are {}", names.join(", "))
     }
 }
 
@@ -197,8 +197,8 @@ mod tests {
             .map(|names| names.iter().map(|name| Spanned::new((*name).to_owned(), at)).collect());
         let judge = judge(says, std::path::Path::new("/workspace"));
         let extras = Extras { person: true, search: None };
-        let names = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|spec| spec.name);
-        names.collect::<Vec<_>>().join(" ")
+        let offered = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|it| it.name);
+        offered.collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum SearchService {
     Brave,
     /// Tavily.
     Tavily,
-    /// SearXNG, which people run themselves.
+    /// `SearXNG`, which people run themselves.
     Searxng,
 }
 

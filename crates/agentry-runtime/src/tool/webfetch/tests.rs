@@ -107,9 +107,8 @@ async fn every_hop_is_judged() {
         ),
         (
             "/inside",
-            Err(format!(
-                "refused: it leads to `http://169.254.169.254/latest/meta-data/`: webfetch = deny"
-            )),
+            Err("refused: it leads to `http://169.254.169.254/latest/meta-data/`: webfetch = deny"
+                .to_owned()),
         ),
     ];
     for (path, expected) in cases {
