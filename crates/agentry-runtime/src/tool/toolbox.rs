@@ -43,17 +43,19 @@ pub struct Extras {
     pub person: bool,
     /// The search service of the user, if there is one.
     pub search: Option<Search>,
+    /// The names of tools that its skills come down to: it has them beside those that it names.
+    pub skills: Vec<String>,
 }
 
 impl Toolbox {
     /// The tools that an agent is offered: those that its definition names or else all, without the
     /// ones whose every call its policy denies. `agent` has its defaults.
     pub fn of(agent: &Agent, judge: &Judge, extras: Extras) -> Self {
-        let named: Option<Vec<&str>> = agent
-            .tools
-            .native
-            .as_ref()
-            .map(|names| names.iter().filter_map(|name| native_tool(&name.value)).collect());
+        let skills = extras.skills.clone();
+        let named: Option<Vec<&str>> = agent.tools.native.as_ref().map(|names| {
+            let names = names.iter().map(|name| &name.value).chain(&skills);
+            names.filter_map(|name| native_tool(name)).collect()
+        });
         let mut toolbox = Self::default();
         for (section, tool) in native(extras) {
             let name = tool.spec().name;
@@ -146,7 +148,7 @@ impl Offered {
 
 /// All tools that come with Agentry, each with the section that its calls are judged by.
 fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
-    let Extras { person, search } = extras;
+    let Extras { person, search, skills: _ } = extras;
     let mut tools: Vec<(Option<Section>, Box<dyn Tool>)> = vec![
         (Some(Section::Read), Box::new(Read)),
         (Some(Section::Edit), Box::new(Write)),
@@ -196,7 +198,8 @@ mod tests {
         agent.tools.native = named
             .map(|names| names.iter().map(|name| Spanned::new((*name).to_owned(), at)).collect());
         let judge = judge(says, std::path::Path::new("/workspace"));
-        let extras = Extras { person: true, search: None };
+        let skills = vec!["grep".to_owned()];
+        let extras = Extras { person: true, search: None, skills };
         let offered = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|it| it.name);
         offered.collect::<Vec<_>>().join(" ")
     }
@@ -207,8 +210,8 @@ mod tests {
         let deny = |section| (section, Action::Deny, [].as_slice());
         let cases = [
             (None, vec![], all),
-            (Some(["Bash", "read_file", "unknown"].as_slice()), vec![], "read bash"),
-            (Some([].as_slice()), vec![], ""),
+            (Some(["Bash", "read_file", "unknown"].as_slice()), vec![], "read grep bash"),
+            (Some([].as_slice()), vec![], "grep"),
             (
                 None,
                 vec![deny(Section::Edit), deny(Section::Webfetch)],
@@ -285,7 +288,7 @@ mod tests {
         for spec in Toolbox::of(
             &Agent::default(),
             &judge(&[], "/w".as_ref()),
-            Extras { person: true, search: None },
+            Extras { person: true, ..Extras::default() },
         )
         .specs()
         {
