@@ -25,6 +25,8 @@ const TIME: u64 = 120;
 const MOST_TIME: u64 = 3_600;
 /// The most bytes of its output that are kept.
 const MOST_KEPT: usize = 8 << 20;
+/// The most bytes of a line that are waited for before it is shown.
+const MOST_HELD: usize = 64 << 10;
 /// The longest command line.
 const MOST_OF_COMMAND: usize = 100_000;
 /// Tells where the shell is when it ends, through what were its complaints. It is one line, so that
@@ -91,6 +93,7 @@ fn touch(command: String) -> Touch {
 async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
     let Arguments { command, timeout } = arguments(given)?;
     super::permit(host, &touch(command.clone()))?;
+    still_there(host)?;
     let time = Duration::from_secs(timeout.unwrap_or(TIME).min(MOST_TIME));
     let not_started = |error: io::Error| format!("the command was not started: {error}");
     let mut pipes = Pipes::start(&command, host).map_err(not_started)?;
@@ -109,8 +112,23 @@ async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
             let time = time.as_secs();
             Output::failed(says(format!("ended after {time} s; `timeout` was reached")))
         }
-        Ended::Lost(error) => Output::failed(says(format!("how it ended is not known: {error}"))),
+        Ended::Lost(error) => Output::failed(says(format!("it did not come to its end: {error}"))),
     })
+}
+
+/// Goes back to the workspace when somebody has removed the working directory. The command does not
+/// run: it was judged where it was meant to.
+fn still_there(host: &dyn Host) -> Result<(), String> {
+    let Place { directory, workspace, .. } = host.place();
+    if directory.is_dir() {
+        return Ok(());
+    }
+    host.move_to(workspace.clone());
+    Err(format!(
+        "not run: the working directory `{}` is gone; it is `{}` now",
+        directory.display(),
+        workspace.display()
+    ))
 }
 
 /// Lets later calls start where the shell was.
@@ -178,13 +196,14 @@ impl Pipes {
             }
         };
         drop(guard);
-        // What it wrote before it ended is still in the pipe.
-        while let Ok(length) = self.output.try_read(&mut buffer) {
+        // What it wrote before it ended is still in the pipe, whether the reactor has seen it or not.
+        while let Ok(length) = rustix::io::read(&self.output, &mut buffer) {
             if length == 0 || self.left_out > MOST_KEPT {
                 break;
             }
             self.take(buffer.get(..length).unwrap_or_default(), &mut shown, host);
         }
+        show(&shown.rest(), host);
         how
     }
 
@@ -192,13 +211,13 @@ impl Pipes {
         let room = MOST_KEPT.saturating_sub(self.kept.len()).min(piece.len());
         self.kept.extend(piece.iter().take(room));
         self.left_out += piece.len() - room;
-        host.show(&shown.take(piece));
+        show(&shown.take(piece), host);
     }
 
     /// Where the shell was at its end, if it said so.
-    fn directory(&mut self) -> Option<PathBuf> {
+    fn directory(&self) -> Option<PathBuf> {
         let mut buffer = [0; 8 << 10];
-        let length = self.place.try_read(&mut buffer).ok()?;
+        let length = rustix::io::read(&self.place, &mut buffer).ok()?;
         let said = str::from_utf8(buffer.get(..length)?).ok()?;
         let path = PathBuf::from(said.lines().next_back()?);
         path.is_absolute().then_some(path)
@@ -213,20 +232,29 @@ impl Pipes {
     }
 }
 
-/// Puts characters together whose bytes come in several pieces.
+fn show(text: &str, host: &dyn Host) {
+    if !text.is_empty() {
+        host.show(text);
+    }
+}
+
+/// Shows whole lines, so that neither a character nor a secret is cut in two.
 #[derive(Default)]
 struct Shown(Vec<u8>);
 
 impl Shown {
     fn take(&mut self, piece: &[u8]) -> String {
         self.0.extend(piece);
-        let cut = match str::from_utf8(&self.0) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => self.0.len(),
-        };
-        let rest = self.0.split_off(cut);
+        let line = self.0.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let cut = line.map_or(0, |at| at + 1);
+        let rest =
+            self.0.split_off(if self.0.len() - cut > MOST_HELD { self.0.len() } else { cut });
         let whole = std::mem::replace(&mut self.0, rest);
         String::from_utf8_lossy(&whole).into_owned()
+    }
+
+    fn rest(self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
     }
 }
 
@@ -347,6 +375,41 @@ mod tests {
             }
         };
         tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn lines_are_shown_whole() {
+        let mut shown = Shown::default();
+        let cases: [(&[u8], &str); 6] = [
+            (b"hush-", ""),
+            (b"secret\nand", "hush-secret\n"),
+            (b" 50%\r60%", "and 50%\r"),
+            (b"\xc3", ""),
+            (b"\xbc\n\xff", "60%ü\n"),
+            (b"", ""),
+        ];
+        for (piece, expected) in cases {
+            assert_eq!(shown.take(piece), expected, "{piece:?}");
+        }
+        assert_eq!(shown.rest(), "\u{fffd}");
+        assert_eq!(Shown::default().take(&vec![b'x'; MOST_HELD + 1]).len(), MOST_HELD + 1);
+        let world = World::new();
+        let host = world.host();
+        host.call(&Bash, json!({"command": "echo a; printf b"})).await;
+        assert_eq!(*host.shown.lock().unwrap(), "a\nb");
+    }
+
+    #[tokio::test]
+    async fn a_working_directory_that_is_gone_is_left() {
+        let world = World::new();
+        world.file("sub/file", "");
+        let host = world.host();
+        host.move_to(world.path("sub"));
+        std::fs::remove_dir_all(world.path("sub")).unwrap();
+        let output = host.call(&Bash, json!({"command": "pwd"})).await;
+        assert!(output.failed && output.text.starts_with("not run: "), "{output:?}");
+        let output = host.call(&Bash, json!({"command": "pwd"})).await;
+        assert_eq!(output, Output::done(format!("{}\n", host.place().workspace.display())));
     }
 
     #[tokio::test]

@@ -49,17 +49,19 @@ pub(super) fn text(text: &str) -> String {
     middle(text, &format!("{left_out} bytes are left out here"))
 }
 
-/// The same, and the whole of a longer text is put into a file of the run.
+/// The same without secrets, and the whole of a longer text is put into a file of the run.
 pub(super) fn kept(whole: &str, host: &dyn Host) -> String {
     if whole.len() <= MOST {
         return whole.to_owned();
     }
-    let left_out = whole.len() - MOST;
-    let note = match keep(whole, host) {
+    // Before it is cut: half a secret would not be found.
+    let whole = host.redacted(whole);
+    let left_out = whole.len().saturating_sub(MOST);
+    let note = match keep(&whole, host) {
         Ok(path) => format!("{left_out} bytes are left out here; all of it is in `{path}`"),
         Err(error) => format!("{left_out} bytes are left out here, and could not be kept: {error}"),
     };
-    middle(whole, &note)
+    middle(&whole, &note)
 }
 
 fn middle(text: &str, note: &str) -> String {
@@ -80,7 +82,7 @@ fn keep(whole: &str, host: &dyn Host) -> std::io::Result<String> {
         let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match made {
             Ok(mut file) => {
-                file.write_all(host.redacted(whole).as_bytes())?;
+                file.write_all(whole.as_bytes())?;
                 return Ok(path.display().to_string());
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -111,7 +113,10 @@ mod tests {
         let host = world.host();
         let long = format!("hush-secret {}", "x".repeat(MOST));
         let shown = kept(&long, &host);
-        assert!(shown.contains("outputs/1.txt`]"), "{shown:.200}");
+        assert!(
+            shown.contains("outputs/1.txt`]") && shown.starts_with("[redacted]"),
+            "{shown:.200}"
+        );
         assert!(kept(&long, &host).contains("outputs/2.txt`]"));
         let file = fs::read_to_string(outputs(&host.place().run).join("1.txt")).unwrap();
         assert!(file.starts_with("[redacted] xxx") && file.len() > MOST);

@@ -8,17 +8,20 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_compile::policy::Section;
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
 
 /// The most bytes of a file that is changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
+/// The most entries of a directory.
+const MOST_ENTRIES: usize = 100_000;
 /// The longest path.
 const MOST_OF_PATH: usize = 4_096;
 
@@ -105,6 +108,23 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::other("it is a device, a pipe or a socket"));
     }
     Ok(file)
+}
+
+/// What is in a directory, by name. The path is a resolved one.
+pub(super) fn entries(path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
+    let directory = directory(path, Missing::Fails)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::openat(&directory, ".", flags, Mode::empty())?;
+    let mut entries = Vec::new();
+    for entry in Dir::new(directory)?.take(MOST_ENTRIES) {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            entries.push((name, entry.file_type()));
+        }
+    }
+    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(entries)
 }
 
 /// The whole of a file that is to be changed; nothing if there is none.

@@ -81,7 +81,7 @@ async fn grep(given: &Value, host: &dyn Host) -> Result<String, String> {
     let root = Root::new(given.path.as_deref(), host)?;
     let mut text = String::new();
     if !root.is_directory {
-        let searched = search.file(&root.path, "", &mut text);
+        let searched = search.file(&root.path, &root.called(&root.path), &mut text);
         searched.map_err(|error| files::why(given.path.as_deref().unwrap_or("."), &error))?;
         let complete = text.len() <= cap::MOST;
         return Ok(report(text, 0, complete));
@@ -159,9 +159,8 @@ impl Lines<'_> {
         let line = line.trim_end_matches(['\n', '\r']);
         let shown = cap::start(line, MOST_OF_LINE);
         let more = if shown.len() < line.len() { "…" } else { "" };
-        let name =
-            if self.name.is_empty() { String::new() } else { format!("{}{mark}", self.name) };
-        let _ = writeln!(self.text, "{name}{}{mark}{shown}{more}", number.unwrap_or(0));
+        let number = number.unwrap_or(0);
+        let _ = writeln!(self.text, "{}{mark}{number}{mark}{shown}{more}", self.name);
         self.text.len() <= cap::MOST
     }
 }
@@ -171,7 +170,7 @@ impl Sink for Lines<'_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         if self.files_only {
-            let _ = writeln!(self.text, "{}", if self.name.is_empty() { "it" } else { self.name });
+            let _ = writeln!(self.text, "{}", self.name);
             return Ok(false);
         }
         Ok(self.line(':', found.line_number(), found.bytes()))

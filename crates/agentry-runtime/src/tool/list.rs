@@ -1,17 +1,14 @@
 //! `list`: what is in a directory.
 
 use std::fmt::Write as _;
-use std::fs;
 
+use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::{Root, Seen, report, touches};
 use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, files};
 use crate::event::Class;
-
-/// The most entries that are read, and so sorted.
-const MOST: usize = 100_000;
 
 /// Lists directories.
 pub(super) struct List;
@@ -56,24 +53,21 @@ fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
     if !root.is_directory {
         return Err(format!("`{name}` is no directory"));
     }
-    let entries = fs::read_dir(&root.path).map_err(|error| files::why(&name, &error))?;
-    let mut entries: Vec<_> = entries.flatten().take(MOST).collect();
-    entries.sort_by_key(fs::DirEntry::file_name);
+    let entries = files::entries(&root.path).map_err(|error| files::why(&name, &error))?;
     let (mut text, mut hidden) = (String::new(), 0);
-    for entry in entries {
-        let kind = entry.file_type().ok();
-        let is_directory = kind.is_some_and(|kind| kind.is_dir());
+    for (entry, kind) in entries {
         // A directory is a name only; what lies in it is judged when somebody looks.
-        if !is_directory && root.seen(&entry.path()) == Seen::Nothing {
+        let is_directory = kind == FileType::Directory;
+        if !is_directory && root.seen(&root.path.join(&entry)) == Seen::Nothing {
             hidden += 1;
             continue;
         }
         let end = match kind {
-            Some(kind) if kind.is_dir() => "/",
-            Some(kind) if kind.is_symlink() => "@",
+            FileType::Directory => "/",
+            FileType::Symlink => "@",
             _ => "",
         };
-        let _ = writeln!(text, "{}{end}", entry.file_name().to_string_lossy());
+        let _ = writeln!(text, "{}{end}", entry.to_string_lossy());
         if text.len() > cap::MOST {
             return Ok(report(text, hidden, false));
         }

@@ -17,6 +17,7 @@ mod glob;
 mod grep;
 mod list;
 mod patch;
+mod question;
 mod read;
 mod real;
 #[cfg(test)]
@@ -26,10 +27,13 @@ mod toolbox;
 mod walk;
 #[cfg(test)]
 mod walk_tests;
+mod webfetch;
+mod websearch;
 mod write;
 
 pub use real::real;
 pub use toolbox::{Extras, Toolbox};
+pub use websearch::{Search, SearchService};
 
 use std::future::Future;
 use std::io;

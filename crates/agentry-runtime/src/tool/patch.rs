@@ -14,7 +14,7 @@ use self::apply::applied;
 use self::parse::{Part, parse};
 use super::change::{Change, carry_out, shown};
 use super::files::{self, touch};
-use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, permit};
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, permit};
 use crate::event::Class;
 
 /// Applies patches.
@@ -72,7 +72,7 @@ impl Tool for ApplyPatch {
     fn preview(&self, given: &Value, place: &Place) -> Option<String> {
         let Arguments { patch } = arguments(given).ok()?;
         let changes = changes(parse(&patch).ok()?, place).ok()?;
-        Some(changes.iter().map(Change::diff).collect())
+        Some(cap::text(&changes.iter().map(Change::diff).collect::<String>()))
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {

@@ -14,8 +14,11 @@ use super::glob::Glob;
 use super::grep::Grep;
 use super::list::List;
 use super::patch::ApplyPatch;
+use super::question::Question;
 use super::read::Read;
 use super::todo::Todo;
+use super::webfetch::Webfetch;
+use super::websearch::{Search, Websearch};
 use super::write::Write;
 use super::{Place, Tool, ToolSpec, Touch, cap};
 use crate::event::Class;
@@ -38,17 +41,21 @@ struct Offered {
 pub struct Extras {
     /// Whether there is a person who can be asked.
     pub person: bool,
+    /// The search service of the user, if there is one.
+    pub search: Option<Search>,
+    /// The names of tools that its skills come down to: it has them beside those that it names.
+    pub skills: Vec<String>,
 }
 
 impl Toolbox {
     /// The tools that an agent is offered: those that its definition names or else all, without the
     /// ones whose every call its policy denies. `agent` has its defaults.
     pub fn of(agent: &Agent, judge: &Judge, extras: Extras) -> Self {
-        let named: Option<Vec<&str>> = agent
-            .tools
-            .native
-            .as_ref()
-            .map(|names| names.iter().filter_map(|name| native_tool(&name.value)).collect());
+        let skills = extras.skills.clone();
+        let named: Option<Vec<&str>> = agent.tools.native.as_ref().map(|names| {
+            let names = names.iter().map(|name| &name.value).chain(&skills);
+            names.filter_map(|name| native_tool(name)).collect()
+        });
         let mut toolbox = Self::default();
         for (section, tool) in native(extras) {
             let name = tool.spec().name;
@@ -105,10 +112,10 @@ impl Toolbox {
     fn unknown(&self, name: &str) -> String {
         let names: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.spec.name)).collect();
         let name = cap::start(name, 100);
-        match names.is_empty() {
-            true => format!("there is no tool `{name}`, and no other one either"),
-            false => format!("there is no tool `{name}`; there are {}", names.join(", ")),
+        if names.is_empty() {
+            return format!("there is no tool `{name}`, and no other one either");
         }
+        format!("there is no tool `{name}`; there are {}", names.join(", "))
     }
 }
 
@@ -141,8 +148,8 @@ impl Offered {
 
 /// All tools that come with Agentry, each with the section that its calls are judged by.
 fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
-    let Extras { person: _ } = extras;
-    vec![
+    let Extras { person, search, skills: _ } = extras;
+    let mut tools: Vec<(Option<Section>, Box<dyn Tool>)> = vec![
         (Some(Section::Read), Box::new(Read)),
         (Some(Section::Edit), Box::new(Write)),
         (Some(Section::Edit), Box::new(Edit)),
@@ -151,8 +158,16 @@ fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
         (Some(Section::Read), Box::new(Glob)),
         (Some(Section::Read), Box::new(Grep)),
         (Some(Section::Bash), Box::new(Bash)),
+        (Some(Section::Webfetch), Box::new(Webfetch::default())),
         (None, Box::new(Todo)),
-    ]
+    ];
+    if let Some(search) = search {
+        tools.push((Some(Section::Websearch), Box::new(Websearch(search))));
+    }
+    if person {
+        tools.push((Some(Section::Question), Box::new(Question)));
+    }
+    tools
 }
 
 /// Whether a policy denies every call of a tool: all that its section says, or the tool by its name.
@@ -165,4 +180,121 @@ fn is_denied(judge: &Judge, section: Option<Section>, name: &str) -> bool {
         named.is_some_and(|rule| rule.action == Action::Deny && !rule.pattern.is_everything())
     });
     by_section || by_name
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::policy::Action;
+    use agentry_compile::text::{FileId, Span, Spanned};
+    use serde_json::json;
+
+    use super::super::Host as _;
+    use super::super::testing::{Says, World, judge};
+    use super::*;
+
+    fn names(named: Option<&[&str]>, says: &[Says<'_>]) -> String {
+        let at = Span::start_of(FileId(0));
+        let mut agent = Agent::default();
+        agent.tools.native = named
+            .map(|names| names.iter().map(|name| Spanned::new((*name).to_owned(), at)).collect());
+        let judge = judge(says, std::path::Path::new("/workspace"));
+        let skills = vec!["grep".to_owned()];
+        let extras = Extras { person: true, search: None, skills };
+        let offered = Toolbox::of(&agent, &judge, extras).specs().into_iter().map(|it| it.name);
+        offered.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn an_agent_is_offered_what_it_names_and_may_use() {
+        let all = "read write edit apply_patch list glob grep bash webfetch todo question";
+        let deny = |section| (section, Action::Deny, [].as_slice());
+        let cases = [
+            (None, vec![], all),
+            (Some(["Bash", "read_file", "unknown"].as_slice()), vec![], "read grep bash"),
+            (Some([].as_slice()), vec![], "grep"),
+            (
+                None,
+                vec![deny(Section::Edit), deny(Section::Webfetch)],
+                "read list glob grep bash todo question",
+            ),
+            (None, vec![(Section::Edit, Action::Deny, ["docs/**:allow"].as_slice())], all),
+            (
+                None,
+                vec![(Section::Tool, Action::Ask, ["grep:deny"].as_slice())],
+                "read write edit apply_patch list glob bash webfetch todo question",
+            ),
+            (None, vec![deny(Section::Tool)], all),
+        ];
+        for (named, says, expected) in cases {
+            assert_eq!(names(named, &says), expected, "{named:?} {says:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked_before_anything_else() {
+        let world = World::new();
+        let place = world.host().place();
+        let toolbox =
+            Toolbox::of(&Agent::default(), &judge(&[], &place.workspace), Extras::default());
+        let long = "x".repeat(10 << 20);
+        let cases = [
+            (
+                "read",
+                json!({}),
+                "the arguments of `read` do not fit: \"path\" is a required property",
+            ),
+            (
+                "read",
+                json!({"path": 1}),
+                "the arguments of `read` do not fit: `/path`: value is not of type \"string\"",
+            ),
+            (
+                "read",
+                json!({"path": "a", "offset": 0}),
+                "the arguments of `read` do not fit: `/offset`: value is less than the minimum of 1",
+            ),
+            (
+                "read",
+                json!({"path": "a", "file": "b"}),
+                "the arguments of `read` do not fit: Additional properties are not allowed ('file' was unexpected)",
+            ),
+            ("read", json!("{\"path\": "), "the arguments of `read` are no JSON object"),
+            ("read", json!(null), "the arguments of `read` are no JSON object"),
+            (
+                "bash",
+                json!({"command": long}),
+                "the arguments of `bash` do not fit: `/command`: value is longer than 100000 characters",
+            ),
+            (
+                "websearch",
+                json!({}),
+                "there is no tool `websearch`; there are `read`, `write`, `edit`, `apply_patch`, `list`, `glob`, `grep`, `bash`, `webfetch`, `todo`",
+            ),
+        ];
+        for (name, arguments, expected) in cases {
+            let found = toolbox.checked_touches(name, &arguments, &place);
+            assert_eq!(found, Err(expected.to_owned()), "{name}");
+        }
+        let touches = toolbox.checked_touches("read", &json!({"path": "a"}), &place).unwrap();
+        assert_eq!(touches.len(), 1);
+        assert_eq!(toolbox.class("read", &json!({})), Class::Read);
+        assert_eq!(toolbox.class("missing", &json!({})), Class::External);
+        let empty = Toolbox::default().checked_touches(&long, &json!({}), &place).unwrap_err();
+        assert!(empty.len() < 200, "{}", empty.len());
+    }
+
+    #[test]
+    fn every_schema_is_one_and_closed() {
+        for spec in Toolbox::of(
+            &Agent::default(),
+            &judge(&[], "/w".as_ref()),
+            Extras { person: true, ..Extras::default() },
+        )
+        .specs()
+        {
+            assert!(jsonschema::validator_for(&spec.schema).is_ok(), "{}", spec.name);
+            assert_eq!(spec.schema["additionalProperties"], json!(false), "{}", spec.name);
+            assert!(spec.description.len() < 1_000, "{}", spec.name);
+        }
+    }
 }

@@ -10,15 +10,16 @@ use std::path::{Path, PathBuf};
 use agentry_compile::policy::Section;
 use agentry_compile::policy::tables::secrets::is_secret;
 use ignore::{DirEntry, WalkBuilder};
+use tokio::sync::mpsc::{Receiver, channel};
 
 use super::files::{self, touch};
 use super::read::{is_output, readable};
-use super::{Host, Place, Touch, permit};
+use super::{Host, Place, Touch, permit, real};
 use crate::event::Judgement;
 
 /// The most entries that are looked at.
 const MOST_ENTRIES: usize = 200_000;
-/// How many entries are looked at before others get their turn, and the call can be stopped.
+/// How many entries are found before somebody has looked at them.
 const AT_A_TIME: usize = 64;
 
 /// What a call that looks at a file or through a directory touches.
@@ -72,6 +73,10 @@ impl<'a> Root<'a> {
     /// How much of a file below may be shown.
     pub(super) fn seen(&self, path: &Path) -> Seen {
         let Some(text) = path.to_str() else { return Seen::Nothing };
+        // A directory on the way may have become a link.
+        if path.parent().is_none_or(|parent| real(parent).as_deref() != Some(parent)) {
+            return Seen::Nothing;
+        }
         match self.host.judge(&touch(Section::Read, path)).0 {
             Judgement::Allow => Seen::All,
             Judgement::Deny => Seen::Nothing,
@@ -92,24 +97,38 @@ impl<'a> Root<'a> {
     /// Goes through everything below that version control does not ignore, by name, until `each`
     /// has seen enough. Links are not followed. Whether all of it was looked at.
     pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> Flow) -> bool {
-        let walk = WalkBuilder::new(&self.path)
-            .hidden(false)
-            .git_global(false)
-            .require_git(false)
-            .follow_links(false)
-            .sort_by_file_name(std::ffi::OsStr::cmp)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
-        for (number, entry) in walk.flatten().enumerate() {
-            if number >= MOST_ENTRIES || each(&entry) == Flow::Enough {
+        let mut entries = entries(&self.path);
+        let mut number = 0;
+        while let Some(entry) = entries.recv().await {
+            number += 1;
+            if number > MOST_ENTRIES || each(&entry) == Flow::Enough {
                 return false;
-            }
-            if number % AT_A_TIME == AT_A_TIME - 1 {
-                tokio::task::yield_now().await;
             }
         }
         true
     }
+}
+
+/// Walks in a thread of its own, which ends with whoever listens: a file system may keep it waiting,
+/// and a call can be left at any time.
+fn entries(path: &Path) -> Receiver<DirEntry> {
+    let (sender, receiver) = channel(AT_A_TIME);
+    let walk = WalkBuilder::new(path)
+        .hidden(false)
+        .git_global(false)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    std::thread::spawn(move || {
+        for entry in walk.flatten() {
+            if sender.blocking_send(entry).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// Whether to go on.

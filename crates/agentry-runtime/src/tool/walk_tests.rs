@@ -7,7 +7,7 @@ use super::glob::Glob;
 use super::grep::Grep;
 use super::list::List;
 use super::testing::World;
-use super::{Host as _, Tool, cap};
+use super::{Tool, cap};
 
 fn world() -> World {
     let world = World::new();
@@ -101,7 +101,7 @@ async fn lines_are_found() {
                 json!({"pattern": "fn", "include": "**/key.rs"}),
                 &format!("nothing was found\n{hidden}"),
             ),
-            (json!({"pattern": "x = 1", "path": "a.rs"}), "2:let x = 1;\n"),
+            (json!({"pattern": "x = 1", "path": "a.rs"}), "a.rs:2:let x = 1;\n"),
             (json!({"pattern": "hush", "path": "private/key.rs"}), "Deny: private/**:deny"),
             (
                 json!({"pattern": "root", "path": "out/passwd"}),
@@ -128,6 +128,30 @@ async fn a_person_who_grants_a_directory_grants_no_secrets() {
     let notes = world.path("../else/notes").canonicalize().unwrap();
     let hidden = "[1 file is not shown: the policy does not allow it]";
     assert_eq!(output.text, format!("{}:1:hush: fine\n\n{hidden}", notes.display()));
+}
+
+#[tokio::test]
+async fn a_directory_that_became_a_link_shows_nothing() {
+    let world = world();
+    world.file("../else/notes", "hush\n");
+    let host = world.host();
+    let root = super::walk::Root::new(Some("src"), &host).unwrap();
+    std::fs::remove_dir_all(world.path("src")).unwrap();
+    symlink(world.path("../else"), world.path("src")).unwrap();
+    assert_eq!(root.seen(&world.path("src/notes")), super::walk::Seen::Nothing);
+    assert!(super::files::entries(&world.path("src")).is_err());
+}
+
+#[tokio::test]
+async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
+    let world = World::new();
+    let pipe = world.path(".gitignore");
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    rustix::fs::mkfifoat(rustix::fs::CWD, pipe, mode).unwrap();
+    let host = world.host();
+    let call = host.call(&Glob, json!({"pattern": "*"}));
+    let patience = std::time::Duration::from_millis(100);
+    assert!(tokio::time::timeout(patience, call).await.is_err());
 }
 
 #[tokio::test]

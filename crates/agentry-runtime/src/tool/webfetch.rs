@@ -1,0 +1,230 @@
+//! `webfetch`: a page of the web as text.
+//!
+//! Every address on the way is judged, the ones that a server redirects to as well. A name is looked
+//! up once, what comes of it is looked at, and only that is connected to: a name that leads into a
+//! private network is refused, whoever owns it.
+
+mod html;
+mod page;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentry_compile::policy::Section;
+use agentry_compile::policy::web::address;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::LOCATION;
+use reqwest::redirect;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::{Host as UrlHost, Url};
+
+use super::{Doing, Host, Output, Place, Tool, ToolSpec, Touch, arguments, cap, permit};
+use crate::event::{Class, Judgement};
+
+/// How long all of it may take.
+const TIME: Duration = Duration::from_secs(30);
+/// The most redirections that are followed.
+const MOST_HOPS: usize = 8;
+
+/// Looks up a name, and gives every address that it leads to.
+pub(super) type Lookup =
+    Box<dyn Fn(String, u16) -> Doing<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// Fetches pages.
+pub(super) struct Webfetch {
+    lookup: Lookup,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    url: String,
+    #[serde(default)]
+    raw: bool,
+}
+
+impl Default for Webfetch {
+    fn default() -> Self {
+        let lookup = |name: String, port| -> Doing<'static, io::Result<Vec<SocketAddr>>> {
+            Box::pin(async move { Ok(tokio::net::lookup_host((name, port)).await?.collect()) })
+        };
+        Self { lookup: Box::new(lookup) }
+    }
+}
+
+impl Tool for Webfetch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "webfetch".to_owned(),
+            description: "Fetches a web address and gives its text; HTML is turned into Markdown. \
+                          Nothing is sent but the address."
+                .to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "url": {"type": "string", "minLength": 1, "maxLength": 8_000},
+                    "raw": {"type": "boolean", "description": "HTML as it is"}
+                },
+                "required": ["url"],
+                "additionalProperties": false
+            }),
+        }
+    }
+
+    fn class(&self, _: &Value) -> Class {
+        Class::External
+    }
+
+    fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {
+        let Arguments { url, .. } = arguments(given)?;
+        Ok(vec![touch(&parse(&url)?)])
+    }
+
+    fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
+        Box::pin(async move {
+            let fetched = tokio::time::timeout(TIME, self.fetch(&arguments, host)).await;
+            let late = || Err(format!("it took longer than {} s", TIME.as_secs()));
+            fetched.unwrap_or_else(|_| late()).into()
+        })
+    }
+}
+
+fn touch(url: &Url) -> Touch {
+    Touch { section: Section::Webfetch, subject: url.to_string() }
+}
+
+/// Reads an address as it is judged and as it is fetched, which must be the same.
+fn parse(text: &str) -> Result<Url, String> {
+    let shown = cap::start(text, 200);
+    let given = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let judged = address(text).map_err(|why| format!("`{shown}`: {why}"))?;
+    let mut url = Url::parse(&given).map_err(|error| format!("`{shown}`: {error}"))?;
+    url.set_fragment(None);
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("`{shown}`: only http and https can be fetched"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("`{shown}`: no user name is sent"));
+    }
+    match address(url.as_str()) {
+        Ok(fetched) if fetched == judged => Ok(url),
+        _ => Err(format!("`{shown}`: it can be read in several ways")),
+    }
+}
+
+impl Webfetch {
+    async fn fetch(&self, given: &Value, host: &dyn Host) -> Result<String, String> {
+        let Arguments { url, raw } = arguments(given)?;
+        let mut url = parse(&url)?;
+        permit(host, &touch(&url))?;
+        for _ in 0..=MOST_HOPS {
+            let response = self.get(&url, host).await?;
+            if !response.status().is_redirection() {
+                return page::text(response, &url, raw, host).await;
+            }
+            let next = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+            let next = next.and_then(|to| url.join(to).ok());
+            let next = next.ok_or_else(|| format!("`{url}` leads elsewhere, but not where"))?;
+            url = parse(next.as_str())?;
+            match host.judge(&touch(&url)) {
+                (Judgement::Allow, _) => {}
+                (Judgement::Ask, _) => {
+                    return Err(format!("it leads to `{url}`: call this tool with that address"));
+                }
+                (Judgement::Deny, why) => {
+                    return Err(format!("refused: it leads to `{url}`: {why}"));
+                }
+            }
+        }
+        Err(format!("it was led elsewhere more than {MOST_HOPS} times"))
+    }
+
+    /// Asks for one address, without following where it leads.
+    async fn get(&self, url: &Url, host: &dyn Host) -> Result<reqwest::Response, String> {
+        let addresses = self.addresses(url, host).await?;
+        // Whoever was first, or nobody: there is a provider afterwards.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .dns_resolver(Arc::new(Pinned(addresses)))
+            .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
+            .timeout(TIME)
+            .build()
+            .map_err(|error| format!("nothing can be fetched: {error}"))?;
+        let accepted = "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5";
+        let sent = client.get(url.clone()).header("accept", accepted).send().await;
+        sent.map_err(|error| {
+            let why =
+                if error.is_timeout() { "it took too long".to_owned() } else { root_cause(&error) };
+            format!("`{url}` could not be fetched: {why}")
+        })
+    }
+
+    /// The addresses that may be connected to.
+    async fn addresses(&self, url: &Url, host: &dyn Host) -> Result<Vec<SocketAddr>, String> {
+        let port = url.port_or_known_default().unwrap_or(443);
+        let name = match url.host() {
+            Some(UrlHost::Domain(name)) => name.to_owned(),
+            // It was judged by itself.
+            Some(UrlHost::Ipv4(ip)) => return Ok(vec![SocketAddr::new(ip.into(), port)]),
+            Some(UrlHost::Ipv6(ip)) => return Ok(vec![SocketAddr::new(ip.into(), port)]),
+            None => return Err(format!("`{url}` has no host")),
+        };
+        let found = (self.lookup)(name.clone(), port).await;
+        let found = found.map_err(|error| format!("`{name}` could not be found: {error}"))?;
+        // A name of the local network passed the judge only because a rule names it.
+        let named = address(url.as_str()).is_ok_and(|address| address.private);
+        let refused = found.iter().map(SocketAddr::ip).find(|ip| {
+            !named && is_private(*ip) && host.judge(&touch(&at(url, *ip))).0 != Judgement::Allow
+        });
+        match refused {
+            Some(ip) => Err(format!(
+                "refused: `{name}` leads to {ip}, an address of this machine or a private network, \
+                 which no rule names"
+            )),
+            None if found.is_empty() => Err(format!("`{name}` leads nowhere")),
+            None => Ok(found),
+        }
+    }
+}
+
+/// The same address at a machine.
+fn at(url: &Url, ip: IpAddr) -> Url {
+    let mut url = url.clone();
+    let _ = url.set_ip_host(ip);
+    url
+}
+
+fn is_private(ip: IpAddr) -> bool {
+    let text = match ip {
+        IpAddr::V4(ip) => format!("http://{ip}/"),
+        IpAddr::V6(ip) => format!("http://[{ip}]/"),
+    };
+    address(&text).is_ok_and(|address| address.private)
+}
+
+/// What went wrong at the bottom of an error.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+/// Gives the addresses that were looked at, whatever the name is.
+struct Pinned(Vec<SocketAddr>);
+
+impl Resolve for Pinned {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses: Addrs = Box::new(self.0.clone().into_iter());
+        Box::pin(async move { Ok(addresses) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

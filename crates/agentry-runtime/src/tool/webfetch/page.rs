@@ -1,0 +1,95 @@
+//! What came back from the web, as text.
+
+use std::borrow::Cow;
+
+use futures_util::StreamExt as _;
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use url::Url;
+
+use super::super::{Host, cap};
+use super::html;
+
+/// The most bytes of a page.
+const MOST_BYTES: usize = 5 << 20;
+/// The most bytes that are shown of a page that says what went wrong.
+const MOST_OF_ERROR: usize = 2_000;
+/// The stack of the thread that turns a page into Markdown.
+const STACK: usize = 32 << 20;
+
+/// The text of a page, capped.
+pub(super) async fn text(
+    response: Response,
+    url: &Url,
+    raw: bool,
+    host: &dyn Host,
+) -> Result<String, String> {
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default().to_ascii_lowercase();
+    if status.is_success() && !is_text(&kind) {
+        return Err(format!("`{url}` is no text but `{}`", cap::start(&kind, 100)));
+    }
+    let (bytes, complete) = body(response).await.map_err(|why| format!("`{url}`: {why}"))?;
+    if bytes.iter().take(8_192).any(|byte| *byte == 0) {
+        return Err(format!("`{url}` is no text: it holds NUL bytes"));
+    }
+    let text = decoded(&bytes, &kind).into_owned();
+    let text =
+        if !raw && is_html(&kind, &text) { markdown(text, url.clone()).await? } else { text };
+    if !status.is_success() {
+        return Err(format!("`{url}` answered {status}\n\n{}", cap::start(&text, MOST_OF_ERROR)));
+    }
+    let more = if complete { "" } else { "\n\n[the page goes on; it is too long]" };
+    Ok(cap::kept(&format!("{url}\n\n{text}{more}"), host))
+}
+
+/// The body, or as much of it as is taken; and whether that is all.
+async fn body(response: Response) -> Result<(Vec<u8>, bool), String> {
+    let mut bytes = Vec::new();
+    let mut stream = response.bytes_stream();
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|error| format!("it broke off: {error}"))?;
+        let room = MOST_BYTES - bytes.len();
+        bytes.extend(piece.iter().take(room));
+        if piece.len() > room {
+            return Ok((bytes, false));
+        }
+    }
+    Ok((bytes, true))
+}
+
+/// Whether a type of content can be read; one that is not said may be.
+fn is_text(kind: &str) -> bool {
+    const TYPES: &[&str] = &["json", "xml", "javascript", "ndjson", "yaml", "toml", "markdown"];
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.is_empty()
+        || essence.starts_with("text/")
+        || TYPES.iter().any(|name| essence.starts_with("application/") && essence.ends_with(name))
+}
+
+fn is_html(kind: &str, text: &str) -> bool {
+    let start = cap::start(text.trim_start(), 20).to_ascii_lowercase();
+    kind.contains("html")
+        || (kind.is_empty() && (start.starts_with("<!doctype html") || start.starts_with("<html")))
+}
+
+/// The text of bytes in the characters that the server names.
+fn decoded<'a>(bytes: &'a [u8], kind: &str) -> Cow<'a, str> {
+    let western = ["iso-8859-1", "windows-1252", "latin1"].iter().any(|name| kind.contains(name));
+    if western && str::from_utf8(bytes).is_err() {
+        return Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect());
+    }
+    String::from_utf8_lossy(bytes)
+}
+
+/// Turns HTML into Markdown, in a thread with a stack of its own.
+async fn markdown(html: String, url: Url) -> Result<String, String> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let convert = move || {
+        let _ = sender.send(html::markdown(&html, &url));
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(convert);
+    thread.map_err(|error| format!("the page could not be read: {error}"))?;
+    receiver.await.map_err(|_| "the page could not be read".to_owned())
+}
