@@ -15,6 +15,7 @@
 pub mod budget;
 pub mod cassette;
 pub mod conversation;
+pub mod effect;
 pub mod event;
 pub mod journal;
 pub mod provider;
@@ -26,6 +27,7 @@ pub mod undo;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};
+pub use effect::{Effect, Question};
 pub use event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
 pub use state::{CallState, OnError, Phase, State};
-pub use step::{Effect, Question, step};
+pub use step::step;

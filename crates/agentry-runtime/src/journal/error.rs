@@ -77,7 +77,9 @@ impl JournalError {
             Self::NoRun(_) | Self::Ambiguous { .. } => "`agentry runs` lists them",
             Self::Busy { .. } => "wait for it, or end that process first",
             Self::Newer { .. } => "use the program that wrote it, or a newer one",
-            Self::NeverBegan(_) | Self::Damaged { .. } => "`agentry runs prune` removes it with the other old ones",
+            Self::NeverBegan(_) | Self::Damaged { .. } => {
+                "`agentry runs prune` removes it with the other old ones"
+            }
             Self::Io { .. } | Self::Database { .. } => return None,
         })
     }

@@ -18,9 +18,7 @@ pub(super) fn new(now: u64, newest: Option<&str>, chance: u32) -> String {
         char::from(SIGNS.get(at).copied().unwrap_or(b'0'))
     };
     let chance: String = [0, 5, 10, 15].map(sign).iter().collect();
-    format!(
-        "{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{millisecond:03}-{chance}"
-    )
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{millisecond:03}-{chance}")
 }
 
 /// Whether a text could be the name of a run, or a part of one: never a path.

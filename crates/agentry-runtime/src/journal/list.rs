@@ -98,9 +98,8 @@ pub fn find(home: &Path, given: &str) -> Result<String, JournalError> {
     if names.iter().any(|name| name == given) {
         return Ok(given.to_owned());
     }
-    let is_meant = |name: &String| {
-        id::is_part(given) && (name.starts_with(given) || name.ends_with(given))
-    };
+    let is_meant =
+        |name: &String| id::is_part(given) && (name.starts_with(given) || name.ends_with(given));
     let mut found: Vec<String> = names.into_iter().filter(is_meant).collect();
     match found.len() {
         0 => Err(JournalError::NoRun(given.to_owned())),

@@ -20,9 +20,8 @@ pub(super) struct Lock {
 impl Lock {
     pub(super) fn take(directory: &Path, id: &str) -> Result<Self, JournalError> {
         let path = directory.join("lock");
-        let options = || {
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
-        };
+        let options =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options().map_err(JournalError::io("locked", &path))?;
         for _ in 0..TRIES {
             match file.try_lock() {

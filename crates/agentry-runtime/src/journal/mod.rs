@@ -334,9 +334,8 @@ fn read(database: &Connection, id: &str) -> Result<(About, Vec<Happened>), Journ
 /// What a run is.
 fn about(database: &Connection, id: &str) -> Result<About, JournalError> {
     let sql = "SELECT kind, data FROM events WHERE seq = 0";
-    let row = database.query_row(sql, [], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-    });
+    let row =
+        database.query_row(sql, [], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
     let row = row.optional().map_err(JournalError::database(id, "read"))?;
     let Some((kind, data)) = row else { return Err(JournalError::NeverBegan(id.to_owned())) };
     if kind != ABOUT {
@@ -376,9 +375,7 @@ fn rows(database: &Connection, id: &str, first: i64) -> Result<Vec<Row>, Journal
     };
     let rows = read().map_err(JournalError::database(id, "read"))?;
     match (first..).zip(&rows).find(|(expected, row)| row.seq != *expected) {
-        Some((expected, _)) => {
-            Err(JournalError::damaged(id, format!("row {expected} is missing")))
-        }
+        Some((expected, _)) => Err(JournalError::damaged(id, format!("row {expected} is missing"))),
         None => Ok(rows),
     }
 }

@@ -77,7 +77,8 @@ impl Redactor {
             Value::String(text) => Value::String(self.text(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
             Value::Object(map) => {
-                let redacted = map.into_iter().map(|(key, value)| (self.text(&key), self.value(value)));
+                let redacted =
+                    map.into_iter().map(|(key, value)| (self.text(&key), self.value(value)));
                 Value::Object(redacted.collect())
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value,

@@ -86,7 +86,8 @@ pub trait Host: Send + Sync {
     fn ask<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>>;
 
     /// Starts a command in the sandbox of the run, with the environment that the agent is granted.
-    fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams) -> io::Result<Started>;
+    fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams)
+    -> io::Result<Started>;
 }
 
 /// The standard streams of a command.

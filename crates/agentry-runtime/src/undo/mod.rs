@@ -81,7 +81,8 @@ impl Images {
         }
         let part = self.directory.join(format!("{digest}.part"));
         let mut from = File::open(path)?;
-        let mut to = private(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
+        let mut to =
+            private(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;
         if digest_of(&part)? != digest {
