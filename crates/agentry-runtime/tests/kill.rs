@@ -19,6 +19,8 @@ use agentry_runtime::{
 
 const WRITES: usize = 50;
 const KILLS: usize = 300;
+/// Runs at a time.
+const WORKERS: usize = 3;
 const WORK: &str = "AGENTRY_TEST_KILL";
 
 /// Everything outside the run: a file that is written to, and notes of what was asked.
@@ -202,14 +204,35 @@ fn check(directory: &Path) -> usize {
     let runs = journal::list(directory).expect("a list");
     let states: Vec<_> = runs.iter().map(|run| run.state.as_str()).collect();
     assert_eq!(states, ["done"]);
+    let (mut follow, _) = journal::Follow::open(directory, &runs[0].id).expect("the run");
+    let events = follow.more().expect("rows");
+    let turns = events.iter().filter(|event| matches!(event.event, Event::Turned(_))).count();
+    assert_eq!(turns, WRITES / 2 + 1, "no answer is lost or asked for twice");
     lines("questions").len()
+}
+
+/// Runs, killed and resumed until they are done: how often they were killed, and how many writes were
+/// put to the person.
+fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, usize) {
+    let seed = u64::try_from(worker).expect("few") + 1;
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let (mut kills, mut questions, mut runs) = (0, 0, 0);
+    while kills < most {
+        let directory = root.join(format!("{worker}-{runs}"));
+        fs::create_dir(&directory).expect("a directory");
+        while !directory.join("done").exists() {
+            let after = Duration::from_micros(chance.below(length / 4));
+            kills += usize::from(start_and_kill(&directory, Some(after)));
+        }
+        questions += check(&directory);
+        runs += 1;
+    }
+    (kills, questions)
 }
 
 #[test]
 fn every_write_happens_once() {
-    let began = Instant::now();
     let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     // How long one whole run takes here.
     let whole = root.path().join("whole");
     fs::create_dir(&whole).expect("a directory");
@@ -217,17 +240,14 @@ fn every_write_happens_once() {
     start_and_kill(&whole, None);
     let length = u64::try_from(start.elapsed().as_micros()).expect("short");
     check(&whole);
-    let (mut kills, mut runs, mut questions) = (0, 0, 0);
-    while kills < KILLS {
-        let directory = root.path().join(format!("run-{runs}"));
-        fs::create_dir(&directory).expect("a directory");
-        while !directory.join("done").exists() {
-            let after = Duration::from_micros(chance.below(length * 2 / 3));
-            kills += usize::from(start_and_kill(&directory, Some(after)));
-        }
-        questions += check(&directory);
-        runs += 1;
-    }
-    eprintln!("{kills} kills, {runs} runs, {questions} questions, {:?}", began.elapsed());
+    let (kills, questions) = std::thread::scope(|scope| {
+        let work = |worker| killed_runs(root.path(), worker, length, KILLS.div_ceil(WORKERS));
+        let workers: Vec<_> =
+            (0..WORKERS).map(|worker| scope.spawn(move || work(worker))).collect();
+        let done = workers.into_iter().map(|worker| worker.join().expect("a worker"));
+        done.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
+    });
+    eprintln!("{kills} kills, {questions} questions, {:?}, {length} µs a run", start.elapsed());
+    assert!(kills >= KILLS, "{kills} kills");
     assert!(questions > 0, "no write was ever caught in the middle");
 }
