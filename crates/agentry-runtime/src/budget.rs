@@ -33,9 +33,14 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Adds what a turn used up.
+    /// Adds an answer of the model and what it used up.
     pub fn add(&mut self, usage: Usage) {
         self.turns += 1;
+        self.use_up(usage);
+    }
+
+    /// Adds what was used up beside the answers.
+    pub fn use_up(&mut self, usage: Usage) {
         self.usage.input = self.usage.input.saturating_add(usage.input);
         self.usage.cached = self.usage.cached.saturating_add(usage.cached);
         self.usage.output = self.usage.output.saturating_add(usage.output);

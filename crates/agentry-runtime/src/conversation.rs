@@ -93,6 +93,22 @@ impl Message {
         })
     }
 
+    /// Whether it tells what calls gave.
+    pub fn has_results(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Result { .. }))
+    }
+
+    /// About how many bytes a model reads in it.
+    pub fn weight(&self) -> usize {
+        let block = |block: &Block| match block {
+            Block::Text { text } | Block::Thinking { text, .. } | Block::Result { text, .. } => {
+                text.len()
+            }
+            Block::Call(call) => call.tool.len() + call.arguments.to_string().len(),
+        };
+        self.blocks.iter().map(block).sum()
+    }
+
     /// Its text, without what was thought.
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {

@@ -20,6 +20,7 @@ pub mod confine;
 pub mod consent;
 pub mod conversation;
 pub mod driver;
+pub mod effect;
 pub mod event;
 pub mod gate;
 pub mod journal;
@@ -34,6 +35,7 @@ pub mod undo;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};
+pub use effect::{Effect, Question};
 pub use event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
 pub use state::{CallState, OnError, Phase, State};
-pub use step::{Effect, Question, step};
+pub use step::step;

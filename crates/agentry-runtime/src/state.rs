@@ -8,6 +8,9 @@ use crate::budget::{Limits, Spent};
 use crate::conversation::{Block, Call, Message, Role};
 use crate::event::{Class, Ending};
 
+/// A token has at least so many bytes, as a rule.
+const BYTES_A_TOKEN: u64 = 4;
+
 /// A run, as far as it has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
@@ -33,6 +36,13 @@ pub struct State {
     pub window: Option<u64>,
     /// How often the model was asked in vain for the present answer.
     pub attempts: u32,
+    /// What the person said while something else was under way; the model hears it when it is asked
+    /// next.
+    pub queue: Vec<String>,
+    /// What the run is about to be put aside for, once nothing runs any more.
+    pub parking: Option<String>,
+    /// How many answers with calls were cut off, one after the other.
+    pub(crate) cut_off: u32,
     /// What the last answer had read and written.
     pub(crate) last_tokens: u64,
     /// The number of messages after the last compaction.
@@ -95,8 +105,12 @@ pub struct CallState {
     pub progress: Progress,
     /// What it does to the world, once that is known.
     pub class: Class,
+    /// Why the policy says what it says of it, once that is known.
+    pub reason: String,
     /// How often it was tried again.
     pub retries: u32,
+    /// Whether secrets in its arguments were lost when the run was killed.
+    pub forgotten: bool,
 }
 
 /// How far a call has come.
@@ -132,6 +146,9 @@ impl Default for State {
             models: 1,
             window: None,
             attempts: 0,
+            queue: Vec::new(),
+            parking: None,
+            cut_off: 0,
             last_tokens: 0,
             compacted: 0,
             ids: BTreeSet::new(),
@@ -154,22 +171,41 @@ impl State {
     /// back stands still.
     pub(crate) fn tick(&mut self, now: u64) {
         if let Some(before) = self.clock
-            && self.is_counted()
+            && !self.waits_for_person()
         {
             self.spent.time = self.spent.time.saturating_add(now.saturating_sub(before));
         }
         self.clock = Some(now);
     }
 
-    /// Whether the time that goes by counts.
-    fn is_counted(&self) -> bool {
+    /// Whether nothing goes on before a person says something.
+    pub fn waits_for_person(&self) -> bool {
+        let is_asked =
+            |call: &CallState| matches!(call.progress, Progress::Asked | Progress::Failed(_));
         let idle = matches!(self.phase, Phase::Idle | Phase::Blocked(_) | Phase::Ended(_));
-        !idle && !self.calls.iter().any(|call| call.progress == Progress::Asked)
+        idle || (self.calls.iter().any(is_asked) && !self.any_runs())
+    }
+
+    /// Whether a call runs.
+    pub fn any_runs(&self) -> bool {
+        let runs =
+            |call: &CallState| matches!(call.progress, Progress::Launched | Progress::Running);
+        self.calls.iter().any(runs)
+    }
+
+    /// About how many tokens the model would read now: what it read and wrote the last time, and what
+    /// was said since.
+    pub(crate) fn tokens(&self) -> u64 {
+        let since = self.messages.iter().rev().take_while(|message| message.role == Role::User);
+        let bytes: usize = since.map(Message::weight).sum();
+        let said = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_A_TOKEN;
+        self.last_tokens.saturating_add(said)
     }
 
     /// Milliseconds until the time is over, while it counts; nothing if that stops nothing.
     pub fn time_left(&self) -> Option<u64> {
-        let limit = self.limits.time.filter(|_| self.is_counted() && !self.asks_at_limit)?;
+        let counts = !self.waits_for_person() && !self.asks_at_limit;
+        let limit = self.limits.time.filter(|_| counts)?;
         Some(limit.saturating_sub(self.spent.time))
     }
 
@@ -188,7 +224,9 @@ impl State {
                 call: call.clone(),
                 progress: Progress::Judging,
                 class: Class::External,
+                reason: String::new(),
                 retries: 0,
+                forgotten: false,
             });
         }
         self.calls = calls;

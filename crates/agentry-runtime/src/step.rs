@@ -1,94 +1,35 @@
 //! The loop, as a function: what happened, and what is to be done about it.
 
 use crate::conversation::{Message, Usage};
+pub use crate::effect::{Effect, Question};
 use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::state::{Blocked, OnError, Phase, Progress, State};
+use crate::redact::is_redacted;
+use crate::state::{Blocked, CallState, OnError, Phase, Progress, State};
 
 /// The most calls of one answer that are run.
 const MOST_CALLS: usize = 64;
 /// How often a model is asked again before the next one is.
 const MOST_ATTEMPTS: u32 = 4;
-/// The longest time between two attempts, in milliseconds.
-const LONGEST_WAIT: u64 = 60_000;
+/// The longest time between two attempts, in milliseconds, when there is another model to ask.
+const LONG_WAIT: u64 = 60_000;
+/// The longest time when there is none.
+const LONGEST_WAIT: u64 = 600_000;
+/// How many answers with calls may be cut off, one after the other.
+const MOST_CUT_OFF: u32 = 3;
 /// The share of a model's window after which fewer words are needed, in percent.
 const FULL: u64 = 80;
 /// The messages at the end that are kept as they are.
 const KEPT: usize = 4;
 
-/// Something that the driver is to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Ask this model of the plan.
-    Ask {
-        /// Its place.
-        model: usize,
-    },
-    /// Ask the policy about a call.
-    Judge {
-        /// The call.
-        id: String,
-    },
-    /// Ask the person.
-    Put(Question),
-    /// Write down that a call starts, then run it.
-    Run {
-        /// The call.
-        id: String,
-    },
-    /// Let time go by.
-    Wait {
-        /// Milliseconds.
-        time: u64,
-    },
-    /// Put the first messages into fewer words.
-    Compact {
-        /// How many.
-        messages: usize,
-    },
-    /// End whatever runs.
-    Stop,
-    /// Nothing is left to do for now.
-    Finish(Ending),
-}
-
-/// A question to the person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
-    /// Whether a call may run.
-    Call {
-        /// The call.
-        id: String,
-        /// Why it is asked.
-        reason: String,
-    },
-    /// Whether a call that was started before the run was killed is to be run again.
-    Unfinished {
-        /// The call.
-        id: String,
-    },
-    /// Whether a call that failed is to be run again.
-    Failed {
-        /// The call.
-        id: String,
-        /// How.
-        why: String,
-    },
-    /// Whether to go on although a limit is reached.
-    Limit {
-        /// Which.
-        limit: String,
-    },
-    /// Whether to try all models again.
-    Models {
-        /// Why none of them answers.
-        why: String,
-    },
-}
-
 /// Takes an event in and says what is to be done.
 pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
+    if matches!(happened.event, Event::Resumed) {
+        // Nothing was spent while no process ran it.
+        state.clock = Some(happened.at);
+        return resumed(state);
+    }
     state.tick(happened.at);
-    if matches!(state.phase, Phase::Ended(_)) && !matches!(happened.event, Event::Resumed) {
+    if matches!(state.phase, Phase::Ended(_)) {
         return Vec::new();
     }
     match happened.event {
@@ -105,8 +46,8 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
             Vec::new()
         }
         Event::Said { text } => {
-            state.messages.push(Message::user(text));
-            ask(state)
+            state.queue.push(text);
+            if state.phase == Phase::Idle { ask(state) } else { Vec::new() }
         }
         Event::Turned(turn) => turned(state, turn),
         Event::TurnFailed(failure) => failed(state, &failure),
@@ -114,37 +55,56 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         Event::Answered { id: Some(id), answer } => answered(state, &id, answer),
         Event::Answered { id: None, answer } => unblocked(state, answer),
         Event::Started { id } => {
-            if let Some(call) = state.call_mut(&id) {
+            let launched = |call: &&mut CallState| call.progress == Progress::Launched;
+            if let Some(call) = state.call_mut(&id).filter(launched) {
                 call.progress = Progress::Running;
             }
             Vec::new()
         }
         Event::Ended { id, text, failed } => ended(state, &id, text, failed),
         Event::Compacted { messages, summary, usage } => compacted(state, messages, summary, usage),
+        Event::Waited if state.phase == Phase::Waiting => ask(state),
         Event::Moved { .. } => Vec::new(),
-        Event::Waited => ask(state),
         Event::TimeUp => time_up(state),
+        Event::Waited => Vec::new(),
         Event::Cancelled { run } => cancelled(state, run),
-        Event::Resumed => resumed(state),
+        Event::Resumed => Vec::new(),
     }
 }
 
 /// Asks the model, unless a limit is reached or it has to hear fewer words first.
 fn ask(state: &mut State) -> Vec<Effect> {
+    state.messages.extend(state.queue.drain(..).map(Message::user));
     if let Some(limit) = state.spent.exceeded(&state.limits) {
         return over(state, limit);
     }
-    let full = |window: u64| state.last_tokens.saturating_mul(100) >= window.saturating_mul(FULL);
-    if state.window.is_some_and(full) && state.messages.len() > state.compacted + KEPT {
-        return compact(state);
+    let tokens = state.tokens().saturating_mul(100);
+    if state.window.is_some_and(|window| tokens >= window.saturating_mul(FULL))
+        && let Some(effects) = compact(state)
+    {
+        return effects;
     }
     state.phase = Phase::Asking;
     vec![Effect::Ask { model: state.model }]
 }
 
-fn compact(state: &mut State) -> Vec<Effect> {
+/// Puts all but the last messages into fewer words, unless that was just done.
+fn compact(state: &mut State) -> Option<Vec<Effect>> {
+    if state.messages.len() <= state.compacted + KEPT {
+        return None;
+    }
+    let messages = whole(&state.messages, state.messages.len() - KEPT);
+    if messages == 0 {
+        return None;
+    }
     state.phase = Phase::Compacting;
-    vec![Effect::Compact { messages: state.messages.len().saturating_sub(KEPT) }]
+    Some(vec![Effect::Compact { messages }])
+}
+
+/// The most messages from the start, at most `count`, that do not part a call from its result.
+fn whole(messages: &[Message], count: usize) -> usize {
+    let parts = |count: &usize| messages.get(*count).is_some_and(Message::has_results);
+    (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
 }
 
 /// A limit is reached: the person decides, or the run ends.
@@ -173,6 +133,10 @@ fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
 fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
     let Turn { message, usage, truncated, model } = turn;
     state.spent.add(usage);
+    if state.phase != Phase::Asking {
+        // The person stopped it when it was already on its way: paid for, but not heard.
+        return Vec::new();
+    }
     state.last_tokens = usage.input.saturating_add(usage.output);
     state.attempts = 0;
     state.model = model;
@@ -188,9 +152,13 @@ fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
             call.progress = Progress::Over(text, true);
         }
     }
+    state.cut_off = if truncated && !state.calls.is_empty() { state.cut_off + 1 } else { 0 };
+    if state.cut_off > MOST_CUT_OFF {
+        let why = format!("{} answers with calls were cut off in a row", state.cut_off);
+        return end(state, Ending::Failed { why });
+    }
     if state.calls.is_empty() {
-        state.phase = Phase::Idle;
-        return vec![Effect::Finish(Ending::Done)];
+        return rest(state);
     }
     state.phase = Phase::Calling;
     let judging = state.calls.iter().filter(|call| call.progress == Progress::Judging);
@@ -199,18 +167,35 @@ fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
     if effects.is_empty() { advance(state) } else { effects }
 }
 
+/// The model has nothing more to do, unless the person said something meanwhile.
+fn rest(state: &mut State) -> Vec<Effect> {
+    if !state.queue.is_empty() {
+        return ask(state);
+    }
+    state.phase = Phase::Idle;
+    vec![Effect::Finish(Ending::Done)]
+}
+
 fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
-    let again = failure.kind == FailureKind::Temporary && state.attempts < MOST_ATTEMPTS;
-    if again {
+    if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
+        return Vec::new();
+    }
+    let is_last = state.model + 1 >= state.models;
+    let bearable = failure.retry_after.is_none_or(|time| is_last || time <= LONG_WAIT);
+    let again = failure.kind == FailureKind::Temporary && bearable;
+    if again && state.attempts < MOST_ATTEMPTS {
         state.attempts += 1;
         state.phase = Phase::Waiting;
         let doubled = 1_000 << (state.attempts - 1);
-        return vec![Effect::Wait {
-            time: failure.retry_after.unwrap_or(doubled).min(LONGEST_WAIT),
-        }];
+        let time = failure.retry_after.unwrap_or(doubled).min(LONGEST_WAIT);
+        return vec![Effect::Wait { time }];
     }
-    if failure.kind == FailureKind::TooLong && state.messages.len() > state.compacted + KEPT {
-        return compact(state);
+    // Fewer words that are themselves too many help nobody.
+    if failure.kind == FailureKind::TooLong
+        && state.phase == Phase::Asking
+        && let Some(effects) = compact(state)
+    {
+        return effects;
     }
     state.attempts = 0;
     if state.model + 1 < state.models {
@@ -238,6 +223,7 @@ fn judged(
         return Vec::new();
     };
     call.class = class;
+    call.reason.clone_from(&reason);
     match verdict {
         Judgement::Allow => call.progress = Progress::Ready,
         Judgement::Deny => call.progress = Progress::Over(format!("refused: {reason}"), true),
@@ -254,9 +240,10 @@ fn judged(
 fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
     let Some(call) = state.call_mut(id) else { return Vec::new() };
     match (&call.progress, answer) {
-        (_, Answer::Park) => {
-            let question = format!("whether `{}` may run", call.call.tool);
-            return end(state, Ending::Parked { question });
+        (Progress::Asked | Progress::Failed(_), Answer::Park) => {
+            let verb =
+                if call.progress == Progress::Asked { "may run" } else { "is to be run again" };
+            state.parking = Some(format!("whether `{}` {verb}", call.call.tool));
         }
         (Progress::Asked | Progress::Failed(_), Answer::Yes | Answer::Always(_)) => {
             call.progress = Progress::Ready;
@@ -268,7 +255,7 @@ fn answered(state: &mut State, id: &str, answer: Answer) -> Vec<Effect> {
         (Progress::Failed(text), Answer::No(_)) => {
             call.progress = Progress::Over(text.clone(), true);
         }
-        _ => {}
+        _ => return Vec::new(),
     }
     advance(state)
 }
@@ -279,10 +266,11 @@ fn unblocked(state: &mut State, answer: Answer) -> Vec<Effect> {
     match (blocked, answer) {
         (Blocked::Limit(_), Answer::Yes | Answer::Always(_)) => {
             more(state);
-            if state.calls.is_empty() { ask(state) } else { advance(state) }
+            go_on(state)
         }
         (Blocked::Models(_), Answer::Yes | Answer::Always(_)) => {
             state.model = 0;
+            state.attempts = 0;
             ask(state)
         }
         (Blocked::Limit(limit), Answer::No(_)) => end(state, Ending::OverBudget { limit }),
@@ -292,6 +280,15 @@ fn unblocked(state: &mut State, answer: Answer) -> Vec<Effect> {
         }
         (Blocked::Models(why), Answer::Park) => end(state, Ending::Parked { question: why }),
     }
+}
+
+/// Goes on with the calls, or asks the model if there are none.
+fn go_on(state: &mut State) -> Vec<Effect> {
+    if state.calls.is_empty() {
+        return ask(state);
+    }
+    state.phase = Phase::Calling;
+    advance(state)
 }
 
 /// Allows as much again as was spent, of whatever has run out.
@@ -334,10 +331,17 @@ fn ended(state: &mut State, id: &str, text: String, failed: bool) -> Vec<Effect>
 /// Starts every call that may run now; when all are over, the model hears what they gave.
 fn advance(state: &mut State) -> Vec<Effect> {
     if state.phase != Phase::Calling {
-        if !matches!(state.phase, Phase::Blocked(Blocked::Limit(_))) {
-            return Vec::new();
+        return Vec::new();
+    }
+    if let Some(question) = state.parking.clone() {
+        // What runs is let to its end; nothing else begins.
+        return if state.any_runs() { Vec::new() } else { end(state, Ending::Parked { question }) };
+    }
+    for call in &mut state.calls {
+        // Running it would do something else than was meant.
+        if call.forgotten && call.progress == Progress::Ready {
+            call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
         }
-        state.phase = Phase::Calling;
     }
     if state.calls.iter().all(|call| matches!(call.progress, Progress::Over(..))) {
         state.report();
@@ -375,12 +379,16 @@ fn is_first(state: &State, at: usize) -> bool {
 }
 
 fn compacted(state: &mut State, messages: usize, summary: String, usage: Usage) -> Vec<Effect> {
-    state.spent.add(usage);
-    let messages = messages.min(state.messages.len());
+    state.spent.use_up(usage);
+    if state.phase != Phase::Compacting {
+        return Vec::new();
+    }
+    let messages = whole(&state.messages, messages);
     state.messages.drain(..messages);
     state.messages.insert(0, Message::user(summary));
     state.compacted = state.messages.len();
     state.last_tokens = 0;
+    state.attempts = 0;
     ask(state)
 }
 
@@ -392,24 +400,43 @@ fn cancelled(state: &mut State, run: bool) -> Vec<Effect> {
         }
     }
     state.report();
+    state.parking = None;
+    state.attempts = 0;
     if run {
         return end(state, Ending::Cancelled);
     }
     state.phase = Phase::Idle;
-    vec![Effect::Stop]
+    let mut effects = vec![Effect::Stop];
+    if !state.queue.is_empty() {
+        effects.extend(ask(state));
+    }
+    effects
 }
 
 /// What was under way when the process was killed.
 fn resumed(state: &mut State) -> Vec<Effect> {
+    state.parking = None;
     match state.phase.clone() {
-        Phase::Idle => Vec::new(),
-        Phase::Asking | Phase::Waiting => ask(state),
-        Phase::Compacting => compact(state),
-        Phase::Blocked(Blocked::Limit(limit)) => vec![Effect::Put(Question::Limit { limit })],
+        Phase::Idle if !state.queue.is_empty() => ask(state),
+        Phase::Idle => vec![Effect::Finish(Ending::Done)],
+        Phase::Asking | Phase::Waiting | Phase::Compacting => ask(state),
         Phase::Blocked(Blocked::Models(why)) => vec![Effect::Put(Question::Models { why })],
+        Phase::Blocked(Blocked::Limit(limit)) => {
+            let mut effects = unfinished(state);
+            // Unless the calls have ended it.
+            if matches!(state.phase, Phase::Blocked(_)) {
+                effects.push(Effect::Put(Question::Limit { limit }));
+            }
+            effects
+        }
+        Phase::Ended(Ending::Parked { .. }) if state.calls.is_empty() => {
+            state.model = 0;
+            state.attempts = 0;
+            ask(state)
+        }
         Phase::Ended(Ending::Parked { .. }) => {
-            state.phase = if state.calls.is_empty() { Phase::Asking } else { Phase::Calling };
-            if state.calls.is_empty() { ask(state) } else { unfinished(state) }
+            state.phase = Phase::Calling;
+            unfinished(state)
         }
         Phase::Ended(ending) => vec![Effect::Finish(ending)],
         Phase::Calling => unfinished(state),
@@ -423,10 +450,20 @@ fn unfinished(state: &mut State) -> Vec<Effect> {
     let on_error = state.on_error;
     for call in &mut state.calls {
         let id = call.call.id.clone();
+        call.forgotten = is_redacted(&call.call.arguments);
+        let may_have_changed = match call.progress {
+            Progress::Over(..) | Progress::Failed(_) => true,
+            Progress::Running => call.class != Class::Read,
+            _ => false,
+        };
         match &call.progress {
+            Progress::Over(..) => {}
+            _ if call.forgotten && !may_have_changed => {
+                call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
+            }
             Progress::Judging => effects.push(Effect::Judge { id }),
             Progress::Asked => {
-                let reason = "it was asked before".to_owned();
+                let reason = call.reason.clone();
                 effects.push(Effect::Put(Question::Call { id, reason }));
             }
             Progress::Failed(why) => {
@@ -434,7 +471,7 @@ fn unfinished(state: &mut State) -> Vec<Effect> {
             }
             // It was never written down that it runs, so it does not.
             Progress::Launched => {
-                state.spent.steps -= 1;
+                state.spent.steps = state.spent.steps.saturating_sub(1);
                 call.progress = Progress::Ready;
             }
             Progress::Running if call.class == Class::Read => call.progress = Progress::Ready,
@@ -447,7 +484,7 @@ fn unfinished(state: &mut State) -> Vec<Effect> {
                 OnError::Fail => return end(state, Ending::Failed { why: UNKNOWN.to_owned() }),
                 OnError::Skip => call.progress = Progress::Over(UNKNOWN.to_owned(), true),
             },
-            Progress::Ready | Progress::Over(..) => {}
+            Progress::Ready => {}
         }
     }
     effects.extend(advance(state));
@@ -455,3 +492,9 @@ fn unfinished(state: &mut State) -> Vec<Effect> {
 }
 
 const UNKNOWN: &str = "the run was killed while this call ran: nobody knows what it has done";
+const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
+    down; make the call again";
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

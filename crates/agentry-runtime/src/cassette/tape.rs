@@ -16,6 +16,7 @@ use crate::conversation::{Block, Call, Message};
 use crate::event::{Event, Happened, Judgement};
 use crate::provider::Request;
 use crate::redact::{Redactor, says_the_same};
+use crate::tool::ToolSpec;
 
 /// Why a cassette cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -63,15 +64,28 @@ pub struct Tape {
     /// What was cancelled.
     cancelled: VecDeque<Happened>,
     now: u64,
-    /// The messages of the last question, as they were asked here.
+    /// The last question that was recorded.
+    last: Question,
+    /// Its messages, as they were asked here.
     seen: Vec<Message>,
 }
 
-/// A question to the model, in full, and its answer.
-#[derive(Debug)]
-struct Recorded {
+/// A question to the model, in full.
+#[derive(Debug, Default)]
+struct Question {
     system: String,
     tools: Vec<Tool>,
+    messages: Vec<Message>,
+}
+
+/// A question to the model, as far as it differs from the one before, and its answer.
+#[derive(Debug)]
+struct Recorded {
+    model: String,
+    system: Option<String>,
+    tools: Option<Vec<Tool>>,
+    /// How many messages are those of the question before.
+    kept: usize,
     messages: Vec<Message>,
     reply: Option<Happened>,
 }
@@ -123,6 +137,7 @@ impl Tape {
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
             now: 0,
+            last: Question::default(),
             seen: Vec::new(),
         }
     }
@@ -184,18 +199,18 @@ impl Tape {
         &self.agent
     }
 
-    /// How many models answered at least: one more than the last place of the plan.
+    /// How many models were asked at least: a run that fell back has asked several.
     pub fn models(&self) -> usize {
-        let place = |turn: &Recorded| match turn.reply.as_ref().map(|reply| &reply.event) {
-            Some(Event::Turned(turn)) => turn.model,
-            _ => 0,
-        };
-        self.turns.iter().map(place).max().unwrap_or(0) + 1
+        let mut names: Vec<&str> = self.turns.iter().map(|turn| turn.model.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.len().max(1)
     }
 
     /// Whether the model was given a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.turns.front().is_some_and(|turn| turn.tools.iter().any(|tool| tool.name == name))
+        let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
+        tools.is_some_and(|tools| tools.iter().any(|tool| tool.name == name))
     }
 
     /// What the clock showed at the last thing that was played.
@@ -215,11 +230,16 @@ impl Tape {
             let message = "the model is asked once more than when this was recorded";
             return Err(Difference::new(Kind::Length, message));
         };
-        self.compare_system(&recorded.system, request.system)?;
-        self.compare_tools(&recorded.tools, request)?;
-        self.compare_messages(&recorded.messages, request.messages)?;
+        let Recorded { model: _, system, tools, kept, messages, reply } = recorded;
+        self.last.system = system.unwrap_or(std::mem::take(&mut self.last.system));
+        self.last.tools = tools.unwrap_or(std::mem::take(&mut self.last.tools));
+        self.last.messages.truncate(kept);
+        self.last.messages.extend(messages);
+        self.compare_system(request.system)?;
+        self.compare_tools(request.tools)?;
+        self.compare_messages(kept, request.messages)?;
         request.messages.clone_into(&mut self.seen);
-        match recorded.reply {
+        match reply {
             Some(reply) => Ok(self.play(reply)),
             None => self.stopped("the model did not answer when this was recorded"),
         }
@@ -340,7 +360,8 @@ impl Tape {
         hidden.unwrap_or_else(|| now.clone())
     }
 
-    fn compare_system(&self, recorded: &str, now: &str) -> Result<(), Difference> {
+    fn compare_system(&self, now: &str) -> Result<(), Difference> {
+        let recorded = &self.last.system;
         let now = self.as_recorded(&now.to_owned());
         if says_the_same(recorded, &now) {
             return Ok(());
@@ -349,10 +370,10 @@ impl Tape {
         Err(difference.between(recorded, &now))
     }
 
-    fn compare_tools(&self, recorded: &[Tool], request: &Request<'_>) -> Result<(), Difference> {
-        let now: Vec<Tool> = request.tools.iter().map(Tool::from).collect();
-        let now = self.as_recorded(&now);
-        if recorded == now {
+    fn compare_tools(&self, now: &[ToolSpec]) -> Result<(), Difference> {
+        let recorded = &self.last.tools;
+        let now = self.as_recorded(&now.iter().map(Tool::from).collect::<Vec<Tool>>());
+        if *recorded == now {
             return Ok(());
         }
         let names = |tools: &[Tool]| {
@@ -369,11 +390,12 @@ impl Tape {
         Err(Difference::new(Kind::Tools, message).between(&written(recorded), &written(now)))
     }
 
-    fn compare_messages(&self, recorded: &[Message], now: &[Message]) -> Result<(), Difference> {
+    /// The first `kept` messages were recorded with the question before.
+    fn compare_messages(&self, kept: usize, now: &[Message]) -> Result<(), Difference> {
         // What was the same the last time is the same now.
         let known = self.seen.iter().zip(now).take_while(|(seen, now)| seen == now).count();
-        let known = known.min(recorded.len());
-        let recorded = recorded.get(known..).unwrap_or_default();
+        let known = known.min(kept);
+        let recorded = self.last.messages.get(known..).unwrap_or_default();
         let now = now.get(known..).unwrap_or_default();
         for (at, (recorded, now)) in recorded.iter().zip(now).enumerate() {
             let now = self.as_recorded(now);
@@ -400,27 +422,28 @@ impl Tape {
 #[derive(Debug, Default)]
 struct Reading {
     expected: Expected,
-    system: Option<String>,
-    tools: Option<Vec<Tool>>,
+    /// The messages of the last question.
+    last: Vec<Message>,
+    any: bool,
     /// The call that ended last.
     ended: String,
 }
 
 impl Reading {
     fn asked(&mut self, asked: Asked) -> Result<Recorded, &'static str> {
-        let Asked { system, tools, kept, messages, .. } = asked;
+        let Asked { model, system, tools, kept, messages, .. } = asked;
+        if !self.any && (system.is_none() || tools.is_none()) {
+            return Err("the first question lacks `system` or `tools`");
+        }
+        self.any = true;
         self.expected.report();
         let known = &mut self.expected.messages;
         known.truncate(kept.unwrap_or(known.len()));
         known.extend(messages);
-        self.system = system.or(self.system.take());
-        self.tools = tools.or(self.tools.take());
-        Ok(Recorded {
-            system: self.system.clone().ok_or("the first question has no `system`")?,
-            tools: self.tools.clone().ok_or("the first question has no `tools`")?,
-            messages: known.clone(),
-            reply: None,
-        })
+        let kept = self.last.iter().zip(known.iter()).take_while(|(a, b)| a == b).count();
+        let messages = known.get(kept..).unwrap_or_default().to_vec();
+        known.clone_into(&mut self.last);
+        Ok(Recorded { model, system, tools, kept, messages, reply: None })
     }
 }
 

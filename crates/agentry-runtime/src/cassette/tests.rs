@@ -1,1 +1,359 @@
+use std::sync::Arc;
 
+use serde_json::{Map, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::conversation::{Block, Call, Role, Usage};
+use crate::event::{Answer, Class, Failure, FailureKind, Happened, Judgement, Turn};
+use crate::provider::Request;
+use crate::redact::{Redactor, Secret};
+use crate::state::State;
+use crate::step::{Effect, Question, step};
+
+const NOW: u64 = 1_794_754_833_000;
+
+/// What an agent is told and may do.
+#[derive(Clone)]
+struct Agent {
+    system: String,
+    tools: Vec<ToolSpec>,
+    verdict: Judgement,
+    prompt: String,
+    workspace: PathBuf,
+}
+
+fn agent() -> Agent {
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: format!("It does {name}."),
+        schema: json!({"type": "object"}),
+    };
+    Agent {
+        system: "You write.\nBe short.\n".to_owned(),
+        tools: vec![tool("read"), tool("write")],
+        verdict: Judgement::Allow,
+        prompt: "write it".to_owned(),
+        workspace: PathBuf::from("/home/me/work"),
+    }
+}
+
+impl Agent {
+    fn ask<T>(&self, messages: &[Message], then: impl FnOnce(&Request<'_>) -> T) -> T {
+        then(&Request {
+            model: "some-model",
+            system: &self.system,
+            messages,
+            tools: &self.tools,
+            temperature: None,
+            most_output: 100,
+            extra: &Map::new(),
+        })
+    }
+
+    fn places(&self) -> Places {
+        Places::new([("workspace", self.workspace.as_path())])
+    }
+}
+
+fn redactor() -> Arc<Redactor> {
+    Arc::new(Redactor::new(Secret::new("KEY", "hunter2hunter2")))
+}
+
+/// The world of a run: where its events come from.
+trait World {
+    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference>;
+    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference>;
+    fn answered(&mut self, id: &str) -> Result<Event, Difference>;
+    fn ran(&mut self, call: &Call) -> Result<Event, Difference>;
+    fn happened(&mut self, event: &Event);
+}
+
+/// A driver: does what the loop says until nothing is left.
+fn drive(agent: &Agent, world: &mut dyn World) -> Result<State, Difference> {
+    let mut state = State::default();
+    let mut events: Vec<Event> = vec![Event::Said { text: agent.prompt.clone() }];
+    while !events.is_empty() {
+        let event = events.remove(0);
+        world.happened(&event);
+        for effect in step(&mut state, Happened { at: NOW, event }) {
+            let call = |id: &str| state.call(id).map(|call| call.call.clone()).expect("a call");
+            events.push(match effect {
+                Effect::Ask { .. } => world.asked(agent, &state.messages)?,
+                Effect::Judge { id } => world.judged(agent, &call(&id))?,
+                Effect::Put(Question::Call { id, .. }) => world.answered(&id)?,
+                Effect::Run { id } => world.ran(&call(&id))?,
+                Effect::Wait { .. } => Event::Waited,
+                Effect::Stop | Effect::Finish(_) => continue,
+                other => panic!("{other:?}"),
+            });
+        }
+    }
+    Ok(state)
+}
+
+fn judged(agent: &Agent, call: &Call) -> Event {
+    let verdict = if call.tool == "write" { agent.verdict } else { Judgement::Allow };
+    let class = if call.tool == "write" { Class::Write } else { Class::Read };
+    Event::Judged { id: call.id.clone(), verdict, reason: "a rule".to_owned(), class }
+}
+
+/// A model with a script, and its recorder.
+struct Live {
+    answers: Vec<Event>,
+    recorder: Recorder,
+    now: u64,
+}
+
+impl World for Live {
+    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference> {
+        self.now += 10;
+        agent.ask(messages, |request| self.recorder.asked(self.now, request)).expect("a line");
+        Ok(self.answers.remove(0))
+    }
+
+    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference> {
+        Ok(judged(agent, call))
+    }
+
+    fn answered(&mut self, id: &str) -> Result<Event, Difference> {
+        Ok(Event::Answered { id: Some(id.to_owned()), answer: Answer::Yes })
+    }
+
+    fn ran(&mut self, call: &Call) -> Result<Event, Difference> {
+        let text = format!("{} in /home/me/work/a: hunter2hunter2", call.tool);
+        Ok(Event::Ended { id: call.id.clone(), text, failed: false })
+    }
+
+    fn happened(&mut self, event: &Event) {
+        self.now += 1;
+        let happened = Happened { at: self.now, event: event.clone() };
+        self.recorder.happened(&happened).expect("a line");
+    }
+}
+
+struct Replay(Tape);
+
+impl World for Replay {
+    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference> {
+        agent.ask(messages, |request| self.0.turn(request)).map(|happened| happened.event)
+    }
+
+    fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference> {
+        let event = judged(agent, call);
+        if let Event::Judged { verdict, reason, .. } = &event {
+            self.0.judged(call, *verdict, reason)?;
+        }
+        Ok(event)
+    }
+
+    fn answered(&mut self, id: &str) -> Result<Event, Difference> {
+        self.0.answer(Some(id)).map(|happened| happened.event)
+    }
+
+    fn ran(&mut self, call: &Call) -> Result<Event, Difference> {
+        self.0.result(call).map(|happened| happened.event)
+    }
+
+    fn happened(&mut self, _: &Event) {}
+}
+
+fn answer(calls: &[(&str, &str)]) -> Event {
+    let calls = calls.iter().map(|(id, tool)| {
+        let arguments = json!({"path": "/home/me/work/a"});
+        Block::Call(Call {
+            id: (*id).to_owned(),
+            tool: (*tool).to_owned(),
+            arguments,
+            opaque: None,
+        })
+    });
+    let text = Block::Text { text: "hm".to_owned() };
+    let blocks = std::iter::once(text).chain(calls).collect();
+    let message = Message { role: Role::Assistant, blocks };
+    let usage = Usage { input: 10, output: 5, ..Usage::default() };
+    Event::Turned(Turn { message, usage, truncated: false, model: 0 })
+}
+
+/// Records a run with two reads and a write; gives the cassette and how the run ended.
+fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, State) {
+    let path = directory.path().join("writer.cassette.jsonl");
+    let recorder = Recorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let busy =
+        Failure { kind: FailureKind::Temporary, message: "busy".to_owned(), retry_after: None };
+    let answers = vec![
+        Event::TurnFailed(busy),
+        answer(&[("a", "read"), ("b", "read")]),
+        answer(&[("a", "write")]),
+        answer(&[]),
+    ];
+    let mut live = Live { answers, recorder: recorder.expect("a file"), now: NOW };
+    let state = drive(agent, &mut live).expect("a run");
+    live.recorder.finish().expect("a cassette");
+    (path, state)
+}
+
+fn replayed(path: &Path, agent: &Agent) -> Result<State, Difference> {
+    let tape = Tape::open(path, redactor(), agent.places()).expect("a cassette");
+    let mut replay = Replay(tape);
+    let state = drive(agent, &mut replay)?;
+    replay.0.finish().map(|()| state)
+}
+
+#[test]
+fn a_cassette_is_readable() {
+    let directory = TempDir::new().expect("a directory");
+    let (path, _) = recorded(&directory, &agent());
+    let text = fs::read_to_string(&path).expect("a cassette");
+    assert!(!text.contains("hunter2") && !text.contains("/home/me"), "{text}");
+    insta::assert_snapshot!(text);
+    assert!(!directory.path().join("writer.cassette.jsonl.part").exists());
+}
+
+#[test]
+fn the_same_run_again() {
+    let directory = TempDir::new().expect("a directory");
+    for verdict in [Judgement::Allow, Judgement::Ask, Judgement::Deny] {
+        let agent = Agent { verdict, ..agent() };
+        let (path, live) = recorded(&directory, &agent);
+        let again = replayed(&path, &agent).unwrap_or_else(|error| panic!("{verdict:?}: {error}"));
+        // Apart from the secrets that were left out, and the clock.
+        let redacted = redactor().value(serde_json::to_value(&live.messages).expect("JSON"));
+        let again = serde_json::to_value(&again.messages).expect("JSON");
+        assert_eq!(again, redacted, "{verdict:?}");
+    }
+}
+
+#[test]
+fn on_another_machine() {
+    let directory = TempDir::new().expect("a directory");
+    let (path, _) = recorded(&directory, &agent());
+    let other = Agent { workspace: PathBuf::from("/srv/elsewhere"), ..agent() };
+    let state = replayed(&path, &other).expect("the same run");
+    let paths = state.messages.iter().flat_map(Message::calls).map(|call| &call.arguments["path"]);
+    assert!(paths.into_iter().all(|path| path == "/srv/elsewhere/a"));
+}
+
+#[test]
+fn the_first_difference_is_named() {
+    let directory = TempDir::new().expect("a directory");
+    let (path, _) = recorded(&directory, &agent());
+    let mut told = agent();
+    told.system.push_str("Be kind.\n");
+    let mut fewer = agent();
+    fewer.tools.pop();
+    let mut described = agent();
+    if let Some(tool) = described.tools.first_mut() {
+        tool.description = "It looks.".to_owned();
+    }
+    let mut asked = agent();
+    asked.prompt = "write it now".to_owned();
+    let cases = [
+        ("the system prompt", told),
+        ("the tools", fewer),
+        ("a tool", described),
+        ("the prompt", asked),
+        ("a verdict", Agent { verdict: Judgement::Deny, ..agent() }),
+    ];
+    let mut all = String::new();
+    for (case, agent) in cases {
+        let difference = replayed(&path, &agent).expect_err(case);
+        all.push_str(&format!("# {case} ({})\n{difference}\n\n", difference.kind.as_str()));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_run_that_is_shorter_or_longer() {
+    let directory = TempDir::new().expect("a directory");
+    let (path, _) = recorded(&directory, &agent());
+    let text = fs::read_to_string(&path).expect("a cassette");
+    let cut = |keep: &dyn Fn(&&str) -> bool| {
+        let lines: Vec<&str> = text.lines().filter(keep).collect();
+        fs::write(&path, lines.join("\n")).expect("a cassette");
+        replayed(&path, &agent()).map(drop).map_err(|difference| difference.message)
+    };
+    let last = text.lines().rfind(|line| line.contains("\"asked\"")).expect("a question");
+    let cases: [(&str, &dyn Fn(&&str) -> bool, &str); 3] = [
+        (
+            "without its last question",
+            &|line| *line != last && !line.contains("[{\"type\":\"text\",\"text\":\"hm\"}]}"),
+            "the model is asked once more than when this was recorded",
+        ),
+        (
+            "without a result",
+            &|line| !line.contains("\"ended\"") || !line.contains("read in"),
+            "the call `a` of `read` was not run before",
+        ),
+        (
+            "without a verdict",
+            &|line| !line.contains("\"judged\""),
+            "the call `a` of `read` was not made before",
+        ),
+    ];
+    for (case, keep, expected) in cases {
+        assert_eq!(cut(keep), Err(expected.to_owned()), "{case}");
+    }
+}
+
+#[test]
+fn what_the_person_stopped_is_stopped_again() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("x.cassette.jsonl");
+    let mut recorder =
+        Recorder::create(&path, "x", NOW, redactor(), Places::default()).expect("a file");
+    let agent = agent();
+    let messages = [Message::user("write it")];
+    agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
+    let cancelled = Happened { at: NOW + 5, event: Event::Cancelled { run: true } };
+    recorder.happened(&cancelled).expect("a line");
+    recorder.finish().expect("a cassette");
+    let mut tape = Tape::open(&path, redactor(), Places::default()).expect("a cassette");
+    let played = agent.ask(&messages, |request| tape.turn(request));
+    assert_eq!(played, Ok(cancelled));
+    assert_eq!((tape.now(), tape.finish()), (NOW + 5, Ok(())));
+}
+
+#[test]
+fn damage_is_told_clearly() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("x");
+    let cases = [
+        ("", "line 1: the cassette is empty"),
+        ("nonsense", "line 1: expected ident"),
+        ("{}", "line 1: this is no cassette"),
+        ("{\"cassette\":7}", "has format 7; this program knows format 1 and older ones"),
+        (
+            "{\"cassette\":1,\"agent\":\"x\",\"recorded\":\"\"}\n{\"at\":1,\"type\":\"waited\"}\n{\"at\":1}",
+            "line 3: ",
+        ),
+        (
+            "{\"cassette\":1,\"agent\":\"x\",\"recorded\":\"\"}\n{\"at\":1,\"type\":\"asked\",\"model\":\"m\"}",
+            "line 2: the first question lacks `system` or `tools`",
+        ),
+    ];
+    for (text, expected) in cases {
+        fs::write(&path, text).expect("a file");
+        let error = Tape::open(&path, redactor(), Places::default()).expect_err(text).to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn cassettes_beside_an_agent() {
+    let directory = TempDir::new().expect("a directory");
+    let names = [
+        "writer.agent.md",
+        "writer.cassette.jsonl",
+        "writer.agent.cassette.short.jsonl",
+        "writer.cassette.jsonl.part",
+        "writer2.cassette.jsonl",
+        "other.cassette.jsonl",
+    ];
+    for name in names {
+        fs::write(directory.path().join(name), "").expect("a file");
+    }
+    let found = beside(&directory.path().join("writer.agent.md")).expect("files");
+    let found: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+    assert_eq!(found, ["writer.agent.cassette.short.jsonl", "writer.cassette.jsonl"]);
+}

@@ -20,7 +20,7 @@ impl Models for Plan {
                 retry_after: None,
             })?;
             let answered = entry.ask(system, messages, tools, show).await?;
-            let crate::provider::Answered { message, usage, truncated, stored: _ } = answered;
+            let crate::provider::Answered { message, usage, truncated, .. } = answered;
             Ok(Turn { message, usage, truncated, model })
         })
     }

@@ -14,12 +14,12 @@ const CONNECTING: Duration = Duration::from_secs(20);
 const PROXIES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// A client for servers on this machine: no proxy, no certificates to be loaded.
-pub(super) fn local() -> Result<reqwest::Client, String> {
+pub fn local() -> Result<reqwest::Client, String> {
     builder().tls_certs_only([]).build().map_err(|error| reason(&error))
 }
 
 /// A client for everybody else.
-pub(super) fn remote(environment: Environment<'_>) -> Result<reqwest::Client, String> {
+pub fn remote(environment: Environment<'_>) -> Result<reqwest::Client, String> {
     let mut builder = builder();
     let set = |name: &&str| environment(name).filter(|value| !value.trim().is_empty());
     if let Some(address) = PROXIES.iter().find_map(set) {

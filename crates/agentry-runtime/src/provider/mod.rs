@@ -16,7 +16,7 @@ mod draft;
 mod extension;
 mod fault;
 pub mod gemini;
-mod http;
+pub mod http;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;

@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn signs_that_do_not_depend_on_what_stands_around() {
-        // "user:hunter22" is dXNlcjpodW50ZXIyMg==, "hunter22" aHVudGVyMjI=.
-        let cases = [(0, "aHVudGVyMj"), (1, "odW50ZXIyM"), (2, "1bnRlcjIy")];
+        // `hunter22` is aHVudGVyMjI=, `xhunter22` eGh1bnRlcjIy, `xyhunter22` eHlodW50ZXIyMg==.
+        let cases = [(0, "aHVudGVyMj"), (1, "h1bnRlcjIy"), (2, "odW50ZXIyM")];
         for (shift, expected) in cases {
             assert_eq!(base64_inside(b"hunter22", shift), expected, "{shift}");
         }

@@ -60,3 +60,10 @@ impl<'a> Stream<'a> {
         bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1)
     }
 }
+
+#[cfg(test)]
+impl Stream<'_> {
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held.len()
+    }
+}

@@ -1,1 +1,154 @@
+use proptest::prelude::*;
+use serde_json::json;
 
+use super::*;
+
+const TOKEN: &str = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n\
+    MIIEpAIBAAKCAQEAy8Dbv8prpJ/0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hy\nvGZlGJ==\n\
+    -----END RSA PRIVATE KEY-----";
+
+fn redactor() -> Redactor {
+    let secrets = [
+        ("PASSWORD", "correct horse"),
+        ("TOKEN", "s3cr3t+/=value"),
+        ("SHORT", "ab"),
+        ("LINES", "first line of it, long\nsecond line of it, long"),
+    ];
+    Redactor::new(secrets.into_iter().filter_map(|(name, value)| Secret::new(name, value)))
+}
+
+#[test]
+fn secrets_are_marked() {
+    let cases = [
+        ("nothing to see".to_owned(), "nothing to see"),
+        ("the correct horse runs".to_owned(), "the [redacted: PASSWORD] runs"),
+        ("correct horsecorrect horse".to_owned(), "[redacted: PASSWORD][redacted: PASSWORD]"),
+        ("?t=s3cr3t%2B%2F%3Dvalue&x".to_owned(), "?t=[redacted: TOKEN]&x"),
+        // base 64 of `me:correct horse` and of the secret alone: its edges depend on what is around.
+        ("Basic bWU6Y29ycmVjdCBob3JzZQ==".to_owned(), "Basic bWU6[redacted: PASSWORD]Q=="),
+        ("eHljb3JyZWN0IGhvcnNl".to_owned(), "eHl[redacted: PASSWORD]"),
+        ("636f727265637420686f727365".to_owned(), "[redacted: PASSWORD]"),
+        ("ab is short".to_owned(), "ab is short"),
+        ("second line of it, long!".to_owned(), "[redacted: LINES]!"),
+        (format!("with {TOKEN}."), "with [redacted: a GitHub token]."),
+        (format!("x {KEY} y"), "x [redacted: a private key] y"),
+        (format!("x {}", KEY.replace('\n', "\\n")), "x [redacted: a private key]"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEAy8Dbv8prpJ\nand so on".to_owned(),
+            "[redacted: a private key]\nand so on",
+        ),
+        ("-----BEGIN PUBLIC KEY-----\nMIIE".to_owned(), "-----BEGIN PUBLIC KEY-----\nMIIE"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(redactor().text(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn everywhere_in_a_value() {
+    let value = json!({"correct horse": [1, {"a": "correct horse"}], "b": null});
+    let expected = json!({"[redacted: PASSWORD]": [1, {"a": "[redacted: PASSWORD]"}], "b": null});
+    assert!(!is_redacted(&value));
+    let redacted = redactor().value(value);
+    assert!(is_redacted(&redacted));
+    assert_eq!(redacted, expected);
+}
+
+#[test]
+fn marks_stand_for_anything() {
+    let cases = [
+        ("plain", "plain", true),
+        ("plain", "plainer", false),
+        ("key [redacted: KEY].", "key abc.", true),
+        ("key [redacted: KEY].", "key .", true),
+        ("key [redacted: KEY].", "key abc", false),
+        ("[redacted: A] and [redacted: B] too", "x and y too", true),
+        ("[redacted: A] and [redacted: B] too", "x or y too", false),
+        ("[redacted: A]", "", true),
+        ("[redacted: never closed", "[redacted: never closed", true),
+    ];
+    for (redacted, text, expected) in cases {
+        assert_eq!(says_the_same(redacted, text), expected, "{redacted} / {text}");
+    }
+}
+
+/// All pieces of a stream, put together again.
+fn streamed<'a>(redactor: &Redactor, pieces: impl IntoIterator<Item = &'a str>) -> String {
+    let mut stream = redactor.stream();
+    let mut out = String::new();
+    for piece in pieces {
+        out.push_str(&stream.push(piece));
+    }
+    out + &stream.finish()
+}
+
+#[test]
+fn lines_come_out_as_soon_as_they_are_whole() {
+    let redactor = redactor();
+    let secrets = [Secret::new("PASSWORD", "correct horse")];
+    let one = Redactor::new(secrets.into_iter().flatten());
+    let mut stream = one.stream();
+    let cases = [
+        ("compiling a\ncompi", "compiling a\n"),
+        ("ling b: correct ho", ""),
+        ("rse\n50 %\r", "compiling b: [redacted: PASSWORD]\n50 %\r"),
+        ("60 %\r70", "60 %\r"),
+    ];
+    for (piece, expected) in cases {
+        assert_eq!(stream.push(piece), expected, "{piece}");
+    }
+    assert_eq!(stream.finish(), "70");
+    assert_eq!(
+        streamed(&redactor, ["first line of", " it, long\nsecond line of it, long\n"]),
+        "[redacted: LINES]\n"
+    );
+}
+
+#[test]
+fn a_line_without_an_end_is_not_held_for_ever() {
+    let redactor = redactor();
+    let mut stream = redactor.stream();
+    let (mut out, mut most) = (0, 0);
+    for _ in 0..2_000 {
+        out += stream.push(&"x".repeat(997)).len();
+        most = most.max(stream.held_bytes());
+    }
+    assert!(most < 100 << 10, "{most}");
+    assert_eq!(out + stream.finish().len(), 2_000 * 997);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However a text is cut into pieces, what comes out is the same.
+    #[test]
+    fn pieces_do_not_matter(
+        parts in prop::collection::vec(prop::sample::select(vec![
+            "correct horse", "correct ", "horse", "s3cr3t+/=value", TOKEN, KEY, "\n", "\n", " ", "é",
+            "-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----", "MIIEpAIBAAKCAQEAy8",
+            "first line of it, long", "second line of it, long", "word", "\"", "sk-", "eyJ",
+        ]), 0..12),
+        sizes in prop::collection::vec(1_usize..40, 1..40),
+    ) {
+        let text = parts.concat();
+        let redactor = redactor();
+        let mut pieces = Vec::new();
+        let mut rest = text.as_str();
+        let mut sizes = sizes.into_iter().cycle();
+        while !rest.is_empty() {
+            let at = rest.ceil_char_boundary(sizes.next().unwrap_or(1).min(rest.len()));
+            let (piece, after) = rest.split_at(at);
+            pieces.push(piece);
+            rest = after;
+        }
+        prop_assert_eq!(streamed(&redactor, pieces), redactor.text(&text));
+    }
+
+    /// Nothing of a secret comes through, whatever stands around it.
+    #[test]
+    fn no_secret_is_left(before in "[a-z \n]{0,20}", after in "[a-z \n]{0,20}") {
+        let text = format!("{before}correct horse{after}");
+        prop_assert!(!redactor().text(&text).contains("correct horse"));
+    }
+}

@@ -34,6 +34,9 @@ pub fn undo(directory: &Path, force: bool, dry: bool) -> io::Result<Vec<(PathBuf
     });
     let mut undone: Vec<_> = undone.collect();
     undone.reverse();
+    if !dry {
+        remove_made(&index, &undone);
+    }
     Ok(undone)
 }
 
@@ -55,7 +58,6 @@ fn one(
     };
     if !dry {
         restore(directory, path, &line.before)?;
-        remove_made(&line.made);
     }
     Ok(if target == 0 { Undone::Back } else { Undone::Partly })
 }
@@ -128,12 +130,15 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(name))
 }
 
-/// Removes the directories that the run made, as far as nobody else uses them.
-fn remove_made(made: &[PathBuf]) {
-    for directory in made {
-        if fs::remove_dir(directory).is_err() {
-            break;
-        }
+/// Removes the directories that the run made for what was taken back, if nobody else uses them.
+fn remove_made(index: &Index, undone: &[(PathBuf, Undone)]) {
+    let is_back =
+        |path: &Path| undone.iter().any(|(p, undone)| p == path && *undone == Undone::Back);
+    let lines = index.lines.iter().filter(|line| is_back(&line.path));
+    let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
+    for directory in made.into_iter().rev() {
+        // One that is not empty stays.
+        let _ = fs::remove_dir(directory);
     }
 }
 

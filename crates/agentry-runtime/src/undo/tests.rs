@@ -1,1 +1,203 @@
+use tempfile::TempDir;
 
+use super::*;
+
+struct Run {
+    root: TempDir,
+    images: Images,
+}
+
+impl Run {
+    fn new() -> Self {
+        let root = TempDir::new().expect("a directory");
+        let images = Images::new(root.path().join("run/before")).expect("images");
+        fs::create_dir(root.path().join("w")).expect("a directory");
+        Self { root, images }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join("w").join(name)
+    }
+
+    /// Somebody else writes.
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("a file");
+    }
+
+    /// A call of the run writes.
+    fn change(&self, name: &str, text: &str) {
+        self.images.keep(&self.path(name)).expect("an image");
+        fs::create_dir_all(self.path(name).parent().expect("a parent")).expect("directories");
+        self.write(name, text);
+        self.images.settle().expect("a note");
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    fn undo(&self, force: bool) -> Vec<(String, Undone)> {
+        let root = self.root.path().join("w");
+        let undone = undo(&self.root.path().join("run/before"), force, false).expect("a list");
+        let name = |path: PathBuf| {
+            path.strip_prefix(&root).expect("a name").to_str().expect("text").to_owned()
+        };
+        undone.into_iter().map(|(path, undone)| (name(path), undone)).collect()
+    }
+}
+
+fn one(name: &str, undone: Undone) -> Vec<(String, Undone)> {
+    vec![(name.to_owned(), undone)]
+}
+
+#[test]
+fn changes_are_taken_back() {
+    let run = Run::new();
+    run.write("a", "before");
+    run.change("a", "1");
+    run.change("a", "2");
+    run.change("new/deep/b", "made");
+    run.change("new/c", "made");
+    run.write("a2", "x");
+    run.images.keep(&run.path("a2")).expect("an image");
+    fs::remove_file(run.path("a2")).expect("a file");
+    run.images.settle().expect("a note");
+    let back = ["a", "a2", "new/c", "new/deep/b"].map(|name| (name.to_owned(), Undone::Back));
+    assert_eq!(run.undo(false), back);
+    assert_eq!((run.text("a").as_deref(), run.text("a2").as_deref()), (Some("before"), Some("x")));
+    assert!(!run.path("new").exists());
+    assert!(run.undo(false).iter().all(|(_, undone)| *undone == Undone::Same));
+}
+
+#[test]
+fn what_somebody_else_did_is_theirs() {
+    let cases: [(&str, &dyn Fn(&Run), Undone, Option<&str>); 5] = [
+        (
+            "changed since",
+            &|run| {
+                run.change("a", "1");
+                run.write("a", "theirs");
+            },
+            Undone::Kept("somebody changed it since".to_owned()),
+            Some("theirs"),
+        ),
+        (
+            "removed since",
+            &|run| {
+                run.change("a", "1");
+                fs::remove_file(run.path("a")).expect("a file");
+            },
+            Undone::Kept("somebody removed it since".to_owned()),
+            None,
+        ),
+        (
+            "changed in between",
+            &|run| {
+                run.change("a", "1");
+                run.write("a", "theirs");
+                run.change("a", "2");
+            },
+            Undone::Partly,
+            Some("theirs"),
+        ),
+        (
+            "killed in the middle",
+            &|run| {
+                run.images.keep(&run.path("a")).expect("an image");
+                run.write("a", "half");
+            },
+            Undone::Kept(
+                "the run was killed while it changed this: nobody knows what it left".to_owned(),
+            ),
+            Some("half"),
+        ),
+        (
+            "killed before the change",
+            &|run| {
+                run.change("a", "1");
+                let again = Images::new(run.root.path().join("run/before")).expect("images");
+                again.keep(&run.path("a")).expect("an image");
+            },
+            Undone::Back,
+            Some("before"),
+        ),
+    ];
+    for (case, happens, expected, text) in cases {
+        let run = Run::new();
+        run.write("a", "before");
+        happens(&run);
+        assert_eq!(run.undo(false), one("a", expected), "{case}");
+        assert_eq!(run.text("a").as_deref(), text, "{case}");
+        run.undo(true);
+        assert_eq!(run.text("a").as_deref(), Some("before"), "{case}, forced");
+    }
+}
+
+#[test]
+fn a_call_that_changes_a_file_twice() {
+    let run = Run::new();
+    run.write("a", "before");
+    for text in ["1", "2"] {
+        run.images.keep(&run.path("a")).expect("an image");
+        run.write("a", text);
+    }
+    run.images.settle().expect("a note");
+    assert_eq!(run.undo(false), one("a", Undone::Back));
+    assert_eq!(run.text("a").as_deref(), Some("before"));
+}
+
+#[test]
+fn what_a_run_left_is_not_kept() {
+    let run = Run::new();
+    run.write("a", "before");
+    for number in 0..10 {
+        run.change("a", &number.to_string());
+    }
+    let images = fs::read_dir(run.root.path().join("run/before")).expect("files").count();
+    assert_eq!(images, 2, "the index and one image");
+}
+
+#[test]
+fn a_line_that_was_cut_off_was_never_acted_on() {
+    let run = Run::new();
+    run.write("a", "before");
+    run.change("a", "1");
+    let path = run.root.path().join("run/before/index.jsonl");
+    let mut text = fs::read_to_string(&path).expect("an index");
+    text.push_str("{\"path\":\"/x");
+    fs::write(&path, &text).expect("an index");
+    let again = Images::new(run.root.path().join("run/before")).expect("images");
+    again.keep(&run.path("b")).expect("an image");
+    assert_eq!(run.undo(false).len(), 2);
+    fs::write(&path, "nonsense\n").expect("an index");
+    let error = Images::new(run.root.path().join("run/before")).expect_err("damage");
+    assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_come_back() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let run = Run::new();
+    run.write("script", "#!/bin/sh\n");
+    let permissions = fs::Permissions::from_mode(0o750);
+    fs::set_permissions(run.path("script"), permissions).expect("permissions");
+    symlink("script", run.path("link")).expect("a link");
+    for name in ["script", "link"] {
+        run.images.keep(&run.path(name)).expect("an image");
+        fs::remove_file(run.path(name)).expect("a file");
+        run.write(name, "other");
+    }
+    run.images.settle().expect("a note");
+    assert!(run.undo(false).iter().all(|(_, undone)| *undone == Undone::Back));
+    let mode = fs::metadata(run.path("script")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o750);
+    assert_eq!(fs::read_link(run.path("link")).expect("a link"), Path::new("script"));
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let run = Run::new();
+    let error = run.images.keep(Path::new("/x/../y")).expect_err("it has two dots");
+    assert_eq!(error.to_string(), "`/x/../y` has `..`");
+}

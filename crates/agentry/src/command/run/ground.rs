@@ -7,7 +7,10 @@ use agentry_compile::model::{Agent, Format};
 use agentry_compile::policy::Judge;
 use agentry_compile::render::{Ledger, protect};
 use agentry_compile::text::path::join;
-use agentry_compile::{Compiled, Settings, World as _, digest, judge, prompt, resolved};
+use agentry_compile::{
+    Ask, Candidate, Compiled, Plan, Settings, SkillFound, World as _, digest, judge, prompt,
+    resolve, resolved,
+};
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Places;
 use agentry_runtime::commands::Commands;
@@ -16,12 +19,12 @@ use agentry_runtime::driver::parts::{Person, Redact, Sink};
 use agentry_runtime::prompt::system;
 use agentry_runtime::redact::{Redactor, Secret};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{Extras, Place, Toolbox};
+use agentry_runtime::tool::{Extras, Place, Search, Toolbox};
 use agentry_runtime::undo::Images;
 
 use crate::command::render::LEDGER;
 use crate::command::render::locked::Locks;
-use crate::command::{find_one, reported, usable};
+use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
 use crate::home::agentry_home;
 use crate::output::Failure;
@@ -42,6 +45,10 @@ pub(crate) struct Ground {
     /// Agentry's own directory.
     pub(crate) home: PathBuf,
     pub(crate) redactor: Arc<Redactor>,
+    /// The models that it may run on, as far as nobody was asked.
+    pub(crate) models: Vec<Candidate>,
+    /// The tools that its skills come down to.
+    skills: Vec<String>,
 }
 
 /// What differs between a real run and a replay.
@@ -55,6 +62,8 @@ pub(crate) struct Around {
     pub(crate) directory: PathBuf,
     /// Whether the agent may ask questions.
     pub(crate) can_ask: bool,
+    /// The search service of the user.
+    pub(crate) search: Option<Search>,
 }
 
 impl Ground {
@@ -70,6 +79,13 @@ impl Ground {
         let settings = Settings::read(&*disk).map_err(|(findings, sources)| {
             reported(&findings, &sources, "your configuration has errors")
         })?;
+        let settings = settings.with_environment(&variable);
+        let plan = resolve(&*disk, &compiled, &settings, Ask::Nobody);
+        show(&plan.problems(), &compiled.sources);
+        if !plan.problems().is_empty() {
+            let message = format!("`{}` lacks skills that it needs", found.path);
+            return Err(Failure::new(message).finding());
+        }
         let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
         let agent = resolved(&compiled);
         let redactor = Arc::new(Redactor::new(secrets(&agent, &settings)));
@@ -78,6 +94,8 @@ impl Ground {
             protected: protected(&disk, &compiled, &home),
             system: system(&prompt(&*disk, &compiled)),
             workspace: PathBuf::from(&judge.places().workspace),
+            skills: skills(&plan),
+            models: plan.models,
             redactor,
             agent,
             judge,
@@ -96,8 +114,10 @@ impl Ground {
 
     /// The tools of the agent, under its policy.
     pub(crate) fn tools(&self, around: Around) -> Guarded {
-        let Around { approvals, commands, person, output, images, directory, can_ask } = around;
-        let toolbox = Toolbox::of(&self.agent, &self.judge, Extras { person: can_ask });
+        let Around { approvals, commands, person, output, images, directory, can_ask, search } =
+            around;
+        let extras = Extras { person: can_ask, search, skills: self.skills.clone() };
+        let toolbox = Toolbox::of(&self.agent, &self.judge, extras);
         let place = Place {
             workspace: self.workspace.clone(),
             directory: self.workspace.clone(),
@@ -154,6 +174,20 @@ fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<St
     protect(disk, compiled, &ledger, &more)
 }
 
+/// The value of a variable, if it has one.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The built-in tools that the skills of an agent come down to.
+fn skills(plan: &Plan) -> Vec<String> {
+    let native = plan.skills.iter().filter_map(|skill| match &skill.found {
+        SkillFound::Native(name) => Some((*name).to_owned()),
+        _ => None,
+    });
+    native.collect()
+}
+
 /// The secrets at hand: keys of providers, and what the agent needs.
 fn secrets(agent: &Agent, settings: &Settings) -> Vec<Secret> {
     let keys = settings.providers.iter().flat_map(|provider| provider.keys.iter().cloned());
@@ -161,8 +195,5 @@ fn secrets(agent: &Agent, settings: &Settings) -> Vec<Secret> {
     let mut names: Vec<String> = keys.chain(needed).collect();
     names.sort();
     names.dedup();
-    names
-        .into_iter()
-        .filter_map(|name| Secret::new(name.clone(), std::env::var(&name).ok()?))
-        .collect()
+    names.into_iter().filter_map(|name| Secret::new(name.clone(), variable(&name)?)).collect()
 }

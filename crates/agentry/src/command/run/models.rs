@@ -1,11 +1,17 @@
 //! Which models a run can ask here and now.
 
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
 use agentry_compile::policy::{Action, Section};
-use agentry_compile::{Ask, Candidate, Outcome, named_model, resolve};
+use agentry_compile::{Api, Ask, Candidate, Outcome, named_model, resolve};
 use agentry_runtime::provider::plan::{Plan, Wanted};
 
-use super::ground::Ground;
+use super::ground::{Ground, variable};
 use crate::output::{Failure, remark};
+
+/// How long a server on this machine may take to open its door.
+const KNOCK: Duration = Duration::from_millis(100);
 
 /// What was found.
 pub(crate) enum Found {
@@ -17,25 +23,45 @@ pub(crate) enum Found {
 
 /// The models that an agent can run on: the one that the user names, or else its own.
 pub(crate) fn find(ground: &Ground, named: Option<&str>) -> Found {
-    // A server on this machine is asked only if it would be the first: hosted models need no question,
-    // and one that is not there is found out when it is its turn.
     let mut models = candidates(ground, named, Ask::Nobody);
-    let chosen = models.iter().find(|it| it.outcome == Outcome::Chosen);
-    let is_local = |it: &Candidate| {
-        ground.settings.provider(&it.provider).is_some_and(agentry_compile::Provider::is_local)
-    };
-    if chosen.is_some_and(is_local) {
-        models = candidates(ground, named, Ask::Local);
-    }
+    ask_servers(ground, named, &mut models);
     let rules = ground.judge.rules(Section::Websearch);
     let may_search =
         rules.into_iter().all(|(_, rules)| rules.all().all(|rule| rule.action == Action::Allow));
     let wanted =
         Wanted { agent: &ground.agent, models: &models, settings: &ground.settings, may_search };
-    match Plan::of(&wanted, &|name| std::env::var(name).ok().filter(|value| !value.is_empty())) {
+    match Plan::of(&wanted, &variable) {
         Ok(plan) => Found::Plan(plan),
         Err(nothing) => Found::Nothing(nothing.to_string()),
     }
+}
+
+/// Asks model servers of the user which models they have; nobody else needs to be asked, and that
+/// nobody listens is found out without waiting.
+fn ask_servers(ground: &Ground, named: Option<&str>, models: &mut [Candidate]) {
+    let server = |it: &Candidate| {
+        let skipped = matches!(it.outcome, Outcome::Skipped(_));
+        let provider = ground.settings.provider(&it.provider).filter(|_| !skipped);
+        provider.filter(|provider| provider.api == Api::Ollama)
+    };
+    let Some(provider) = models.iter().find_map(server) else { return };
+    let listens = is_listening(&provider.base_url);
+    let asked = if listens { candidates(ground, named, Ask::Local) } else { Vec::new() };
+    for (at, model) in models.iter_mut().enumerate() {
+        if server(model).is_some() {
+            let silent =
+                || Outcome::Skipped(format!("no server answers at `{}`", provider.base_url));
+            model.outcome = asked.get(at).map_or_else(silent, |asked| asked.outcome.clone());
+        }
+    }
+}
+
+/// Whether somebody listens at an address of this machine.
+fn is_listening(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    let addresses = host.to_socket_addrs().into_iter().flatten();
+    addresses.take(2).any(|address| TcpStream::connect_timeout(&address, KNOCK).is_ok())
 }
 
 /// The models that an agent can run on; a failure that says what was looked for otherwise.
@@ -53,6 +79,7 @@ fn candidates(ground: &Ground, named: Option<&str>, ask: Ask) -> Vec<Candidate> 
     let Ground { disk, compiled, settings, .. } = ground;
     match named {
         Some(name) => vec![named_model(&**disk, compiled, settings, ask, name)],
+        None if ask == Ask::Nobody => ground.models.clone(),
         None => resolve(&**disk, compiled, settings, ask).models,
     }
 }

@@ -10,6 +10,8 @@ use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Log, Models as _, Nobody, Parts, Sink, Tools as _};
 use agentry_runtime::driver::played::Played;
 use agentry_runtime::driver::{Broken, Driver};
+use agentry_runtime::provider::http;
+use agentry_runtime::tool::Search;
 use agentry_runtime::{Ending, Happened, Phase};
 
 use super::exit;
@@ -68,7 +70,9 @@ pub(crate) fn play(
         output: Arc::clone(hears),
         images: None,
         directory: ground.workspace.clone(),
+        // The same tools as then, whoever is here now.
         can_ask: tape.has_tool("question"),
+        search: tape.has_tool("websearch").then(search).flatten(),
     });
     let played = Arc::new(Played::new(tape, Arc::new(tools)));
     let clock = Arc::clone(&played);
@@ -99,6 +103,14 @@ pub(crate) fn play(
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;
     Ok(Replayed { ending, difference: played.difference() })
+}
+
+/// A service that is never asked.
+fn search() -> Option<Search> {
+    Search::of(
+        &|name| (name == "SEARXNG_URL").then(|| "http://127.0.0.1".to_owned()),
+        &http::local().ok()?,
+    )
 }
 
 /// Says all that was said.

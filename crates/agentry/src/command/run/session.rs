@@ -12,12 +12,14 @@ use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, 
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
 use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal};
+use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::Plan;
+use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::{Ending, Happened, Limits};
 use serde_json::json;
 
-use super::ground::{Around, Ground};
+use super::ground::{Around, Ground, variable};
 use super::limits::{began, limits};
 use super::permission::{consent, listing};
 use super::person::Attendant;
@@ -131,6 +133,7 @@ impl<'a> Session<'a> {
             images: Some(images),
             directory,
             can_ask: attendant.is_some(),
+            search: search(),
         }));
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
         let clock: Clock = Arc::new(now);
@@ -254,6 +257,13 @@ fn recording(ground: &Ground, path: &str) -> Result<Recording, Failure> {
     let recorder = recorder
         .map_err(|error| Failure::new(format!("`{path}` cannot be written: {}", said(&error))))?;
     Ok(Recording::new(recorder))
+}
+
+/// The search service that the user's environment names. A client for it is made only if there is one.
+fn search() -> Option<Search> {
+    let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
+    named.into_iter().find_map(variable)?;
+    Search::of(&variable, &http::remote(&variable).ok()?)
 }
 
 /// How commands are started.
