@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 use super::draft::{Draft, Part, opened, seal};
 use super::sse::Event;
 use super::tidy::{arguments, plain, present, tidied};
-use super::{
-    Answered, Delta, Reader, Request, Wire, add, fault, number, parsed, remove_named, text,
-};
+use super::{Answered, Delta, Reader, Request, Wire, add, fault, mend, number, parsed, text};
 use crate::conversation::{Block, Message, Role};
 use crate::event::Failure;
 
@@ -79,7 +77,7 @@ impl Wire for Anthropic {
             return think_otherwise(body, complaint);
         }
         let names = ["temperature", "top_p", "top_k", "output_config", "service_tier", "effort"];
-        remove_named(body, complaint, &names)
+        mend::remove(body, complaint, &names)
     }
 }
 
@@ -107,7 +105,7 @@ fn think(body: &mut Value, is_thoughtless: bool) {
     if let Some(budget) = budget.filter(|budget| *budget >= most) {
         body["max_tokens"] = budget.saturating_add(most).into();
     }
-    remove_named(body, "temperature top_k", &["temperature", "top_k"]);
+    mend::remove(body, "temperature top_k", &["temperature", "top_k"]);
 }
 
 /// Some models want to know how much they may think, some do not want to be told, some cannot.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::sse::{Event, Events};
-use super::{Answered, Delta, Reader, Request, Wire, fault, http};
+use super::{Answered, Delta, Reader, Request, Wire, fault, http, mend};
 use crate::conversation::{Block, Message, Usage};
 use crate::event::Failure;
 
@@ -119,14 +119,23 @@ impl Client {
                 Ok(answered) => return Ok(answered),
                 Err(Refusal::Failed(failure)) => return Err(failure),
                 Err(Refusal::Complaint(words, failure)) => {
-                    if mends == MOST_MENDS || !self.wire.mend(&mut body, &words) {
+                    mends += 1;
+                    if mends > MOST_MENDS || !self.mend(&mut body, words) {
                         return Err(failure);
                     }
-                    mends += 1;
-                    self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(words);
                 }
             }
         }
+    }
+
+    /// Changes a body that the server did not take; says whether it was changed.
+    fn mend(&self, body: &mut Value, words: String) -> bool {
+        if !self.wire.mend(body, &words) {
+            // What is possible may depend on how much was said: it is found out anew.
+            return mend::lower_output(body, &words);
+        }
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        true
     }
 
     async fn send(

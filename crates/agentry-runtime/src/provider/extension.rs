@@ -273,6 +273,16 @@ mod tests {
         }
     }
 
+    /// The page that people read has every field.
+    #[test]
+    fn every_field_is_documented() {
+        let page = include_str!("../../../../docs/reference/providers.md");
+        for (dialect, field, _, path) in FIELDS {
+            let row = format!("| `{field}` | `{}` |", path.join("."));
+            assert!(page.contains(&row), "{dialect:?}: {row}");
+        }
+    }
+
     #[test]
     fn what_could_lead_elsewhere_is_left_out() {
         let map = Data::Map(vec![("url".to_owned(), Data::str("https://evil.example"))]);

@@ -17,6 +17,7 @@ mod extension;
 mod fault;
 pub mod gemini;
 pub mod http;
+mod mend;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -90,8 +91,8 @@ pub trait Wire: Sync {
     /// Reads the answer of this model, event by event.
     fn reader(&self, model: &str) -> Box<dyn Reader + Send>;
 
-    /// Takes out of the body what the server complained about, where the request makes sense without
-    /// it: not every model knows every field. Says whether something was changed.
+    /// Takes out of the body what the server complained about, in lower case, where the request makes
+    /// sense without it. Says whether something was changed.
     fn mend(&self, body: &mut Value, complaint: &str) -> bool;
 }
 
@@ -120,13 +121,6 @@ fn add(body: &mut Value, extra: &Map<String, Value>) {
             _ => {}
         }
     }
-}
-
-/// Removes the fields of `body` that a complaint names; says whether there were any.
-fn remove_named(body: &mut Value, complaint: &str, names: &[&str]) -> bool {
-    let Some(body) = body.as_object_mut() else { return false };
-    let blamed = names.iter().filter(|name| complaint.contains(**name));
-    blamed.filter(|name| body.shift_remove(**name).is_some()).count() > 0
 }
 
 /// The data of an event as JSON.

@@ -16,7 +16,7 @@ use super::draft::{Draft, Part, opened, seal};
 use super::sse::Event;
 use super::tidy::{arguments, plain, present, result, tidied};
 use super::{
-    Answered, Delta, Reader, Request, Wire, add, fault, items, number, parsed, remove_named, text,
+    Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
 };
 use crate::conversation::{Block, Message, Role};
 use crate::event::Failure;
@@ -81,15 +81,9 @@ impl Wire for Chat {
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
-        let names = ["max_completion_tokens", "max_tokens"];
-        for (here, there) in [(names[0], names[1]), (names[1], names[0])] {
-            if complaint.contains(there)
-                && let Some(most) = body.as_object_mut().and_then(|it| it.shift_remove(here))
-                && complaint.contains(here)
-            {
-                body[there] = most;
-                return true;
-            }
+        let (older, newer) = ("max_tokens", "max_completion_tokens");
+        if mend::rename(body, complaint, older, newer) {
+            return true;
         }
         let names = [
             "temperature",
@@ -103,7 +97,7 @@ impl Wire for Chat {
             "presence_penalty",
             "stop",
         ];
-        remove_named(body, complaint, &names)
+        mend::remove(body, complaint, &names)
     }
 }
 

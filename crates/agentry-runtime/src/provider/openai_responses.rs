@@ -16,7 +16,7 @@ use super::openai_chat::bearer;
 use super::sse::Event;
 use super::tidy::{arguments, plain, result, tidied};
 use super::{
-    Answered, Delta, Reader, Request, Wire, add, fault, items, number, parsed, remove_named, text,
+    Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
 };
 use crate::conversation::{Block, Role};
 use crate::event::Failure;
@@ -73,10 +73,10 @@ impl Wire for Responses {
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
         if complaint.contains("encrypted content") || complaint.contains("encrypted_content") {
-            return remove_named(body, "include", &["include"]);
+            return mend::remove(body, "include", &["include"]);
         }
         let names = ["temperature", "top_p", "reasoning", "text", "service_tier"];
-        remove_named(body, complaint, &names)
+        mend::remove(body, complaint, &names)
     }
 }
 

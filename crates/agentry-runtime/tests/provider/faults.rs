@@ -186,3 +186,33 @@ async fn fields_that_a_server_complains_about() {
     assert_eq!(failure(&entry).await.kind, Permanent);
     assert_eq!(server.count(), 2, "it is not asked for ever");
 }
+
+#[tokio::test]
+async fn models_that_write_less() {
+    for protocol in PROTOCOLS {
+        let server = Server::answering(|asked| {
+            let most = ["/max_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
+            let most = most.iter().find_map(|path| asked.body.pointer(path)?.as_u64());
+            if most.is_some_and(|most| most > 4_096) {
+                let words = "max_tokens / maxOutputTokens: 16000 > 4096, which is the most";
+                let body = json!({ "error": { "message": words } });
+                return Reply::status(400).body(body.to_string());
+            }
+            Turn::text("fine").into()
+        });
+        let entry = entry(&server, protocol);
+        let answered = entry.ask("", &[Message::user("go")], &[], &mut |_| ()).await;
+        assert_eq!(answered.expect("an answer").message.text(), "fine", "{protocol:?}");
+    }
+}
+
+/// Runs are moved between threads.
+#[test]
+fn asking_can_be_moved() {
+    fn is_send<T: Send>(_: &T) {}
+    let server = Server::playing([]);
+    let entry = entry(&server, Protocol::Chat);
+    let mut show = |_| ();
+    is_send(&entry.ask("", &[], &[], &mut show));
+    is_send(&entry);
+}

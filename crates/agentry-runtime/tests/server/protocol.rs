@@ -142,10 +142,16 @@ impl Call {
 }
 
 /// A text in pieces, whole characters each.
-fn pieces(text: &str) -> Vec<String> {
+fn pieces(mut text: &str) -> Vec<String> {
     let size = (text.len() / 64).max(7);
-    let characters: Vec<char> = text.chars().collect();
-    characters.chunks(size).map(|piece| piece.iter().collect()).collect()
+    let mut pieces = Vec::new();
+    while !text.is_empty() {
+        let end = (size..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        let (piece, rest) = text.split_at(end);
+        pieces.push(piece.to_owned());
+        text = rest;
+    }
+    pieces
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
