@@ -1,7 +1,9 @@
 //! What can be typed.
 
+mod runs;
 mod store;
 
+pub(crate) use runs::{Runs, RunsCommand, RunsPrune, RunsShow, RunsTail, RunsUndo};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     Lock(Lock),
     /// Find out which model, tools and skills an agent comes down to, and why
     Resolve(Resolve),
+    /// List the runs of agents; show one, follow it, take its changes back
+    Runs(Runs),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

@@ -19,6 +19,7 @@ pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
 pub(crate) mod rules;
+pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod shell;

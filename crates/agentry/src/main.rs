@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => command::verify::run(&args),
         Command::Lock(args) => command::lock::run(&args),
         Command::Resolve(args) => command::resolve::run(&args),
+        Command::Runs(args) => command::runs::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

@@ -190,6 +190,21 @@ impl Tape {
         &self.agent
     }
 
+    /// How many models answered at least: one more than the last place of the plan.
+    pub fn models(&self) -> usize {
+        let place = |turn: &Recorded| match turn.reply.as_ref().map(|reply| &reply.event) {
+            Some(Event::Turned(turn)) => turn.model,
+            _ => 0,
+        };
+        self.turns.iter().map(place).max().unwrap_or(0) + 1
+    }
+
+    /// Whether the model was given a tool of this name at first.
+    pub fn has_tool(&self, name: &str) -> bool {
+        let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
+        tools.unwrap_or(&self.last.tools).iter().any(|tool| tool.name == name)
+    }
+
     /// What the clock showed at the last thing that was played.
     pub fn now(&self) -> u64 {
         self.now
