@@ -1,9 +1,11 @@
 //! What can be typed.
 
 mod run;
+mod runs;
 mod store;
 
 pub(crate) use run::{Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test};
+pub(crate) use runs::{Runs, RunsCommand, RunsPrune, RunsShow, RunsTail, RunsUndo};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Consent(Consent),
     /// Replay the cassettes of agents and run the examples of their policies
     Test(Test),
+    /// List the runs of agents; show one, follow it, take its changes back
+    Runs(Runs),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

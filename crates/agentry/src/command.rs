@@ -22,6 +22,7 @@ mod resolve_report;
 pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod shell;

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => command::resume::run(&args),
         Command::Consent(args) => command::consent::run(&args),
         Command::Test(args) => command::test::run(&args),
+        Command::Runs(args) => command::runs::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

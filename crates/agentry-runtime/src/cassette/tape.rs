@@ -207,10 +207,10 @@ impl Tape {
         names.len().max(1)
     }
 
-    /// Whether the model was given a tool of this name.
+    /// Whether the model was given a tool of this name at first.
     pub fn has_tool(&self, name: &str) -> bool {
         let tools = self.turns.front().and_then(|turn| turn.tools.as_ref());
-        tools.is_some_and(|tools| tools.iter().any(|tool| tool.name == name))
+        tools.unwrap_or(&self.last.tools).iter().any(|tool| tool.name == name)
     }
 
     /// What the clock showed at the last thing that was played.

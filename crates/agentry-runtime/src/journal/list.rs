@@ -116,6 +116,9 @@ pub fn summary(home: &Path, id: &str) -> Result<Summary, JournalError> {
     let (about, (state, detail)) = match looked_at {
         Ok(found) => found,
         Err(error @ JournalError::NeverBegan(_)) => return Err(error),
+        Err(JournalError::Damaged { why, .. }) => {
+            (About::default(), (RunState::Damaged, Some(why)))
+        }
         Err(error) => (About::default(), (RunState::Damaged, Some(error.to_string()))),
     };
     let (state, detail) = match state {

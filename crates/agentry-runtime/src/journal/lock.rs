@@ -2,10 +2,10 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::JournalError;
+use super::{JournalError, existing};
 
 /// How often a lock that is held is tried again: whoever only looks holds it for a moment.
 const TRIES: u32 = 20;
@@ -44,6 +44,20 @@ impl Lock {
         let _ = file.read_to_string(&mut pid);
         Err(JournalError::Busy { id: id.to_owned(), pid: pid.trim().parse().ok() })
     }
+}
+
+/// A run that nobody else can go on with while this is kept.
+#[derive(Debug)]
+pub struct Hold {
+    _lock: Lock,
+    /// Where all that belongs to the run is kept.
+    pub directory: PathBuf,
+}
+
+/// Keeps others from going on with a run.
+pub fn hold(home: &Path, id: &str) -> Result<Hold, JournalError> {
+    let directory = existing(home, id)?;
+    Ok(Hold { _lock: Lock::take(&directory, id)?, directory })
 }
 
 /// Whether a process has the run now.

@@ -33,6 +33,7 @@ pub use list::{Follow, Pruned, RunState, Summary, find, list, prune, summary};
 use crate::event::{Ending, Happened};
 use crate::redact::Redactor;
 use lock::Lock;
+pub use lock::{Hold, hold};
 
 /// The format that is written here.
 const FORMAT: i64 = 1;
@@ -83,6 +84,11 @@ pub struct Journal {
     /// Whether the database itself and its name are on the disk.
     settled: bool,
     _lock: Lock,
+}
+
+/// Where before-images of a run are kept, given its directory.
+pub fn images(directory: &Path) -> PathBuf {
+    directory.join("before")
 }
 
 /// The directory of all runs.
@@ -152,6 +158,11 @@ impl Journal {
     /// Where all that belongs to the run is kept.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Where before-images are kept.
+    pub fn images(&self) -> PathBuf {
+        images(&self.directory)
     }
 
     /// Writes down what happened. When `durable`, it is on the disk before this returns, together with

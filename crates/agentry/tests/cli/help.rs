@@ -30,6 +30,7 @@ fn help() {
       verify       Verify an agent of the store and its signatures
       lock         Pin what the agents of a workspace are, or say what changed since
       resolve      Find out which model, tools and skills an agent comes down to, and why
+      runs         List the runs of agents; show one, follow it, take its changes back
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

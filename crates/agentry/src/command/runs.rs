@@ -1,0 +1,89 @@
+//! `agentry runs`: which runs there are, and what they have done.
+
+mod prune;
+mod report;
+mod show;
+mod tail;
+mod undo;
+
+use std::path::PathBuf;
+
+use agentry_compile::text::report::visible;
+use agentry_runtime::journal::{self, JournalError, Summary, Written};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Runs, RunsCommand};
+use crate::home::agentry_home;
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
+
+pub(crate) fn run(args: &Runs) -> Outcome {
+    match &args.command {
+        None => list(args),
+        Some(RunsCommand::Show(args)) => show::run(args),
+        Some(RunsCommand::Tail(args)) => tail::run(args),
+        Some(RunsCommand::Prune(args)) => prune::run(args),
+        Some(RunsCommand::Undo(args)) => undo::run(args),
+    }
+}
+
+fn list(args: &Runs) -> Outcome {
+    let runs = journal::list(&home()?).map_err(failed)?;
+    match args.format {
+        ResultFormat::Json => print_json(&Value::Array(runs.iter().map(entry).collect())),
+        ResultFormat::Human if runs.is_empty() => remark("there are no runs"),
+        ResultFormat::Human => {
+            let row = |run: &Summary| {
+                let detail = run.detail.as_deref().unwrap_or_default();
+                let detail = visible(detail.lines().next().unwrap_or_default()).into_owned();
+                let (name, state) = (name(run), run.state.as_str().to_owned());
+                vec![run.id.clone(), started(run).unwrap_or_default(), name, state, detail]
+            };
+            print(&columns(&runs.iter().map(row).collect::<Vec<_>>()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A run in a list, for programs.
+fn entry(run: &Summary) -> Value {
+    json!({
+        "id": run.id,
+        "agent": (!run.about.agent.is_empty()).then_some(&run.about.agent),
+        "state": run.state.as_str(),
+        "started": started(run),
+    })
+}
+
+/// When a run began; nothing if its journal does not tell.
+fn started(run: &Summary) -> Option<String> {
+    (run.about.started > 0).then(|| Written(run.about.started).to_string())
+}
+
+/// What a person calls the agent of a run.
+fn name(run: &Summary) -> String {
+    let about = &run.about;
+    let name = if about.name.is_empty() { &about.agent } else { &about.name };
+    if name.is_empty() { "?".to_owned() } else { visible(name).into_owned() }
+}
+
+fn home() -> Result<PathBuf, Failure> {
+    agentry_home().ok_or_else(|| {
+        Failure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
+    })
+}
+
+/// What the journal said, and how the program ends for it.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+fn failed(error: JournalError) -> Failure {
+    let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
+    match error {
+        JournalError::Busy { .. } => failure.refused(),
+        JournalError::Damaged { .. } => failure.finding(),
+        JournalError::NoRun(_)
+        | JournalError::NeverBegan(_)
+        | JournalError::Ambiguous { .. }
+        | JournalError::Newer { .. }
+        | JournalError::Io { .. }
+        | JournalError::Database { .. } => failure,
+    }
+}

@@ -1,0 +1,120 @@
+//! What happened in a run, for people.
+
+use agentry_compile::text::report::visible;
+use agentry_runtime::{
+    Answer, Block, Call, Ending, Event, FailureKind, Happened, Judgement, Spent, Turn,
+};
+
+/// The most lines of one text.
+const MOST_LINES: usize = 12;
+/// The most characters of one line.
+const MOST_COLUMNS: usize = 200;
+
+/// An event in a few lines; nothing if it tells a person nothing.
+pub(super) fn event(happened: &Happened) -> String {
+    match &happened.event {
+        Event::Began { .. } | Event::Started { .. } | Event::Waited => String::new(),
+        Event::Said { text } => indented("> ", text),
+        Event::Turned(turn) => turned(turn),
+        Event::TurnFailed(failure) => {
+            let kind = match failure.kind {
+                FailureKind::Temporary => "no answer for now",
+                FailureKind::Permanent => "no answer",
+                FailureKind::TooLong => "too long for the model",
+            };
+            indented("! ", &format!("{kind}: {}", failure.message))
+        }
+        Event::Judged { id, verdict, reason, .. } => {
+            let verdict = match verdict {
+                Judgement::Allow => "allow",
+                Judgement::Ask => "ask",
+                Judgement::Deny => "deny",
+            };
+            line(&format!("  {id}: {verdict} ({reason})"))
+        }
+        Event::Answered { id, answer } => {
+            let about = id.as_ref().map_or("the run", |id| id);
+            let answer = match answer {
+                Answer::Yes => "yes".to_owned(),
+                Answer::Always(names) => format!("yes, for the rest of the run: {}", names.join("; ")),
+                Answer::No(None) => "no".to_owned(),
+                Answer::No(Some(why)) => format!("no: {why}"),
+                Answer::Park => "later".to_owned(),
+            };
+            line(&format!("  {about}: the person says {answer}"))
+        }
+        Event::Ended { id, text, failed } => {
+            let verb = if *failed { "failed" } else { "done" };
+            line(&format!("  {id}: {verb}")) + &indented("    ", text)
+        }
+        Event::Compacted { messages, summary, .. } => {
+            line(&format!("{messages} messages in fewer words:")) + &indented("    ", summary)
+        }
+        Event::Cancelled { run: true } => line("the person stopped the run"),
+        Event::Cancelled { run: false } => line("the person stopped the turn"),
+        Event::Moved { directory } => line(&format!("  now in {directory}")),
+        Event::TimeUp => line("! the time is over"),
+        Event::Resumed => line("another process went on"),
+    }
+}
+
+fn turned(turn: &Turn) -> String {
+    let block = |block: &Block| match block {
+        Block::Text { text } => indented("", text),
+        Block::Thinking { text, .. } if text.trim().is_empty() => String::new(),
+        Block::Thinking { text, .. } => indented("~ ", text),
+        Block::Call(Call { id, tool, arguments, .. }) => {
+            line(&format!("* {tool} {arguments} ({id})"))
+        }
+        Block::Result { .. } => String::new(),
+    };
+    let cut = if turn.truncated { line("! the answer was cut off") } else { String::new() };
+    turn.message.blocks.iter().map(block).collect::<String>() + &cut
+}
+
+/// How a run ended, in a few words.
+pub(super) fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Done => "done".to_owned(),
+        Ending::Failed { why } => format!("failed: {why}"),
+        Ending::OverBudget { limit } => format!("stopped at its limit of {limit}"),
+        Ending::Cancelled => "stopped by the person".to_owned(),
+        Ending::Parked { question } => format!("put aside: {question}"),
+    }
+}
+
+/// What a run has spent, in a few words.
+pub(super) fn spent(spent: &Spent) -> String {
+    let Spent { turns, steps, usage, time } = spent;
+    let tokens = usage.input.saturating_add(usage.output);
+    let cost = usage.cost.map_or(String::new(), |micro| {
+        format!(", ${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
+    });
+    let seconds = format!("{}.{} s", time / 1_000, time % 1_000 / 100);
+    let (turns, steps) = (counted(*turns, "turn"), counted(*steps, "call"));
+    format!("{turns}, {steps}, {}{cost}, {seconds}", counted(tokens, "token"))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The first lines of a text, each behind `before`.
+fn indented(before: &str, text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let shown = lines.iter().take(MOST_LINES).map(|text| line(&format!("{before}{text}")));
+    let mut out: String = shown.collect();
+    if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
+        out.push_str(&line(&format!("{before}… {more} more lines")));
+    }
+    out
+}
+
+/// One line, cut where it is too long.
+fn line(text: &str) -> String {
+    let shown = visible(text.trim_end());
+    match shown.char_indices().nth(MOST_COLUMNS) {
+        Some((at, _)) => format!("{}…\n", shown.get(..at).unwrap_or_default()),
+        None => format!("{shown}\n"),
+    }
+}

@@ -1,0 +1,69 @@
+//! `agentry runs show`: one run, from its beginning.
+
+use agentry_compile::text::report::visible;
+use agentry_runtime::journal::{self, About, Follow, Summary};
+use agentry_runtime::{Happened, Spent, State, step};
+use serde_json::json;
+
+use super::{failed, home, report, started};
+use crate::args::{ResultFormat, RunsShow};
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+pub(super) fn run(args: &RunsShow) -> Outcome {
+    let home = home()?;
+    let id = journal::find(&home, &args.id).map_err(failed)?;
+    let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
+    let events = follow.more().map_err(failed)?;
+    let summary = journal::summary(&home, &id).map_err(failed)?;
+    let mut state = State::default();
+    for event in &events {
+        step(&mut state, event.clone());
+    }
+    match args.format {
+        ResultFormat::Json => as_json(&summary, &about, &events, &state.spent),
+        ResultFormat::Human => as_text(&summary, &about, &events, &state.spent),
+    }
+    Ok(Exit::Done)
+}
+
+fn as_json(summary: &Summary, about: &About, events: &[Happened], spent: &Spent) {
+    print_json(&json!({
+        "id": summary.id,
+        "agent": about.agent,
+        "name": about.name,
+        "state": summary.state.as_str(),
+        "detail": summary.detail,
+        "started": started(summary),
+        "digest": about.digest,
+        "policy": about.policy,
+        "workspace": about.workspace,
+        "prompt": about.prompt,
+        "tools": about.tools,
+        "models": about.models,
+        "pid": about.pid,
+        "spent": spent,
+        "events": events,
+    }));
+}
+
+fn as_text(summary: &Summary, about: &About, events: &[Happened], spent: &Spent) {
+    let state = match &summary.detail {
+        Some(detail) => format!("{}: {}", summary.state.as_str(), visible(detail)),
+        None => summary.state.as_str().to_owned(),
+    };
+    let rows = [
+        ("run", summary.id.clone()),
+        ("agent", format!("{} ({})", visible(&about.name), visible(&about.agent))),
+        ("digest", about.digest.clone()),
+        ("state", state),
+        ("started", started(summary).unwrap_or_default()),
+        ("models", about.models.join(", ")),
+        ("spent", report::spent(spent)),
+    ];
+    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
+    let rows: Vec<_> = rows.map(|(name, value)| vec![name.to_owned(), value]).collect();
+    print(&format!("{}\n", columns(&rows)));
+    for event in events {
+        print(&report::event(event));
+    }
+}

@@ -1,0 +1,62 @@
+//! `agentry runs undo`: what a run changed in files is taken back.
+
+use agentry_compile::text::report::visible;
+use agentry_runtime::journal;
+use agentry_runtime::undo::{Undone, undo};
+use serde_json::{Value, json};
+
+use super::{failed, home};
+use crate::args::{ResultFormat, RunsUndo};
+use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
+
+pub(super) fn run(args: &RunsUndo) -> Outcome {
+    let home = home()?;
+    let id = journal::find(&home, &args.id).map_err(failed)?;
+    // Nobody goes on with it meanwhile.
+    let held = journal::hold(&home, &id).map_err(failed)?;
+    let undone = undo(&journal::images(&held.directory), args.force, args.dry_run);
+    let undone = undone.map_err(|error| {
+        Failure::new(format!("the changes of the run `{id}` cannot be taken back: {error}"))
+            .finding()
+    })?;
+    match args.format {
+        ResultFormat::Json => {
+            let row = |(path, undone): &(std::path::PathBuf, Undone)| {
+                let (state, why) = words(undone);
+                json!({ "path": path, "state": state, "reason": why })
+            };
+            print_json(&Value::Array(undone.iter().map(row).collect()));
+        }
+        ResultFormat::Human if undone.is_empty() => remark("the run changed no files"),
+        ResultFormat::Human => {
+            for (path, undone) in &undone {
+                let path = path.to_string_lossy();
+                let path = visible(&path);
+                let would = if args.dry_run { "would be " } else { "" };
+                match undone {
+                    Undone::Back => print(&format!("{would}taken back: {path}\n")),
+                    Undone::Same => print(&format!("as it was: {path}\n")),
+                    Undone::Partly => print(&format!(
+                        "{would}taken back in part: {path}: somebody else had changed it meanwhile\n"
+                    )),
+                    Undone::Kept(why) => remark(&format!("kept: {path}: {why}")),
+                }
+            }
+        }
+    }
+    let kept = undone.iter().any(|(_, undone)| matches!(undone, Undone::Kept(_)));
+    if kept && !args.force && args.format == ResultFormat::Human {
+        remark("`--force` takes back those as well; what was done since is lost then");
+    }
+    Ok(if kept { Exit::Findings } else { Exit::Done })
+}
+
+/// For programs.
+fn words(undone: &Undone) -> (&'static str, Option<&str>) {
+    match undone {
+        Undone::Back => ("back", None),
+        Undone::Same => ("same", None),
+        Undone::Partly => ("partly", None),
+        Undone::Kept(why) => ("kept", Some(why)),
+    }
+}

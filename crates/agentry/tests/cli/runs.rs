@@ -1,0 +1,335 @@
+//! `agentry runs`: what a person sees of runs, whoever ran them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use agentry_runtime::journal::{About, Journal};
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::undo::Images;
+use agentry_runtime::{
+    Block, Call, Class, Ending, Event, Happened, Judgement, Limits, Message, OnError, Role, Turn,
+    Usage,
+};
+use serde_json::json;
+
+use crate::test::Test;
+
+const STARTED: u64 = 1_794_754_833_482;
+
+fn about() -> About {
+    About {
+        agent: "agents/writer.agent".to_owned(),
+        name: "writer".to_owned(),
+        digest: "sha256:00".to_owned(),
+        models: vec!["some/model".to_owned()],
+        started: STARTED,
+        ..About::default()
+    }
+}
+
+/// A run in the home of a test.
+fn create(test: &Test, about: &About) -> Journal {
+    let home = test.path("home/.agentry");
+    Journal::create(&home, about, Arc::new(Redactor::default())).expect("a journal")
+}
+
+fn turned(calls: &[&str]) -> Event {
+    let calls = calls.iter().map(|id| {
+        let arguments = json!({"path": "a.txt"});
+        Block::Call(Call {
+            id: (*id).to_owned(),
+            tool: "write".to_owned(),
+            arguments,
+            opaque: None,
+        })
+    });
+    let text = Block::Text { text: "I \u{1b}[31mwrite.\nNow".to_owned() };
+    let blocks = std::iter::once(text).chain(calls).collect();
+    let usage = Usage { input: 900, cached: 0, output: 100, cost: Some(12_300) };
+    let message = Message { role: Role::Assistant, blocks };
+    Event::Turned(Turn { message, usage, truncated: false, model: 0 })
+}
+
+/// A run with one call.
+fn events() -> Vec<Event> {
+    let id = "call-1".to_owned();
+    let (verdict, reason) = (Judgement::Allow, "edit `**`".to_owned());
+    vec![
+        Event::Began {
+            limits: Limits::default(),
+            asks_at_limit: false,
+            on_error: OnError::Skip,
+            models: 1,
+            window: None,
+        },
+        Event::Said { text: "write it".to_owned() },
+        turned(&["call-1"]),
+        Event::Judged { id: id.clone(), verdict, reason, class: Class::Write },
+        Event::Started { id: id.clone() },
+        Event::Ended { id, text: "3 bytes\n".repeat(20), failed: false },
+        turned(&[]),
+    ]
+}
+
+fn append(journal: &mut Journal, events: &[Event]) {
+    for (number, event) in events.iter().enumerate() {
+        let at = STARTED + 1_000 * u64::try_from(number).expect("few");
+        journal.append(&Happened { at, event: event.clone() }, false).expect("a row");
+    }
+}
+
+#[test]
+fn no_runs() {
+    insta::assert_snapshot!(Test::new().run("runs"), @r#"
+    $ agentry runs
+    --- stderr
+    there are no runs
+    --- exit 0
+    "#);
+    assert_eq!(Test::new().run("runs --format json").exits(0).json(), json!([]));
+    insta::assert_snapshot!(Test::new().run("runs show last"), @r#"
+    $ agentry runs show last
+    --- stderr
+    error: there is no run `last`
+      = help: `agentry runs` lists them
+    --- exit 2
+    "#);
+}
+
+#[test]
+fn runs_are_listed_with_how_they_stand() {
+    let test = Test::new();
+    let mut done = create(&test, &about());
+    append(&mut done, &events());
+    done.finished(&Ending::Done).expect("a note");
+    let mut killed = create(&test, &about());
+    append(&mut killed, &events()[..5]);
+    let mut parked = create(&test, &about());
+    append(&mut parked, &events()[..2]);
+    parked
+        .finished(&Ending::Parked { question: "whether `write` may run".into() })
+        .expect("a note");
+    let running = create(&test, &About { name: "\u{202e}x".to_owned(), ..about() });
+    let ids = [&done, &killed, &parked, &running].map(|journal| journal.id().to_owned());
+    drop((done, killed, parked));
+    let damaged = "20990101-000000-000-zzzz";
+    test.write(format!("home/.agentry/runs/{damaged}/journal.db"), "x".repeat(200));
+    let shown = ids.iter().enumerate().fold(test.run("runs").to_string(), |text, (number, id)| {
+        text.replace(id, &format!("RUN-{number}"))
+    });
+    insta::assert_snapshot!(shown, @r#"
+    $ agentry runs
+    --- stdout
+    RUN-0  2026-11-15T15:00:33Z  writer     done
+    RUN-1  2026-11-15T15:00:33Z  writer     interrupted
+    RUN-2  2026-11-15T15:00:33Z  writer     parked       whether `write` may run
+    RUN-3  2026-11-15T15:00:33Z  \u{202e}x  running
+    20990101-000000-000-zzzz                        ?          damaged      file is not a database
+    --- exit 0
+    "#);
+    let list = test.run("runs --format json").exits(0).json();
+    let first = json!({
+        "id": ids[0],
+        "agent": "agents/writer.agent",
+        "state": "done",
+        "started": "2026-11-15T15:00:33Z",
+    });
+    assert_eq!(list[0], first);
+    let states: Vec<_> = list.as_array().expect("a list").iter().map(|run| &run["state"]).collect();
+    assert_eq!(states, ["done", "interrupted", "parked", "running", "damaged"]);
+}
+
+#[test]
+fn one_run_is_shown() {
+    let test = Test::new();
+    let mut journal = create(&test, &about());
+    append(&mut journal, &events());
+    let id = journal.id().to_owned();
+    drop(journal);
+    let shown = |args: &str| test.run(args).to_string().replace(&id, "ID");
+    insta::assert_snapshot!(shown("runs show last"), @r#"
+    $ agentry runs show last
+    --- stdout
+    run      ID
+    agent    writer (agents/writer.agent)
+    digest   sha256:00
+    state    done
+    started  2026-11-15T15:00:33Z
+    models   some/model
+    spent    2 turns, 1 call, 2000 tokens, $0.0246, 5.0 s
+
+    > write it
+    I \u{1b}[31mwrite.
+    Now
+    * write {"path":"a.txt"} (call-1)
+      call-1: allow (edit `**`)
+      call-1: done
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        3 bytes
+        … 8 more lines
+    I \u{1b}[31mwrite.
+    Now
+    --- exit 0
+    "#);
+    let part = id.rsplit('-').next().expect("a part");
+    let whole = test.run(&format!("runs show {part} --format json")).exits(0).json();
+    assert_eq!((&whole["id"], &whole["state"]), (&json!(id), &json!("done")));
+    assert_eq!(whole["spent"]["turns"], 2);
+    assert_eq!(whole["events"].as_array().map(Vec::len), Some(7));
+    insta::assert_snapshot!(shown("runs show nowhere"), @r#"
+    $ agentry runs show nowhere
+    --- stderr
+    error: there is no run `nowhere`
+      = help: `agentry runs` lists them
+    --- exit 2
+    "#);
+    let database = test.path(format!("home/.agentry/runs/{id}/journal.db"));
+    fs::write(database, "x".repeat(200)).expect("a file");
+    insta::assert_snapshot!(shown("runs show last"), @r#"
+    $ agentry runs show last
+    --- stderr
+    error: the journal of the run `ID` is damaged: file is not a database
+      = help: `agentry runs prune` removes it with the other old ones
+    --- exit 1
+    "#);
+}
+
+#[test]
+fn a_run_is_followed_until_its_process_is_gone() {
+    let test = Test::new();
+    let mut journal = create(&test, &about());
+    append(&mut journal, &events()[..2]);
+    let id = journal.id().to_owned();
+    let mut command = test.command(["runs", "tail", "last", "--format", "json"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut next = |expected: &str| {
+        let line = lines.next().expect("a line").expect("text");
+        let event: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(event["event"]["type"], expected, "{line}");
+    };
+    next("began");
+    next("said");
+    append(&mut journal, &events()[2..3]);
+    next("turned");
+    drop(journal);
+    let output = child.wait_with_output().expect("an end");
+    let said = String::from_utf8(output.stderr).expect("text");
+    let expected = format!("no process runs it any more; `agentry resume {id}` goes on\n");
+    assert_eq!((said, output.status.code()), (expected, Some(0)));
+}
+
+#[test]
+fn old_runs_are_removed() {
+    let test = Test::new();
+    let old = create(&test, &About { started: 1_600_000_000_000, ..about() }).id().to_owned();
+    let held = create(&test, &About { started: 1_600_000_000_000, ..about() });
+    let new = create(&test, &About { started: 4_000_000_000_000, ..about() }).id().to_owned();
+    let shown = |args: &str| test.run(args).to_string().replace(&old, "OLD");
+    insta::assert_snapshot!(shown("runs prune --older-than 30d --dry-run"), @r#"
+    $ agentry runs prune --older-than 30d --dry-run
+    --- stdout
+    would remove OLD (writer, done)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(shown("runs prune --older-than 30d"), @r#"
+    $ agentry runs prune --older-than 30d
+    --- stdout
+    removed OLD (writer, done)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(shown("runs prune --older-than 30d"), @r#"
+    $ agentry runs prune --older-than 30d
+    --- stderr
+    there is nothing to remove
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(shown("runs prune --older-than 30"), @r#"
+    $ agentry runs prune --older-than 30
+    --- stderr
+    error: invalid value '30' for '--older-than <AGE>': write a number and a unit: `30d`, `12h`, `45m`, `2w`
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    let left = test.run("runs --format json").exits(0).json();
+    let left: Vec<_> = left.as_array().expect("a list").iter().map(|run| &run["id"]).collect();
+    assert_eq!(left, [held.id(), &new]);
+}
+
+#[test]
+fn changes_are_taken_back() {
+    let test = Test::new().file("a.txt", "before").file("b.txt", "before");
+    let journal = create(&test, &about());
+    let id = journal.id().to_owned();
+    let images = Images::new(journal.images()).expect("images");
+    for name in ["a.txt", "b.txt", "new/c.txt"] {
+        images.keep(&test.path(name)).expect("an image");
+        test.write(name, "after");
+    }
+    images.settle().expect("a note");
+    test.write("b.txt", "theirs");
+    let shown = |args: &str| test.run(args).to_string().replace(&id, "ID");
+    let busy = shown("runs undo last").replace(&std::process::id().to_string(), "PID");
+    insta::assert_snapshot!(busy, @r#"
+    $ agentry runs undo last
+    --- stderr
+    error: the run `ID` is under way in process PID
+      = help: wait for it, or end that process first
+    --- exit 3
+    "#);
+    drop(journal);
+    insta::assert_snapshot!(shown("runs undo last --dry-run"), @r#"
+    $ agentry runs undo last --dry-run
+    --- stdout
+    would be taken back: [DIR]/a.txt
+    would be taken back: [DIR]/new/c.txt
+    --- stderr
+    kept: [DIR]/b.txt: somebody changed it since
+    `--force` takes back those as well; what was done since is lost then
+    --- exit 1
+    "#);
+    assert_eq!(test.read("a.txt"), "after");
+    insta::assert_snapshot!(shown("runs undo last"), @r#"
+    $ agentry runs undo last
+    --- stdout
+    taken back: [DIR]/a.txt
+    taken back: [DIR]/new/c.txt
+    --- stderr
+    kept: [DIR]/b.txt: somebody changed it since
+    `--force` takes back those as well; what was done since is lost then
+    --- exit 1
+    "#);
+    assert_eq!((test.read("a.txt"), test.read("b.txt")), ("before".into(), "theirs".into()));
+    assert!(!test.has("new"));
+    insta::assert_snapshot!(shown("runs undo last --force"), @r#"
+    $ agentry runs undo last --force
+    --- stdout
+    as it was: [DIR]/a.txt
+    taken back: [DIR]/b.txt
+    as it was: [DIR]/new/c.txt
+    --- exit 0
+    "#);
+    assert_eq!(test.read("b.txt"), "before");
+    let none = create(&test, &about());
+    drop(none);
+    insta::assert_snapshot!(shown("runs undo last"), @r#"
+    $ agentry runs undo last
+    --- stderr
+    the run changed no files
+    --- exit 0
+    "#);
+}
