@@ -65,8 +65,52 @@ const REFUSED: &[libc::c_long] = &[
     OPEN_TREE_ATTR,
 ];
 
-/// Newer than the table of numbers; the same on all machines.
+/// Newer than the table of numbers; the same on all machines, as are the ones below.
 const OPEN_TREE_ATTR: libc::c_long = 467;
+
+/// Refused in addition where the files and processes of the machine are in sight: Landlock does not look
+/// at who owns a file and who may use it, nor at memory and messages that are shared by number.
+const REFUSED_BESIDE_OTHERS: &[libc::c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_ioprio_set,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgget,
+    libc::SYS_removexattr,
+    libc::SYS_semget,
+    libc::SYS_setpriority,
+    libc::SYS_setxattr,
+    libc::SYS_shmat,
+    libc::SYS_shmget,
+    FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+];
+
+const FCHMODAT2: libc::c_long = 452;
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
 
 /// Flags of `clone` that make new namespaces.
 const NAMESPACES: &[libc::c_int] = &[
@@ -110,6 +154,12 @@ fn rules(back_end: BackEnd, network: &Network) -> io::Result<Rules> {
     let terminal = terminal.map(|request| when(1, SeccompCmpOp::Eq, request));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<io::Result<_>>()?);
     rules.insert(libc::SYS_socket, sockets(back_end, network)?);
+    if back_end == BackEnd::Landlock {
+        rules.extend(REFUSED_BESIDE_OTHERS.iter().map(|call| (*call, Vec::new())));
+        // Times are set by descriptor, limits for oneself.
+        rules.insert(libc::SYS_utimensat, vec![unless_zero(1)?]);
+        rules.insert(libc::SYS_prlimit64, vec![unless_zero(0)?]);
+    }
     Ok(rules)
 }
 
@@ -139,6 +189,13 @@ fn condition(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<Secc
 
 fn when(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompRule> {
     SeccompRule::new(vec![condition(argument, compare, value)?]).map_err(io::Error::other)
+}
+
+/// Holds for every call but those with nothing in this argument.
+fn unless_zero(argument: u8) -> io::Result<SeccompRule> {
+    let condition =
+        SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+    condition.and_then(|it| SeccompRule::new(vec![it])).map_err(io::Error::other)
 }
 
 /// Kills a process that uses the second set of numbers for system calls, which a filter by number

@@ -30,8 +30,9 @@ pub fn serve() -> u8 {
     }
 }
 
-/// The control socket, out of the reach of commands.
+/// The control socket, out of the reach of commands. Nothing else that was open stays open.
 fn control() -> io::Result<UnixStream> {
+    system::close_from(3)?;
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(nothing)?;

@@ -50,7 +50,7 @@ pub(crate) struct Tree {
 pub(crate) fn build(confinement: &Confinement) -> io::Result<Tree> {
     let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
-    // Everything is copied before anything is covered.
+    // Everything is copied, and every link followed, before anything is covered.
     let root = if whole { Some(copy(Path::new("/"), READ)?) } else { None };
     let resolver = matches!(network, Network::Full).then(|| PathBuf::from(RESOLVER));
     let covered = |path: &&PathBuf| !whole || is_covered(path, private);
@@ -59,6 +59,7 @@ pub(crate) fn build(confinement: &Confinement) -> io::Result<Tree> {
     copies.extend(copies_of_writes(writes)?);
     let pins = pins(writes, read_only, hidden)?;
     copies.extend(pins.iter().map(pinned).collect::<io::Result<Vec<_>>>()?);
+    let hidden = real(hidden);
     let devices = devices()?;
     let staging = Path::new(STAGING);
     let size = format!("mode=0755,size={}", limits.memory);
@@ -229,14 +230,15 @@ fn put(root: &Path, copy: &Copy) -> io::Result<()> {
     system::attach(copy.tree.as_fd(), &inside)
 }
 
-/// Covers what nobody may see with something empty that cannot be opened, and gives its paths.
-fn mask(root: &Path, hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+/// Covers what nobody may see with something empty that cannot be opened, and gives the paths that were
+/// there to be seen.
+fn mask(root: &Path, hidden: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
     let blank = root.join("dev/shm/blank");
     fs::write(&blank, "")?;
     fs::set_permissions(&blank, Permissions::from_mode(0))?;
     let mut masked = Vec::new();
-    for path in real(hidden) {
+    for path in hidden {
         let inside = inside(root, &path);
         let Ok(found) = fs::symlink_metadata(&inside) else { continue };
         if found.is_dir() {

@@ -21,6 +21,12 @@ pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     checked(unsafe { libc::unshare(flags) }.into()).map(drop)
 }
 
+/// Closes every descriptor from `first` on.
+pub(crate) fn close_from(first: libc::c_uint) -> io::Result<()> {
+    // SAFETY: takes no pointers. To be called before any of them has an owner here.
+    checked(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) }).map(drop)
+}
+
 /// Which side of a fork this is.
 pub(crate) enum Fork {
     /// The new process.

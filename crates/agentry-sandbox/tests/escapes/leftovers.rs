@@ -1,0 +1,174 @@
+//! What must not outlive a run: processes, placeholders, control groups.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use agentry_sandbox::{BackEnd, Sandbox, support, sweep};
+
+use crate::world::{World, helper};
+
+/// Whether some process has this word among its arguments.
+fn is_running(word: &str) -> bool {
+    let all = fs::read_dir("/proc").expect("a list").filter_map(Result::ok);
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(word))
+}
+
+fn usable(world: &World, back_end: BackEnd) -> bool {
+    let support = support(&helper());
+    let missing = match back_end {
+        BackEnd::Namespaces => support.without_namespaces(),
+        BackEnd::Landlock => support.without_landlock(&world.confinement()),
+    };
+    if let Some(missing) = &missing {
+        eprintln!("SKIPPED: {} cannot be tried here: {missing}", back_end.as_str());
+    }
+    missing.is_none()
+}
+
+/// Ways to go on living: each leaves a process with a telling argument behind.
+const SURVIVORS: &[&str] = &[
+    "sleep WORD &",
+    "nohup sleep WORD >/dev/null 2>&1 </dev/null & disown",
+    "setsid sleep WORD >/dev/null 2>&1 </dev/null &",
+    "(setsid setsid sleep WORD >/dev/null 2>&1 </dev/null &) &",
+    "setsid bash -c 'trap \"\" TERM HUP INT; exec 0<&- 1>&- 2>&-; (sleep WORD &)' &",
+    "setsid bash -c 'exec >/dev/null 2>&1 </dev/null; while :; do sleep WORD; done' >/dev/null 2>&1 </dev/null &",
+];
+
+#[test]
+fn nothing_survives_the_run() {
+    for (number, back_end) in [BackEnd::Namespaces, BackEnd::Landlock].into_iter().enumerate() {
+        let world = World::new(back_end);
+        if !usable(&world, back_end) {
+            continue;
+        }
+        let sandbox = world.sandbox();
+        let word = format!("98{number}{}.25", std::process::id());
+        for line in SURVIVORS {
+            let line = format!("exec >/dev/null 2>&1; {}", line.replace("WORD", &word));
+            world.shell(&sandbox, &world.path("work"), &line);
+        }
+        wait_for(|| is_running(&word));
+        drop(sandbox);
+        assert!(!is_running(&word), "{}", back_end.as_str());
+    }
+}
+
+#[test]
+fn whoever_ends_the_helper_ends_the_run() {
+    let world = World::new(BackEnd::Landlock);
+    if !usable(&world, BackEnd::Landlock) {
+        return;
+    }
+    let word = format!("97{}.25", std::process::id());
+    for line in ["kill -9 $PPID", "kill -9 -- -1", "kill -STOP $PPID"] {
+        let sandbox = world.sandbox();
+        let line = format!("exec >/dev/null 2>&1; setsid sleep {word} & {line}; sleep {word}");
+        let command = world.command("/bin/bash", &line);
+        let running = sandbox.run(command).expect("sent");
+        if line.contains("STOP") {
+            wait_for(|| is_running(&word));
+        } else {
+            assert!(running.wait().is_err(), "{line}");
+        }
+        drop(sandbox);
+        assert!(!is_running(&word), "{line}");
+        assert_eq!(world.damage(), None, "{line}");
+    }
+}
+
+#[test]
+fn a_killed_command_takes_its_children_along() {
+    for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
+        let world = World::new(back_end);
+        if !usable(&world, back_end) {
+            continue;
+        }
+        let sandbox = world.sandbox();
+        let word = format!("96{}{}.25", std::process::id(), back_end.as_str().len());
+        let line = format!("setsid sleep {word} & sleep {word} & wait");
+        let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
+        wait_for(|| is_running(&word));
+        sandbox.kill(running.id).expect("sent");
+        let ended = running.wait().expect("an end");
+        assert_eq!(ended.signal, Some(9));
+        wait_for(|| !is_running(&word));
+    }
+}
+
+/// The run of a process that is killed: started by the test below, in a process of its own.
+#[test]
+fn a_run_that_is_killed() {
+    let Some(root) = std::env::var_os("KILLED") else { return };
+    let root = PathBuf::from(root);
+    let back_end = match std::env::var("BACK_END").as_deref() {
+        Ok("landlock") => BackEnd::Landlock,
+        _ => BackEnd::Namespaces,
+    };
+    let world = World::at(root.clone(), back_end);
+    let sandbox = world.sandbox();
+    let line = format!("setsid sleep {} & touch free/ready; sleep 600", word(&root));
+    let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
+    let _ = running.wait();
+}
+
+fn word(root: &std::path::Path) -> String {
+    let name = root.file_name().expect("a name").to_string_lossy().replace(|c: char| !c.is_ascii_digit(), "1");
+    format!("95{name}.25")
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_was_killed() {
+    for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
+        let world = World::new(back_end);
+        if !usable(&world, back_end) {
+            continue;
+        }
+        let exe = std::env::current_exe().expect("a path");
+        let root = world.path("");
+        let mut child = std::process::Command::new(exe)
+            .args(["--exact", "leftovers::a_run_that_is_killed"])
+            .env("KILLED", &root)
+            .env("BACK_END", back_end.as_str())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("started");
+        wait_for(|| world.path("work/free/ready").exists());
+        if back_end == BackEnd::Namespaces {
+            assert!(world.path("work/agentry.lock").exists(), "the placeholder is there");
+        }
+        child.kill().expect("killed");
+        child.wait().expect("an end");
+        let word = word(&root.canonicalize().expect("a path"));
+        wait_for(|| !is_running(&word));
+        sweep(&world.path("ledger")).expect("swept");
+        assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{}", back_end.as_str());
+    }
+}
+
+#[test]
+fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
+    let world = World::new(BackEnd::Namespaces);
+    if !usable(&world, BackEnd::Namespaces) {
+        return;
+    }
+    let sandbox: Sandbox = world.sandbox();
+    world.works(&sandbox);
+    let path = world.path("work/agentry.toml");
+    fs::write(path.with_extension("new"), "[check]\n").expect("written");
+    fs::rename(path.with_extension("new"), &path).expect("replaced");
+    let said = world.shell(&sandbox, &world.path("work"), "echo x > agentry.toml");
+    assert!(said.contains("was replaced from outside"), "{said}");
+    assert_eq!(world.damage(), None);
+}
+
+/// Waits until something holds, for at most ten seconds.
+fn wait_for(holds: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        assert!(Instant::now() < until, "it never came true");
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,107 @@
+//! Ways out of the sandbox, tried from inside: each back end must refuse all of them, for the
+//! administrator and for an ordinary user.
+#![cfg(target_os = "linux")]
+#![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
+#![allow(unsafe_code, reason = "ways out are system calls that no library makes")]
+
+mod attempts;
+mod leftovers;
+mod table;
+mod world;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+use agentry_sandbox::{BackEnd, support};
+use table::ROWS;
+use world::World;
+
+/// The program that a row runs for what a shell cannot do: this one, with this name set.
+#[test]
+fn attempt() {
+    if let Ok(what) = env::var("ATTEMPT") {
+        attempts::make(&what);
+    }
+}
+
+#[test]
+fn every_way_out_of_namespaces_is_refused() {
+    refuses_all(BackEnd::Namespaces);
+}
+
+#[test]
+fn every_way_out_of_landlock_is_refused() {
+    refuses_all(BackEnd::Landlock);
+}
+
+/// The same again as a user with no rights, if this one has the right to become one.
+#[test]
+fn every_way_out_is_refused_to_an_ordinary_user() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|it| Path::new(it).exists());
+    let Some(setpriv) = setpriv else {
+        eprintln!("SKIPPED: without `setpriv` nothing can be tried as an ordinary user");
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().canonicalize().expect("a path");
+    std::os::unix::fs::chown(&path, Some(NOBODY), Some(NOBODY)).expect("given away");
+    let copy = |from: &Path, name: &str| {
+        let to = path.join(name);
+        fs::copy(from, &to).expect("a copy");
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).expect("executable");
+        to
+    };
+    let tests = copy(&env::current_exe().expect("a path"), "escapes");
+    let helper = copy(&world::helper(), "helper");
+    for test in ["every_way_out_of_namespaces_is_refused", "every_way_out_of_landlock_is_refused"] {
+        let output = process::Command::new(setpriv)
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&tests)
+            .args(["--exact", test, "--nocapture"])
+            .env("HELPER", &helper)
+            .env("WORLDS", &path)
+            .output()
+            .expect("started");
+        let text = String::from_utf8_lossy(&output.stdout);
+        println!("as an ordinary user:\n{text}");
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+const NOBODY: u32 = 65_534;
+
+fn refuses_all(back_end: BackEnd) {
+    let support = support(&world::helper());
+    let world = World::new(back_end);
+    let missing = match back_end {
+        BackEnd::Namespaces => support.without_namespaces(),
+        BackEnd::Landlock => support.without_landlock(&world.confinement()),
+    };
+    if let Some(missing) = missing {
+        eprintln!("SKIPPED: {} cannot be tried here: {missing}", back_end.as_str());
+        return;
+    }
+    let sandbox = world.sandbox();
+    world.works(&sandbox);
+    let mut failed = Vec::new();
+    println!("{:<34} {:<12} said", "way out", back_end.as_str());
+    for row in ROWS.iter().filter(|row| row.only.is_none_or(|only| only == back_end)) {
+        let directory: PathBuf = world.path(row.directory.unwrap_or("work"));
+        let said = world.shell(&sandbox, &directory, row.line);
+        let escaped = said.contains("ESCAPED") || said.contains("hush");
+        let damage = world.damage().or_else(|| escaped.then(|| said.clone()));
+        let word = if damage.is_some() { "ESCAPED" } else { "refused" };
+        let line = said.lines().next_back().unwrap_or_default().replace(world.root(), "…");
+        let line: String = line.chars().take(80).collect();
+        println!("{:<34} {word:<12} {line}", row.name);
+        failed.extend(damage.map(|damage| format!("{}: {damage}", row.name)));
+    }
+    world.works(&sandbox);
+    drop(sandbox);
+    assert_eq!(failed, Vec::<String>::new());
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "nothing is left of it");
+}
