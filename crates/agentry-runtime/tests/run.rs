@@ -1,0 +1,365 @@
+//! Whole runs against a model on loopback: the real loop, tools, policy and journal; many calls, many
+//! runs, faults and limits.
+#![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use agentry_compile::model::Agent;
+use agentry_compile::policy::{
+    Action, Judge, Permissions, Places, Section, SectionRules, Source, layer,
+};
+use agentry_compile::text::{FileId, Sources, Span, Spanned};
+use agentry_compile::{Candidate, MemoryWorld, Outcome, Price, Settings, Wish};
+use agentry_runtime::commands::Refused;
+use agentry_runtime::driver::Driver;
+use agentry_runtime::driver::guarded::{Guarded, Shared};
+use agentry_runtime::driver::parts::{Log, Nobody, Parts};
+use agentry_runtime::journal::{About, Journal};
+use agentry_runtime::provider::plan::{Plan, Wanted};
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::rulebook::Rulebook;
+use agentry_runtime::tool::{Extras, Place, Toolbox};
+use agentry_runtime::undo::Images;
+use agentry_runtime::{Block, Ending, Event, Happened, Limits, OnError};
+use serde_json::json;
+use tempfile::TempDir;
+
+use server::{Break, Protocol, Reply, Server, Turn};
+
+/// A journal as the driver sees it.
+struct Written(Journal);
+
+impl Log for Written {
+    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+        self.0.append(happened, durable).map_err(|error| error.to_string())
+    }
+}
+
+/// A workspace, a home and a driver.
+struct Run {
+    folder: TempDir,
+    driver: Driver,
+}
+
+/// What may differ.
+#[derive(Clone, Copy)]
+struct How {
+    limits: Limits,
+    on_error: OnError,
+    protocol: Protocol,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self { limits, on_error: OnError::Skip, protocol: Protocol::Chat }
+    }
+}
+
+/// The model of a server, as a plan.
+fn plan(server: &Server, protocol: Protocol) -> Plan {
+    let (provider, key) = match protocol {
+        Protocol::Anthropic => ("anthropic", "ANTHROPIC_API_KEY"),
+        Protocol::Chat | Protocol::Responses => ("openai", "OPENAI_API_KEY"),
+        Protocol::Gemini => ("google", "GEMINI_API_KEY"),
+        Protocol::Ollama => ("ollama", "OLLAMA_KEY"),
+    };
+    let mut settings = Settings::built_in().clone();
+    for known in settings.providers.iter_mut().filter(|known| known.name == provider) {
+        known.base_url = server.base(protocol);
+    }
+    let candidate = Candidate {
+        id: format!("{provider}/scripted"),
+        provider: provider.to_owned(),
+        model: "scripted".to_owned(),
+        wish: Wish::Preferred,
+        written: None,
+        tier: None,
+        context: Some(100_000_000),
+        price: Some(Price { input: 2.0, output: 10.0 }),
+        tools: None,
+        keys: vec![key.to_owned()],
+        outcome: Outcome::Usable,
+    };
+    let wanted = Wanted {
+        agent: &Agent::default(),
+        models: &[candidate],
+        settings: &settings,
+        may_search: false,
+    };
+    Plan::of(&wanted, &|name| (name == key).then(|| "key-of-the-test".to_owned())).expect("a plan")
+}
+
+/// Everything may be read and written in the workspace.
+fn rulebook(workspace: &Path) -> Rulebook {
+    let places =
+        Places { workspace: workspace.display().to_string(), home: None, ignores_case: false };
+    let span = Span::start_of(FileId::BUILT_IN);
+    let free = |section| SectionRules {
+        section: Spanned::new(section, span),
+        intent: Some(Spanned::new(Action::Allow, span)),
+        rules: Vec::new(),
+    };
+    let permissions = Permissions { sections: vec![free(Section::Edit), free(Section::Read)] };
+    let judge = Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places);
+    Rulebook {
+        world: Arc::new(MemoryWorld::new(Vec::<(String, String)>::new())),
+        judge,
+        protected: Vec::new(),
+        sources: Sources::default(),
+    }
+}
+
+impl Run {
+    fn new(server: &Server, how: How) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let (workspace, home) = (root.join("work"), root.join("home"));
+        std::fs::create_dir(&workspace).expect("a folder");
+        let redactor = Arc::new(Redactor::default());
+        let journal = Journal::create(&home, &About::default(), redactor).expect("a journal");
+        let run = journal.directory().to_path_buf();
+        let rulebook = rulebook(&workspace);
+        let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
+        let plan = Arc::new(plan(server, how.protocol));
+        let (models, window) = (plan.entries.len(), plan.window());
+        let shared = Shared {
+            rulebook,
+            approvals: Arc::default(),
+            place: Mutex::new(place(workspace, run.clone())),
+            images: Some(Images::new(run.join("before")).expect("a folder")),
+            commands: Arc::new(Refused("no commands here".to_owned())),
+            person: Arc::new(Nobody::Denies),
+            output: Arc::new(|_| {}),
+            redact: Arc::new(str::to_owned),
+        };
+        let parts = Parts {
+            system: "be brief".into(),
+            models: plan,
+            tools: Arc::new(Guarded::new(toolbox, Arc::new(shared))),
+            person: Arc::new(Nobody::Denies),
+            log: Box::new(Written(journal)),
+            clock: Arc::new(now),
+            output: Arc::new(|_| {}),
+            redact: Arc::new(str::to_owned),
+            waits: false,
+        };
+        let mut driver = Driver::new(parts, Arc::default());
+        let How { limits, on_error, .. } = how;
+        let began = Event::Began { limits, asks_at_limit: false, on_error, models, window };
+        driver.begin(began).expect("a journal");
+        Self { folder, driver }
+    }
+
+    async fn say(&mut self) -> Ending {
+        self.driver.say("go".to_owned()).await.expect("a journal")
+    }
+
+    fn file(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join("work").join(name)).ok()
+    }
+
+    fn results(&self) -> Vec<(String, bool)> {
+        let blocks = self.driver.state().messages.iter().flat_map(|message| &message.blocks);
+        blocks
+            .filter_map(|block| match block {
+                Block::Result { text, failed, .. } => Some((text.clone(), *failed)),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn place(workspace: PathBuf, run: PathBuf) -> Place {
+    Place { directory: workspace.clone(), workspace, run, home: None, protected: Vec::new() }
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::try_from(since.expect("a clock").as_millis()).expect("a clock")
+}
+
+fn write(name: &str, text: &str) -> Turn {
+    Turn::call("write", json!({ "path": name, "content": text }))
+}
+
+/// Every protocol carries a whole run.
+#[tokio::test]
+async fn a_run_in_every_protocol() {
+    for protocol in [
+        Protocol::Anthropic,
+        Protocol::Chat,
+        Protocol::Responses,
+        Protocol::Gemini,
+        Protocol::Ollama,
+    ] {
+        let server = Server::playing([
+            write("a.txt", "one\n").into(),
+            Turn::call("read", json!({ "path": "a.txt" })).and_call("list", json!({})).into(),
+            Turn::text("all done").into(),
+        ]);
+        // A plan speaks chat with this provider; the other one is only known to its own tests.
+        if protocol == Protocol::Responses {
+            continue;
+        }
+        let mut run = Run::new(&server, How { protocol, ..How::default() });
+        assert_eq!(run.say().await, Ending::Done, "{protocol:?}");
+        assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{protocol:?}");
+        let results = run.results();
+        assert_eq!(results.len(), 3, "{protocol:?}: {results:?}");
+        assert!(results.iter().all(|(_, failed)| !failed), "{protocol:?}: {results:?}");
+        let asked = server.asked();
+        let last = asked.last().expect("a request");
+        assert_eq!(last.system, "be brief", "{protocol:?}");
+        assert!(last.results.iter().any(|(_, text)| text.contains("one")), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_calls_in_one_run() {
+    let server = Server::answering(|asked| match asked.results.len() {
+        1_000 => Turn::text("all done").into(),
+        made => (0..20)
+            .fold(Turn { usage: (10, 0, 5), ..Turn::default() }, |turn, at| match at {
+                0 => {
+                    let name = format!("{made}.txt");
+                    turn.and_call("write", json!({ "path": name, "content": "x" }))
+                }
+                _ => turn.and_call("read", json!({ "path": "0.txt" })),
+            })
+            .into(),
+    });
+    let mut run = Run::new(&server, How::default());
+    assert_eq!(run.say().await, Ending::Done);
+    let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
+    assert_eq!(files, 50);
+    assert!(run.results().iter().all(|(_, failed)| !failed));
+    assert_eq!(run.driver.state().spent.steps, 1_000);
+    assert_eq!(run.driver.state().spent.turns, 51);
+}
+
+#[tokio::test]
+async fn two_hundred_runs_at_once() {
+    let server = Arc::new(Server::answering(|asked| match asked.results.len() {
+        0 => write("a.txt", "one\n").into(),
+        1 => Turn::call("read", json!({ "path": "a.txt" })).into(),
+        _ => Turn::text("all done").into(),
+    }));
+    let mut runs = tokio::task::JoinSet::new();
+    for _ in 0..200 {
+        let server = Arc::clone(&server);
+        runs.spawn(async move {
+            let mut run = Run::new(&server, How::default());
+            let ending = run.say().await;
+            (ending, run.file("a.txt"), run.results().len())
+        });
+    }
+    let mut count = 0;
+    while let Some(ended) = runs.join_next().await {
+        let expected = (Ending::Done, Some("one\n".to_owned()), 2);
+        assert_eq!(ended.expect("no defect"), expected);
+        count += 1;
+    }
+    assert_eq!((count, server.count()), (200, 600));
+}
+
+/// Whatever a server does, the run ends with a clear state, and what was asked for once happens once.
+#[tokio::test]
+async fn faults_end_with_a_clear_state() {
+    let fine = || write("a.txt", "one\n");
+    let done = || Reply::from(Turn::text("done"));
+    let cases: Vec<(&str, Vec<Reply>, bool)> = vec![
+        ("busy", vec![Reply::status(429).header("retry-after", "0"), fine().into(), done()], true),
+        ("broken server", vec![Reply::status(500), fine().into(), done()], true),
+        ("dropped", vec![Reply::Drop, fine().into(), done()], true),
+        (
+            "dropped inside",
+            vec![fine().broken(Break::Dropped(2)).into(), fine().into(), done()],
+            true,
+        ),
+        ("truncated", vec![fine().broken(Break::Truncated(2)).into(), fine().into(), done()], true),
+        ("garbage", vec![fine().broken(Break::Garbage(1)).into(), fine().into(), done()], true),
+        ("unknown events", vec![fine().broken(Break::Unknown).into(), done()], true),
+        ("10 MB of arguments", vec![write("a.txt", &"x".repeat(10 << 20)).into()], false),
+        ("refused", vec![Reply::status(401)], false),
+        ("always busy", (0..20).map(|_| Reply::status(503)).collect(), false),
+    ];
+    for (name, replies, succeeds) in cases {
+        let server = Server::playing(replies);
+        let mut run = Run::new(&server, How::default());
+        let ending = run.say().await;
+        if succeeds {
+            assert_eq!(ending, Ending::Done, "{name}");
+            assert_eq!(run.file("a.txt").as_deref(), Some("one\n"), "{name}");
+            assert_eq!(run.driver.state().spent.steps, 1, "{name}");
+        } else {
+            assert!(matches!(ending, Ending::Failed { .. }), "{name}: {ending:?}");
+            assert_eq!(run.file("a.txt"), None, "{name}");
+        }
+    }
+}
+
+/// What a model gets wrong is told to it, and it goes on.
+#[tokio::test]
+async fn wrong_calls_are_answered() {
+    let long = "x".repeat(4 << 20);
+    let cases = [
+        ("no such tool", Turn::call("fly", json!({})), "there is no tool `fly`"),
+        ("no such argument", Turn::call("read", json!({ "file": "a" })), "do not fit"),
+        ("no JSON", Turn::call("read", json!("{\"path\": ")), "no JSON object"),
+        ("4 MB of no JSON", Turn::call("read", json!(long)), "no JSON object"),
+        ("outside", Turn::call("read", json!({ "path": "/etc/shadow" })), "nobody is there to ask"),
+        ("a command", Turn::call("bash", json!({ "command": "id" })), "nobody is there to ask"),
+    ];
+    for (name, turn, expected) in cases {
+        let server = Server::playing([turn.into(), Turn::text("done").into()]);
+        let mut run = Run::new(&server, How::default());
+        assert_eq!(run.say().await, Ending::Done, "{name}");
+        let results = run.results();
+        let (text, failed) = &results[0];
+        assert!(*failed && text.contains(expected), "{name}: {text}");
+        assert!(text.len() < 100_000, "{name}: {}", text.len());
+    }
+}
+
+#[tokio::test]
+async fn limits_hold_whatever_the_model_does() {
+    let storm = || {
+        Server::answering(|asked| {
+            let turn = Turn { usage: (1_000, 0, 100), ..Turn::default() };
+            (0..100)
+                .fold(turn, |turn, at| {
+                    let name = format!("{}-{at}.txt", asked.results.len());
+                    turn.and_call("write", json!({ "path": name, "content": "x" }))
+                })
+                .into()
+        })
+    };
+    let none = Limits::default();
+    let cases = [
+        (Limits { steps: Some(150), ..none }, "150 steps", 150),
+        (Limits { turns: Some(2), ..none }, "2 turns", 64),
+        (Limits { tokens: Some(2_000), ..none }, "2000 tokens", 64),
+        // $0.003 a turn.
+        (Limits { cost: Some(5_000), ..none }, "$0.0050", 64),
+    ];
+    for (limits, limit, most) in cases {
+        let server = storm();
+        let mut run = Run::new(&server, How { limits, ..How::default() });
+        assert_eq!(run.say().await, Ending::OverBudget { limit: limit.to_owned() });
+        let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
+        assert_eq!(files, most, "{limit}");
+    }
+}
+
+/// A server that falls silent costs no more than the time that the run has.
+#[tokio::test]
+async fn time_is_a_limit_too() {
+    let server = Server::playing([Reply::Silent]);
+    let limits = Limits { time: Some(300), ..Limits::default() };
+    let mut run = Run::new(&server, How { limits, ..How::default() });
+    assert_eq!(run.say().await, Ending::OverBudget { limit: "0 s".to_owned() });
+}
