@@ -73,11 +73,14 @@ impl Wire for Anthropic {
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
+        // Complaints about these may speak of thinking as well.
+        if mend::remove(body, complaint, &["temperature", "top_p", "top_k"]) {
+            return true;
+        }
         if complaint.contains("thinking") && body.get("thinking").is_some() {
             return think_otherwise(body, complaint);
         }
-        let names = ["temperature", "top_p", "top_k", "output_config", "service_tier", "effort"];
-        mend::remove(body, complaint, &names)
+        mend::remove(body, complaint, &["output_config", "service_tier"])
     }
 }
 
@@ -286,5 +289,33 @@ impl Messages {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_think_in_different_ways() {
+        let budget = json!({ "type": "enabled", "budget_tokens": 2_048 });
+        let fixed = json!({ "type": "enabled", "budget_tokens": THINKING });
+        let free = json!({ "type": "adaptive" });
+        let cases = [
+            (
+                &budget,
+                "\"thinking.type.enabled\" is not supported. use \"thinking.type.adaptive\"",
+                Some(&free),
+            ),
+            (&free, "adaptive thinking is not supported on this model", Some(&fixed)),
+            (&budget, "this model does not support thinking", None),
+            (&budget, "`temperature` may only be set to 1 when thinking is enabled", Some(&budget)),
+        ];
+        for (before, complaint, after) in cases {
+            let mut body = json!({ "max_tokens": 9_000, "temperature": 0.5, "thinking": before });
+            assert!(Anthropic.mend(&mut body, complaint), "{complaint}");
+            assert_eq!(body.get("thinking"), after, "{complaint}");
+        }
+        assert!(!Anthropic.mend(&mut json!({ "messages": [] }), "messages: thinking"));
     }
 }

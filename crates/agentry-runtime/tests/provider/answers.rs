@@ -1,6 +1,7 @@
 //! What a model says arrives whole, in every protocol, and goes back to it as it wants it.
 
 use agentry_runtime::provider::Delta;
+use agentry_runtime::provider::plan::Entry;
 use agentry_runtime::{Block, Message, Role};
 use serde_json::{Value, json};
 
@@ -176,4 +177,50 @@ async fn tokens_are_guessed_where_nobody_counts() {
     let answered = entry.ask(&system, &[Message::user("go")], &[], &mut |_| ()).await;
     let usage = answered.expect("an answer").usage;
     assert!(usage.input > 1_000 && usage.output > 0 && usage.cost > Some(2_000), "{usage:?}");
+}
+
+/// Many runs at once share one server, and each gets its own answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once() {
+    let server = Server::answering(|asked| {
+        let run = asked.said.first().cloned().unwrap_or_default();
+        match asked.results.len() {
+            done @ 0..5 => Turn::call("read", json!({ "path": format!("{run}-{done}") })).into(),
+            _ => Turn::text(format!("{run} is done")).into(),
+        }
+    });
+    let mut runs = tokio::task::JoinSet::new();
+    for run in 0..200 {
+        let entry = entry(&server, PROTOCOLS[run % PROTOCOLS.len()]);
+        runs.spawn(async move { one_of_many(&entry, &format!("run {run}")).await });
+    }
+    while let Some(run) = runs.join_next().await {
+        let (name, said) = run.expect("no panic");
+        assert_eq!(said, format!("{name} is done"));
+    }
+    assert_eq!(server.count(), 200 * 6);
+}
+
+async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
+    let mut messages = vec![Message::user(name)];
+    loop {
+        let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
+        let mut message = answered.message;
+        let step = messages.len();
+        let mut results = Vec::new();
+        for block in &mut message.blocks {
+            if let Block::Call(call) = block {
+                call.id = format!("call-{step}");
+                let path = call.arguments["path"].as_str().unwrap_or_default();
+                assert_eq!(path, format!("{name}-{}", step / 2));
+                results.push(result(&call.id, path, false));
+            }
+        }
+        let said = message.text();
+        messages.push(message);
+        if results.is_empty() {
+            return (name.to_owned(), said);
+        }
+        messages.push(Message { role: Role::User, blocks: results });
+    }
 }

@@ -15,6 +15,7 @@ pub(crate) fn run(args: &Resolve) -> Outcome {
     let settings = Settings::read(&disk).map_err(|(findings, sources)| {
         reported(&findings, &sources, "your configuration has errors")
     })?;
+    let settings = settings.with_environment(&|name| std::env::var(name).ok());
     let ask = if args.live { Ask::Live } else { Ask::Local };
     let plan = resolve(&disk, &compiled, &settings, ask);
     match args.format {
