@@ -228,4 +228,16 @@ mod tests {
             assert!(output.failed && output.text.starts_with(expected), "{path}: {output:?}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn only_what_was_there_once_is_replaced(text in "(a|b|\n|\r\n){0,12}", old in "[ab\n]{1,3}", new in "[abc\n]{0,3}") {
+            let plain = |text: &str| text.replace("\r\n", "\n");
+            let unique = plain(&text).matches(&old).count() == 1;
+            if let (true, Ok(after)) = (unique, replaced(&text, &old, &new, false)) {
+                let once = plain(&text).replacen(&old, &new, 1);
+                assert_eq!(plain(&after), plain(&once));
+            }
+        }
+    }
 }

@@ -20,6 +20,7 @@ mod patch;
 mod question;
 mod read;
 mod real;
+mod replace;
 #[cfg(test)]
 mod testing;
 mod todo;

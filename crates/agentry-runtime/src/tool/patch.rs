@@ -119,11 +119,13 @@ fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
     match part {
         Part::Add { path, text } => Ok(vec![new(path, text.into_bytes(), place)?]),
         Part::Delete { path } => {
-            let mut change = old(path, place)?;
-            change.after = None;
-            Ok(vec![change])
+            no_link(&path, place)?;
+            Ok(vec![old(path, place)?])
         }
         Part::Update { path, to, hunks } => {
+            if to.is_some() {
+                no_link(&path, place)?;
+            }
             let mut change = old(path, place)?;
             let name = &change.name;
             let bytes = change.before.as_ref().map(|(bytes, _)| bytes.as_slice());
@@ -139,6 +141,11 @@ fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
             Ok(vec![moved, change])
         }
     }
+}
+
+/// Refuses to take a link away: the file that it leads to would go.
+fn no_link(name: &str, place: &Place) -> Result<(), String> {
+    if files::is_link(name, place) { Err(format!("`{name}` is a link")) } else { Ok(()) }
 }
 
 /// The change of a file that must not be there.

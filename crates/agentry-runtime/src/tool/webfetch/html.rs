@@ -324,4 +324,21 @@ mod tests {
             assert!(text.len() < 40 << 20, "{start}: {}", text.len());
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn tags_are_in_order_whatever_the_page(page in "(<|</|>|!--|-->|a|b|li|ul|p|table|td|div|script|img| href=|\"|'|/|ü| |x){0,60}") {
+            let clean = Cleaner::clean(&page, &Url::parse("https://example.org/").unwrap());
+            let mut open: Vec<String> = Vec::new();
+            for tag in clean.split('<').skip(1) {
+                let name = tag.split(['>', ' ']).next().unwrap();
+                match name.strip_prefix('/') {
+                    Some(name) => assert_eq!(open.pop().as_deref(), Some(name), "{clean}"),
+                    None if EMPTY.contains(&name) => {}
+                    None => open.push(name.to_owned()),
+                }
+            }
+            assert!(open.is_empty(), "{clean}");
+        }
+    }
 }
