@@ -20,6 +20,8 @@ mod patch;
 mod question;
 mod read;
 mod real;
+#[cfg(test)]
+mod reference_tests;
 mod replace;
 #[cfg(test)]
 mod testing;

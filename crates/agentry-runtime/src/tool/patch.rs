@@ -30,7 +30,8 @@ impl Tool for ApplyPatch {
         ToolSpec {
             name: "apply_patch".to_owned(),
             description:
-                "Changes several files at once; all of it happens or nothing. A patch is\n\
+                "Changes several files at once; all of it happens or nothing. Give about three lines that stay \
+                          before and after each change. A patch is\n\
                           *** Begin Patch\n\
                           *** Add File: PATH (then lines that begin with +)\n\
                           *** Delete File: PATH\n\
@@ -40,8 +41,7 @@ impl Tool for ApplyPatch {
                           -a line that goes\n\
                           +a line that comes\n\
                           *** End of File (if the lines are the last ones)\n\
-                          *** End Patch\n\
-                          Give about three lines that stay before and after each change."
+                          *** End Patch"
                     .to_owned(),
             schema: json!({
                 "type": "object",

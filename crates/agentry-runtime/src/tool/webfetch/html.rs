@@ -303,18 +303,18 @@ mod tests {
     #[test]
     fn hostile_pages_cost_little() {
         let cases = [
-            "<div>".repeat(80_000),
-            "<b>".repeat(80_000),
-            "<blockquote><ul><li>".repeat(20_000),
-            "<b><table><td></b></table><p>".repeat(10_000),
-            "<a href=x><p>".repeat(20_000),
-            "</div>".repeat(50_000),
-            "<a ".repeat(80_000),
-            "<a b=\"".repeat(50_000),
-            "<script>".repeat(50_000),
-            "<!--".repeat(80_000),
-            "&".repeat(300_000),
-            "<p><b><div>x</div>".repeat(20_000),
+            "<div>".repeat(30_000),
+            "<b>".repeat(30_000),
+            "<blockquote><ul><li>".repeat(8_000),
+            "<b><table><td></b></table><p>".repeat(4_000),
+            "<a href=x><p>".repeat(8_000),
+            "</div>".repeat(20_000),
+            "<a ".repeat(30_000),
+            "<a b=\"".repeat(20_000),
+            "<script>".repeat(20_000),
+            "<!--".repeat(30_000),
+            "&".repeat(100_000),
+            "<p><b><div>x</div>".repeat(8_000),
         ];
         for page in cases {
             // On a thread like the one that it gets.
