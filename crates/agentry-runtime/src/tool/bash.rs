@@ -4,6 +4,7 @@
 //! where the shell was when it ended; whoever writes something else into it only moves later calls,
 //! which are judged where they are.
 
+use std::fmt::Write as _;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -23,8 +24,12 @@ use crate::event::{Class, Judgement};
 const TIME: u64 = 120;
 /// How long it may take at most.
 const MOST_TIME: u64 = 3_600;
-/// The most bytes of its output that are kept.
+/// The most bytes of its output that are kept, from the start.
 const MOST_KEPT: usize = 8 << 20;
+/// The bytes at the end of a longer output that are kept as well.
+const TAIL: usize = 64 << 10;
+/// More than any pipe holds.
+const MOST_IN_PIPE: usize = 4 << 20;
 /// The most bytes of a line that are waited for before it is shown.
 const MOST_HELD: usize = 64 << 10;
 /// The longest command line.
@@ -101,7 +106,7 @@ async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
     if let Some(directory) = pipes.directory() {
         moved(host, directory);
     }
-    let text = cap::kept(&pipes.text(), host);
+    let text = cap::kept(&pipes.kept.text(), host);
     let says = |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
     Ok(match ended {
         Ended::Code(Some(0)) if text.is_empty() => Output::done("done, without output"),
@@ -153,8 +158,7 @@ struct Pipes {
     output: Receiver,
     place: Receiver,
     started: Option<Started>,
-    kept: Vec<u8>,
-    left_out: usize,
+    kept: Kept,
 }
 
 impl Pipes {
@@ -172,8 +176,7 @@ impl Pipes {
             output: Receiver::from_owned_fd(output.into())?,
             place: Receiver::from_owned_fd(place.into())?,
             started: Some(started),
-            kept: Vec::new(),
-            left_out: 0,
+            kept: Kept::default(),
         })
     }
 
@@ -197,8 +200,10 @@ impl Pipes {
         };
         drop(guard);
         // What it wrote before it ended is still in the pipe, whether the reactor has seen it or not.
+        let mut drained = 0;
         while let Ok(length) = rustix::io::read(&self.output, &mut buffer) {
-            if length == 0 || self.left_out > MOST_KEPT {
+            drained += length;
+            if length == 0 || drained > MOST_IN_PIPE {
                 break;
             }
             self.take(buffer.get(..length).unwrap_or_default(), &mut shown, host);
@@ -208,9 +213,7 @@ impl Pipes {
     }
 
     fn take(&mut self, piece: &[u8], shown: &mut Shown, host: &dyn Host) {
-        let room = MOST_KEPT.saturating_sub(self.kept.len()).min(piece.len());
-        self.kept.extend(piece.iter().take(room));
-        self.left_out += piece.len() - room;
+        self.kept.take(piece);
         show(&shown.take(piece), host);
     }
 
@@ -222,13 +225,35 @@ impl Pipes {
         let path = PathBuf::from(said.lines().next_back()?);
         path.is_absolute().then_some(path)
     }
+}
+
+/// The start and the end of an output.
+#[derive(Default)]
+struct Kept {
+    start: Vec<u8>,
+    end: Vec<u8>,
+    left_out: usize,
+}
+
+impl Kept {
+    fn take(&mut self, piece: &[u8]) {
+        let room = MOST_KEPT.saturating_sub(self.start.len()).min(piece.len());
+        let (start, end) = piece.split_at(room);
+        self.start.extend(start);
+        self.end.extend(end);
+        if self.end.len() > 2 * TAIL {
+            let surplus = self.end.len() - TAIL;
+            self.end.drain(..surplus);
+            self.left_out += surplus;
+        }
+    }
 
     fn text(&self) -> String {
-        let text = String::from_utf8_lossy(&self.kept).into_owned();
-        match self.left_out {
-            0 => text,
-            more => format!("{text}\n[{more} more bytes were not kept]"),
+        let mut text = String::from_utf8_lossy(&self.start).into_owned();
+        if self.left_out > 0 {
+            let _ = write!(text, "\n[{} bytes were not kept]\n", self.left_out);
         }
+        text + &String::from_utf8_lossy(&self.end)
     }
 }
 
@@ -318,10 +343,10 @@ mod tests {
         assert!(!output.failed);
         assert!(output.text.starts_with("1\n2\n3\n"), "{:.40}", output.text);
         assert!(output.text.contains("outputs/1.txt`]"));
-        assert!(output.text.ends_with("more bytes were not kept]"));
+        assert!(output.text.ends_with("2999999\n3000000\n"));
         assert!(output.text.len() < cap::MOST + 300);
         let kept = std::fs::metadata(host.place().run.join("outputs/1.txt")).unwrap().len();
-        assert!(kept > MOST_KEPT as u64 && kept < MOST_KEPT as u64 + 100);
+        assert!(kept > MOST_KEPT as u64 && kept < (MOST_KEPT + 3 * TAIL) as u64);
         let shown = host.shown.lock().unwrap();
         assert!(shown.ends_with("2999999\n3000000\n"));
     }

@@ -8,6 +8,7 @@ use agentry_compile::policy::Section;
 use similar::TextDiff;
 
 use super::files::{self, Stamp, touch};
+use super::replace::{remove, replace};
 use super::{Host, cap};
 use crate::event::Judgement;
 
@@ -59,9 +60,9 @@ impl Change {
         let before = self.before.as_ref().map(|(_, stamp)| stamp);
         match (&self.after, before) {
             (Some(bytes), before) => {
-                files::replace(&self.path, bytes, before, before.or(self.like.as_ref()))
+                replace(&self.path, bytes, before, before.or(self.like.as_ref()))
             }
-            (None, Some(before)) => files::remove(&self.path, before),
+            (None, Some(before)) => remove(&self.path, before),
             (None, None) => Ok(()),
         }
     }
@@ -70,10 +71,8 @@ impl Change {
     fn take_back(&self) -> std::io::Result<()> {
         let now = files::contents(&self.path)?.map(|(_, stamp)| stamp);
         match (&self.before, now) {
-            (Some((bytes, stamp)), now) => {
-                files::replace(&self.path, bytes, now.as_ref(), Some(stamp))
-            }
-            (None, Some(now)) => files::remove(&self.path, &now),
+            (Some((bytes, stamp)), now) => replace(&self.path, bytes, now.as_ref(), Some(stamp)),
+            (None, Some(now)) => remove(&self.path, &now),
             (None, None) => Ok(()),
         }
     }

@@ -1,5 +1,7 @@
 //! `edit`: replaces a text in a file that occurs there exactly once, or everywhere.
 
+use std::borrow::Cow;
+
 use agentry_compile::policy::Section;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -92,31 +94,60 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Strin
     if old == new {
         return Err("`old_string` and `new_string` are the same".to_owned());
     }
-    // Models see and write lines that end in LF alone.
-    let ends = |part: &str| part.replace("\r\n", "\n").replace('\n', "\r\n");
-    let windows = !text.contains(old) && old.contains('\n') && text.contains("\r\n");
-    let written = !windows && text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
-    let (old, new) = match (windows, written) {
-        (true, _) => (ends(old), ends(new)),
-        (false, true) => (old.to_owned(), ends(new)),
-        (false, false) => (old.to_owned(), new.to_owned()),
-    };
-    let mut places = text.match_indices(&old).map(|(at, _)| at);
-    let first = places.next().ok_or_else(|| absent(text, &old))?;
-    if all {
-        return Ok(text.replace(&old, &new));
-    }
+    let seen = Seen::new(text, old);
+    let places: Vec<usize> = seen.text.match_indices(old).map(|(at, _)| at).collect();
+    let first = *places.first().ok_or_else(|| absent(&seen.text, old))?;
     // Occurrences that overlap count as well.
     let next = first + old.chars().next().map_or(1, char::len_utf8);
-    if let Some(second) = text.get(next..).and_then(|rest| rest.find(&old)) {
-        let line = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    let second = seen.text.get(next..).and_then(|rest| rest.find(old));
+    if let (false, Some(second)) = (all, second) {
+        let line = |at: usize| seen.text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let (first, second) = (line(first), line(next + second));
         return Err(format!(
             "`old_string` is there more than once, at the lines {first} and {second}: give more of \
              what is around it, or `replace_all`"
         ));
     }
-    Ok(text.replacen(&old, &new, 1))
+    let for_windows = new.replace("\r\n", "\n").replace('\n', "\r\n");
+    let mut after = String::with_capacity(text.len());
+    let mut done = 0;
+    for at in places {
+        let (start, end) = (seen.place(at), seen.place(at + old.len()));
+        after.push_str(text.get(done..start).unwrap_or_default());
+        after.push_str(if seen.is_windows(at) { &for_windows } else { new });
+        done = end;
+    }
+    Ok(after + text.get(done..).unwrap_or_default())
+}
+
+/// A text as models see and write it: its lines end in LF alone.
+struct Seen<'a> {
+    text: Cow<'a, str>,
+    /// Where a CR was left out before the LF.
+    ends: Vec<usize>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(text: &'a str, old: &str) -> Self {
+        // Who writes a CR means it.
+        if old.contains('\r') || !text.contains("\r\n") {
+            return Self { text: Cow::Borrowed(text), ends: Vec::new() };
+        }
+        let ends = text.match_indices("\r\n").enumerate().map(|(before, (at, _))| at - before);
+        Self { ends: ends.collect(), text: Cow::Owned(text.replace("\r\n", "\n")) }
+    }
+
+    /// Where a place is in the text as it is.
+    fn place(&self, at: usize) -> usize {
+        at + self.ends.partition_point(|end| *end < at)
+    }
+
+    /// Whether the line that goes through a place ends in CR LF; the last line ends as the one before.
+    fn is_windows(&self, at: usize) -> bool {
+        let end = self.text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end);
+        let end = end.or_else(|| self.text.get(..at).and_then(|before| before.rfind('\n')));
+        end.is_some_and(|end| self.ends.binary_search(&end).is_ok())
+    }
 }
 
 /// Why a text was not found: perhaps it is there with other white space.
@@ -169,6 +200,12 @@ mod tests {
             ("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false, Ok("x\r\ny\r\nc\r\n")),
             ("a\r\nb\r\n", "b", "x\ny", false, Ok("a\r\nx\r\ny\r\n")),
             ("a\r\nb\n", "b", "x\ny", false, Ok("a\r\nx\ny\n")),
+            ("a\r\nb\r\n", "b", "x\r\ny", false, Ok("a\r\nx\r\ny\r\n")),
+            ("a\r\nb", "b", "x\ny", false, Ok("a\r\nx\r\ny")),
+            ("a\r\n\nb", "\n\n", "\n", false, Ok("a\r\nb")),
+            ("a\r\nb\r\na\nb\n", "a\nb", "x\ny", true, Ok("x\r\ny\r\nx\ny\n")),
+            ("a\r\nb\r\n", "a\r\n", "x\n", false, Ok("x\nb\r\n")),
+            ("ü\r\nü\r\nb\r\n", "b\n", "c\n", false, Ok("ü\r\nü\r\nc\r\n")),
             ("grün 🦀 ende", "🦀", "🐢", false, Ok("grün 🐢 ende")),
             ("\u{feff}a", "a", "b", false, Ok("\u{feff}b")),
             ("x\n\tfoo();\n", "  foo();", "y", false, Err(space)),
@@ -226,6 +263,18 @@ mod tests {
             let arguments = json!({"path": path, "old_string": "a", "new_string": "b"});
             let output = world.host().call(&Edit, arguments).await;
             assert!(output.failed && output.text.starts_with(expected), "{path}: {output:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn only_what_was_there_once_is_replaced(text in "(a|b|\n|\r\n){0,12}", old in "[ab\n]{1,3}", new in "[abc\n]{0,3}") {
+            let plain = |text: &str| text.replace("\r\n", "\n");
+            let unique = plain(&text).matches(&old).count() == 1;
+            if let (true, Ok(after)) = (unique, replaced(&text, &old, &new, false)) {
+                let once = plain(&text).replacen(&old, &new, 1);
+                assert_eq!(plain(&after), plain(&once));
+            }
         }
     }
 }

@@ -1,19 +1,17 @@
 //! Files that a call touches: found before the judge is asked, and opened without following a link.
 //!
 //! A path is opened part by part from the root, and no part may be a link. So what is opened is what
-//! was judged, or nothing. A file is replaced as a whole: the new one lies beside it, complete, before
-//! it takes its name.
+//! was judged, or nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_compile::policy::Section;
-use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
@@ -56,6 +54,12 @@ pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result
     Ok(real)
 }
 
+/// Whether a path of a call is itself a link: what is done to the file would not be done to the link.
+pub(super) fn is_link(path: &str, place: &Place) -> bool {
+    let given = place.directory.join(path);
+    std::fs::symlink_metadata(given).is_ok_and(|found| found.is_symlink())
+}
+
 /// Refuses what no tool may change.
 pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
@@ -71,8 +75,10 @@ pub(super) struct Stamp {
     identity: (u64, u64),
     size: i64,
     changed: (i64, i64),
-    mode: u32,
-    owner: (u32, u32),
+    /// Its permissions.
+    pub(super) mode: u32,
+    /// The user and the group that it belongs to.
+    pub(super) owner: (u32, u32),
 }
 
 impl Stamp {
@@ -83,7 +89,7 @@ impl Stamp {
         clippy::cast_sign_loss,
         reason = "the types differ between systems"
     )]
-    fn of(stat: &Stat) -> Self {
+    pub(super) fn of(stat: &Stat) -> Self {
         Self {
             identity: (stat.st_dev as u64, stat.st_ino as u64),
             size: stat.st_size as i64,
@@ -150,110 +156,17 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
     Ok(Some((text, stamp)))
 }
 
-/// Puts `bytes` where `before` was, all at once: nobody ever sees half of it. It gets the permissions
-/// of `like`. Directories that are missing are made.
-pub(super) fn replace(
-    path: &Path,
-    bytes: &[u8],
-    before: Option<&Stamp>,
-    like: Option<&Stamp>,
-) -> io::Result<()> {
-    let (parent, name) = parent(path, Missing::IsMade)?;
-    unchanged(&parent, &name, before)?;
-    let (temporary, mut file) = temporary(&parent, like)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| like.map_or(Ok(()), |like| resemble(&file, like)))
-        .and_then(|()| file.sync_data())
-        .and_then(|()| unchanged(&parent, &name, before))
-        .and_then(|()| take_name(&parent, &temporary, &name, before.is_some()));
-    if written.is_err() {
-        let _ = rustix::fs::unlinkat(&parent, &temporary, AtFlags::empty());
-    }
-    written
-}
-
-/// Removes a file.
-pub(super) fn remove(path: &Path, before: &Stamp) -> io::Result<()> {
-    let (parent, name) = parent(path, Missing::Fails)?;
-    unchanged(&parent, &name, Some(before))?;
-    Ok(rustix::fs::unlinkat(&parent, &name, AtFlags::empty())?)
-}
-
-/// Fails if a file is not as it was, or if nobody is to change it: one without any write permission was
-/// meant to stay.
-fn unchanged(parent: &OwnedFd, name: &OsStr, before: Option<&Stamp>) -> io::Result<()> {
-    let now = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Some(stat),
-        Err(Errno::NOENT) => None,
-        Err(error) => return Err(error.into()),
-    };
-    if let Some(stat) = &now {
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(io::Error::other("it is no regular file"));
-        }
-        if stat.st_mode & 0o222 == 0 {
-            return Err(io::Error::other("it is read-only"));
-        }
-    }
-    if now.as_ref().map(Stamp::of).as_ref() == before {
-        return Ok(());
-    }
-    Err(io::Error::other("somebody else changed it in the meantime"))
-}
-
-/// A new file in a directory, under a name that nobody uses.
-fn temporary(parent: &OwnedFd, like: Option<&Stamp>) -> io::Result<(String, File)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = if like.is_some() { 0o600 } else { 0o666 };
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".agentry-{}-{number}", std::process::id());
-        match rustix::fs::openat(parent, &name, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => return Ok((name, File::from(file))),
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Gives a new file the owner and the permissions of another one.
-fn resemble(file: &File, like: &Stamp) -> io::Result<()> {
-    let (user, group) = like.owner;
-    let now = Stamp::of(&rustix::fs::fstat(file)?);
-    if now.owner != like.owner {
-        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-        // Only root can; for everybody else the file becomes their own.
-        let _ = rustix::fs::fchown(file, Some(user), Some(group));
-    }
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
-}
-
-fn take_name(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    if !replaces {
-        use rustix::fs::RenameFlags;
-        match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
-            // The file system does not know this flag.
-            Err(Errno::INVAL | Errno::NOSYS) => {}
-            other => return Ok(other?),
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = replaces;
-    Ok(rustix::fs::renameat(parent, from, parent, to)?)
-}
-
 /// What becomes of a directory on the way that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+pub(super) enum Missing {
+    /// Nothing.
     Fails,
+    /// It is made.
     IsMade,
 }
 
 /// The directory that a path lies in, opened without following a link, and its name there.
-fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+pub(super) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
+use super::super::replace::{remove, replace};
 use super::super::testing::World;
 use super::*;
 
@@ -106,6 +107,7 @@ fn what_somebody_else_wrote_is_not_lost() {
     assert_eq!(contents(&world.path("missing")).unwrap(), None);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn only_regular_files_are_opened() {
     let world = World::new();

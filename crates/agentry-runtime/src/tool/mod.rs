@@ -21,6 +21,9 @@ mod question;
 mod read;
 mod real;
 #[cfg(test)]
+mod reference_tests;
+mod replace;
+#[cfg(test)]
 mod testing;
 mod todo;
 mod toolbox;

@@ -30,7 +30,8 @@ impl Tool for ApplyPatch {
         ToolSpec {
             name: "apply_patch".to_owned(),
             description:
-                "Changes several files at once; all of it happens or nothing. A patch is\n\
+                "Changes several files at once; all of it happens or nothing. Give about three lines that stay \
+                          before and after each change. A patch is\n\
                           *** Begin Patch\n\
                           *** Add File: PATH (then lines that begin with +)\n\
                           *** Delete File: PATH\n\
@@ -40,8 +41,7 @@ impl Tool for ApplyPatch {
                           -a line that goes\n\
                           +a line that comes\n\
                           *** End of File (if the lines are the last ones)\n\
-                          *** End Patch\n\
-                          Give about three lines that stay before and after each change."
+                          *** End Patch"
                     .to_owned(),
             schema: json!({
                 "type": "object",
@@ -119,11 +119,13 @@ fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
     match part {
         Part::Add { path, text } => Ok(vec![new(path, text.into_bytes(), place)?]),
         Part::Delete { path } => {
-            let mut change = old(path, place)?;
-            change.after = None;
-            Ok(vec![change])
+            no_link(&path, place)?;
+            Ok(vec![old(path, place)?])
         }
         Part::Update { path, to, hunks } => {
+            if to.is_some() {
+                no_link(&path, place)?;
+            }
             let mut change = old(path, place)?;
             let name = &change.name;
             let bytes = change.before.as_ref().map(|(bytes, _)| bytes.as_slice());
@@ -139,6 +141,11 @@ fn part_changes(part: Part, place: &Place) -> Result<Vec<Change>, String> {
             Ok(vec![moved, change])
         }
     }
+}
+
+/// Refuses to take a link away: the file that it leads to would go.
+fn no_link(name: &str, place: &Place) -> Result<(), String> {
+    if files::is_link(name, place) { Err(format!("`{name}` is a link")) } else { Ok(()) }
 }
 
 /// The change of a file that must not be there.

@@ -147,7 +147,7 @@ impl Offered {
 }
 
 /// All tools that come with Agentry, each with the section that its calls are judged by.
-fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
+pub(super) fn native(extras: Extras) -> Vec<(Option<Section>, Box<dyn Tool>)> {
     let Extras { person, search, skills: _ } = extras;
     let mut tools: Vec<(Option<Section>, Box<dyn Tool>)> = vec![
         (Some(Section::Read), Box::new(Read)),

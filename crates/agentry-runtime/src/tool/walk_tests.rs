@@ -142,6 +142,7 @@ async fn a_directory_that_became_a_link_shows_nothing() {
     assert!(super::files::entries(&world.path("src")).is_err());
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_pipe_in_place_of_a_list_of_ignored_files_can_be_left() {
     let world = World::new();

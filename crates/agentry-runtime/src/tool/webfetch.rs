@@ -204,7 +204,7 @@ fn is_private(ip: IpAddr) -> bool {
         IpAddr::V4(ip) => format!("http://{ip}/"),
         IpAddr::V6(ip) => format!("http://[{ip}]/"),
     };
-    address(&text).is_ok_and(|address| address.private)
+    !address(&text).is_ok_and(|address| !address.private)
 }
 
 /// What went wrong at the bottom of an error.

@@ -189,6 +189,13 @@ fn touch(query: String) -> Touch {
     Touch { section: Section::Websearch, subject: query }
 }
 
+/// A client for tests.
+#[cfg(test)]
+pub(super) fn client() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -196,11 +203,6 @@ mod tests {
 
     use super::super::testing::World;
     use super::*;
-
-    fn client() -> reqwest::Client {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        reqwest::Client::builder().no_proxy().build().unwrap()
-    }
 
     /// Answers one request with `answer`; gives the request.
     async fn asked(service: SearchService, answer: &'static str) -> (Output, String) {

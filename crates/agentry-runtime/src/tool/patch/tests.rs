@@ -111,6 +111,8 @@ async fn nothing_happens_unless_all_can() {
         ("*** Update File: a\n-a\n+x\n*** Delete File: c", "`c` does not exist"),
         ("*** Update File: a\n-a\n+x\n*** Add File: b\n+y", "`b` exists already"),
         ("*** Update File: a\n*** Move to: b\n-a\n+x", "`b` exists already"),
+        ("*** Update File: a\n-a\n+x\n*** Delete File: link", "`link` is a link"),
+        ("*** Update File: link\n*** Move to: c\n-a\n+x", "`link` is a link"),
         (
             "*** Update File: a\n-a\n+x\n*** Update File: ./link\n-a\n+y",
             "the patch names `./link` twice",

@@ -1,0 +1,92 @@
+//! The reference of the tools, from what models are told of them. A stale page is rewritten, then the
+//! test fails: look at it, commit it, run again.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::toolbox::{Extras, native};
+use super::websearch::{Search, SearchService};
+use crate::event::Class;
+
+const INTRODUCTION: &str = "\
+# Tools
+
+What an agent that Agentry runs can call. It is offered the tools that its definition names, or all of
+them if it names none, without those that its policy denies wholly.
+
+Each call is judged by one section of the policy before it runs, and so is whatever it finds on its way:
+every file that `glob`, `grep` and `list` would show, every address that a server redirects to. A path is
+judged where it really leads, and what was judged is opened without following a link. A directory is
+judged as `directory/*`.
+
+A call that only reads may run beside others, and again after a crash. One that writes keeps what was
+there, for `agentry runs undo`. Everything that a model gets to see has an end; what is longer lies in a
+file of the run, which the agent may read.
+
+`websearch` is there when the user's environment names a service: `SEARXNG_URL`, `BRAVE_API_KEY` or
+`TAVILY_API_KEY`. `question` is there when somebody can answer.
+
+The agent's own definition, `agentry.toml`, the lock and Agentry's home cannot be changed by any tool.
+";
+
+#[test]
+fn generated_tools() {
+    let search = Search {
+        service: SearchService::Searxng,
+        base: String::new(),
+        key: None,
+        http: super::websearch::client(),
+    };
+    let extras = Extras { person: true, search: Some(search), skills: Vec::new() };
+    let mut page = INTRODUCTION.to_owned();
+    for (section, tool) in native(extras) {
+        let spec = tool.spec();
+        let class = match tool.class(&json!({})) {
+            Class::Read => "only reads",
+            Class::Write => "writes",
+            Class::External => "reaches beyond the files, or may",
+        };
+        let section = section.map_or("nothing".to_owned(), |section| format!("`{section}`"));
+        let _ = write!(page, "\n## {}\n\n{}\n\n", spec.name, described(&spec.description));
+        let _ = writeln!(page, "Judged by {section}; {class}.\n");
+        page.push_str(&table(&spec.schema));
+    }
+    current("docs/reference/tools.md", &page);
+}
+
+/// A description of several lines shows how something is written.
+fn described(text: &str) -> String {
+    match text.split_once('\n') {
+        None => text.to_owned(),
+        Some((first, rest)) => format!("{first}\n\n```text\n{rest}\n```"),
+    }
+}
+
+fn table(schema: &Value) -> String {
+    let mut text = "| argument | what |\n| --- | --- |\n".to_owned();
+    let required = |name: &str| {
+        let names = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if names.iter().any(|it| it == name) { "" } else { ", optional" }
+    };
+    for (name, about) in schema["properties"].as_object().unwrap() {
+        let kind = about["type"].as_str().unwrap();
+        let range = match (&about["minimum"], &about["maximum"]) {
+            (Value::Number(least), Value::Number(most)) => format!(" {least} to {most}"),
+            (Value::Number(least), _) => format!(" from {least}"),
+            _ => String::new(),
+        };
+        let said = about["description"].as_str().map_or(String::new(), |said| format!(": {said}"));
+        let _ = writeln!(text, "| `{name}` | {kind}{range}{}{said} |", required(name));
+    }
+    text
+}
+
+fn current(page: &str, text: &str) {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+        std::fs::write(&path, text).unwrap();
+        panic!("{page} was stale; it has been rewritten");
+    }
+}

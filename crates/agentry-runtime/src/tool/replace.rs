@@ -1,0 +1,216 @@
+//! Files that are written: the new one is complete before it takes the name of the old one, so that
+//! nobody ever sees half of it, whenever the run is killed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+
+use super::files::{Missing, Stamp, parent};
+
+/// Puts `bytes` where `before` was, all at once. It gets the permissions of `like`. Directories that
+/// are missing are made.
+pub(super) fn replace(
+    path: &Path,
+    bytes: &[u8],
+    before: Option<&Stamp>,
+    like: Option<&Stamp>,
+) -> io::Result<()> {
+    let (parent, name) = parent(path, Missing::IsMade)?;
+    let target = Target { parent, name: &name, before, like };
+    target.unchanged()?;
+    #[cfg(target_os = "linux")]
+    if target.replace_unnamed(bytes)? {
+        return Ok(());
+    }
+    target.replace_named(bytes)
+}
+
+/// Removes a file.
+pub(super) fn remove(path: &Path, before: &Stamp) -> io::Result<()> {
+    let (parent, name) = parent(path, Missing::Fails)?;
+    let target = Target { parent, name: &name, before: Some(before), like: None };
+    target.unchanged()?;
+    Ok(rustix::fs::unlinkat(&target.parent, target.name, AtFlags::empty())?)
+}
+
+/// What is to be replaced.
+struct Target<'a> {
+    parent: OwnedFd,
+    name: &'a OsStr,
+    before: Option<&'a Stamp>,
+    like: Option<&'a Stamp>,
+}
+
+impl Target<'_> {
+    /// Writes a file without a name and links it: a run that is killed leaves nothing behind. Whether
+    /// the file system can do that.
+    #[cfg(target_os = "linux")]
+    fn replace_unnamed(&self, bytes: &[u8]) -> io::Result<bool> {
+        use std::os::fd::AsRawFd as _;
+
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::openat(&self.parent, ".", flags, self.mode()) else {
+            return Ok(false);
+        };
+        let file = File::from(file);
+        self.fill(&file, bytes)?;
+        let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let link = |to: &OsStr| {
+            let follow = AtFlags::SYMLINK_FOLLOW;
+            rustix::fs::linkat(rustix::fs::CWD, &from, &self.parent, to, follow)
+        };
+        if self.before.is_none() {
+            return match link(self.name) {
+                Ok(()) => Ok(true),
+                Err(Errno::EXIST) => Err(changed()),
+                Err(_) => Ok(false),
+            };
+        }
+        let name = loop {
+            let name = next_name();
+            match link(name.as_ref()) {
+                Ok(()) => break name,
+                Err(Errno::EXIST) => {}
+                Err(_) => return Ok(false),
+            }
+        };
+        self.take_name(&name).map(|()| true)
+    }
+
+    /// Writes a file under a name that nobody uses, and gives it the right one.
+    fn replace_named(&self, bytes: &[u8]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let (name, file) = loop {
+            let name = next_name();
+            match rustix::fs::openat(&self.parent, &name, flags, self.mode()) {
+                Ok(file) => break (name, File::from(file)),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        match self.fill(&file, bytes) {
+            Ok(()) => self.take_name(&name),
+            Err(error) => {
+                self.unlink(&name);
+                Err(error)
+            }
+        }
+    }
+
+    fn fill(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Some(like) = self.like {
+            resemble(file, like)?;
+        }
+        file.sync_data()?;
+        self.unchanged()
+    }
+
+    fn take_name(&self, from: &str) -> io::Result<()> {
+        let renamed = rename(&self.parent, from, self.name, self.before.is_some());
+        if renamed.is_err() {
+            self.unlink(from);
+        }
+        renamed
+    }
+
+    fn unlink(&self, name: &str) {
+        let _ = rustix::fs::unlinkat(&self.parent, name, AtFlags::empty());
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::from_raw_mode(if self.like.is_some() { 0o600 } else { 0o666 })
+    }
+
+    /// Fails if a file is not as it was, or if nobody is to change it: one without any write
+    /// permission was meant to stay.
+    fn unchanged(&self) -> io::Result<()> {
+        let now = match rustix::fs::statat(&self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Some(stat),
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(stat) = &now {
+            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                return Err(io::Error::other("it is no regular file"));
+            }
+            if stat.st_mode & 0o222 == 0 {
+                return Err(io::Error::other("it is read-only"));
+            }
+        }
+        let same = now.as_ref().map(Stamp::of).as_ref() == self.before;
+        if same { Ok(()) } else { Err(changed()) }
+    }
+}
+
+fn changed() -> io::Error {
+    io::Error::other("somebody else changed it in the meantime")
+}
+
+/// A name for a file on its way.
+fn next_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".agentry-{}-{number}", std::process::id())
+}
+
+/// Gives a new file the owner and the permissions of another one.
+fn resemble(file: &File, like: &Stamp) -> io::Result<()> {
+    let (user, group) = like.owner;
+    let now = Stamp::of(&rustix::fs::fstat(file)?);
+    if now.owner != like.owner {
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        // Only root can; for everybody else the file becomes their own.
+        let _ = rustix::fs::fchown(file, Some(user), Some(group));
+    }
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(like.mode & 0o777))?)
+}
+
+fn rename(parent: &OwnedFd, from: &str, to: &OsStr, replaces: bool) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !replaces {
+        use rustix::fs::RenameFlags;
+        match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
+            // The file system does not know this flag.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            Err(Errno::EXIST) => return Err(changed()),
+            other => return Ok(other?),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = replaces;
+    Ok(rustix::fs::renameat(parent, from, parent, to)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::contents;
+    use super::super::testing::World;
+    use super::*;
+
+    #[test]
+    fn file_systems_that_need_names() {
+        let world = World::new();
+        let path = world.file("dir/file", "old");
+        let (_, stamp) = contents(&path).unwrap().unwrap();
+        let target = |name, before| {
+            let (parent, _) = parent(&path, Missing::Fails).unwrap();
+            Target { parent, name, before, like: before }
+        };
+        target("file".as_ref(), Some(&stamp)).replace_named(b"new").unwrap();
+        target("other".as_ref(), None).replace_named(b"other").unwrap();
+        assert!(target("other".as_ref(), None).replace_named(b"third").is_err());
+        assert!(target("file".as_ref(), Some(&stamp)).replace_named(b"third").is_err());
+        assert_eq!(
+            (world.text("dir/file"), world.text("dir/other")),
+            ("new".into(), "other".into())
+        );
+        assert_eq!(std::fs::read_dir(world.path("dir")).unwrap().count(), 2);
+    }
+}
