@@ -64,9 +64,8 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         Event::Ended { id, text, failed } => ended(state, &id, text, failed),
         Event::Compacted { messages, summary, usage } => compacted(state, messages, summary, usage),
         Event::Waited if state.phase == Phase::Waiting => ask(state),
-        Event::Waited => Vec::new(),
         Event::Cancelled { run } => cancelled(state, run),
-        Event::Resumed => Vec::new(),
+        Event::Waited | Event::Resumed => Vec::new(),
     }
 }
 
@@ -483,5 +482,5 @@ const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this ca
     down; make the call again";
 
 #[cfg(test)]
-#[path = "step_tests.rs"]
+#[path = "step_tests/mod.rs"]
 mod tests;
