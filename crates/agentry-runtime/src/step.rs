@@ -66,9 +66,8 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         Event::Waited if state.phase == Phase::Waiting => ask(state),
         Event::Moved { .. } => Vec::new(),
         Event::TimeUp => time_up(state),
-        Event::Waited => Vec::new(),
         Event::Cancelled { run } => cancelled(state, run),
-        Event::Resumed => Vec::new(),
+        Event::Waited | Event::Resumed => Vec::new(),
     }
 }
 
@@ -496,5 +495,5 @@ const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this ca
     down; make the call again";
 
 #[cfg(test)]
-#[path = "step_tests.rs"]
+#[path = "step_tests/mod.rs"]
 mod tests;

@@ -3,6 +3,8 @@
 //!
 //! The process that is killed is this test itself, started again with a directory to work in.
 
+#![expect(clippy::expect_used, reason = "a test that cannot be set up has failed")]
+
 use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};

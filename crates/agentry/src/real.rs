@@ -42,7 +42,8 @@ pub(crate) fn path(path: &Path) -> Option<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // What comes back out of a directory that does not exist leads nowhere.
                 let climbs = todo.iter().any(|part| part == "..");
-                return (!climbs).then(|| at.join(todo.iter().collect::<PathBuf>()));
+                at.extend(&todo);
+                return (!climbs).then_some(at);
             }
             Err(_) => return None,
         }

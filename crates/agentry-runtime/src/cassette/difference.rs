@@ -1,6 +1,6 @@
 //! Where a run goes another way than the recorded one.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use similar::TextDiff;
 
@@ -60,7 +60,7 @@ impl Difference {
         lines.truncate(MOST_LINES);
         self.diff = lines.join("\n");
         if more > 0 {
-            self.diff.push_str(&format!("\n… {more} more lines"));
+            let _ = write!(self.diff, "\n… {more} more lines");
         }
         self
     }

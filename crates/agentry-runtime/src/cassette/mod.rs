@@ -39,6 +39,9 @@ use crate::tool::ToolSpec;
 /// The format that is written here.
 const FORMAT: u64 = 1;
 
+/// The end of a name while a cassette is recorded.
+const PART: &str = ".part";
+
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
@@ -113,7 +116,7 @@ pub fn beside(agent: &Path) -> io::Result<Vec<PathBuf>> {
     names.extend(name.rmatch_indices('.').filter_map(|(at, _)| name.get(..at)));
     let is_cassette = |file: &str| {
         let suffix = names.iter().find_map(|name| file.strip_prefix(name));
-        suffix.is_some_and(|rest| rest.starts_with(".cassette.") && !rest.ends_with(".part"))
+        suffix.is_some_and(|rest| rest.starts_with(".cassette.") && !rest.ends_with(PART))
     };
     let directory = agent.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut found = Vec::new();

@@ -30,12 +30,10 @@ impl Places {
 
     /// The value with the directories of this machine.
     pub(super) fn show(&self, value: Value) -> Value {
-        texts(value, &|text| {
-            self.places.iter().fold(text, |text, (name, path)| match text.contains(name.as_str()) {
-                true => text.replace(name, path),
-                false => text,
-            })
-        })
+        let change = |text: String, (name, path): &(String, String)| {
+            if text.contains(name.as_str()) { text.replace(name, path) } else { text }
+        };
+        texts(value, &|text| self.places.iter().fold(text, change))
     }
 
     fn hidden(&self, text: &str) -> String {
@@ -89,7 +87,7 @@ mod tests {
             ("/home/me/w/src/a.rs", "<<workspace>>/src/a.rs"),
             ("in /home/me/w.", "in <<workspace>>."),
             ("/home/me/work", "<<home>>/work"),
-            ("/home/menu", "/home/menu"),
+            ("/home/me2", "/home/me2"),
             ("/mnt/home/me", "/mnt/home/me"),
             ("/home/me/w:/home/me", "<<workspace>>:<<home>>"),
         ];

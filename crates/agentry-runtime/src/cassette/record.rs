@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::expected::Expected;
-use super::{Asked, AskedKind, Entry, FORMAT, Header, Line, Places, Tool};
+use super::{Asked, AskedKind, Entry, FORMAT, Header, Line, PART, Places, Tool};
 use crate::event::{Event, Happened};
 use crate::journal::Written;
 use crate::provider::Request;
@@ -37,7 +37,7 @@ impl Recorder {
         places: Places,
     ) -> io::Result<Self> {
         let mut part = path.as_os_str().to_owned();
-        part.push(".part");
+        part.push(PART);
         let part = PathBuf::from(part);
         let mut recorder = Self {
             path: path.to_path_buf(),
@@ -49,8 +49,8 @@ impl Recorder {
             system: None,
             tools: None,
         };
-        let recorded = Written(now).to_string();
-        recorder.write(&Header { cassette: FORMAT, agent: agent.to_owned(), recorded })?;
+        let when = Written(now).to_string();
+        recorder.write(&Header { cassette: FORMAT, agent: agent.to_owned(), recorded: when })?;
         Ok(recorder)
     }
 

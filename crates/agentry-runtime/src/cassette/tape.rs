@@ -377,7 +377,7 @@ impl Tape {
             return Ok(());
         }
         let names = |tools: &[Tool]| {
-            tools.iter().map(|tool| format!("{}\n", tool.name)).collect::<String>()
+            tools.iter().flat_map(|tool| [tool.name.as_str(), "\n"]).collect::<String>()
         };
         let (before, after) = (names(recorded), names(&now));
         if before != after {

@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Map, json};
@@ -59,6 +60,9 @@ impl Agent {
 fn redactor() -> Arc<Redactor> {
     Arc::new(Redactor::new(Secret::new("KEY", "hunter2hunter2")))
 }
+
+/// Says of a line of a cassette whether it stays.
+type Keep<'a> = &'a dyn Fn(&&str) -> bool;
 
 /// The world of a run: where its events come from.
 trait World {
@@ -258,7 +262,7 @@ fn the_first_difference_is_named() {
     let mut all = String::new();
     for (case, agent) in cases {
         let difference = replayed(&path, &agent).expect_err(case);
-        all.push_str(&format!("# {case} ({})\n{difference}\n\n", difference.kind.as_str()));
+        let _ = writeln!(all, "# {case} ({})\n{difference}\n", difference.kind.as_str());
     }
     insta::assert_snapshot!(all);
 }
@@ -274,7 +278,7 @@ fn a_run_that_is_shorter_or_longer() {
         replayed(&path, &agent()).map(drop).map_err(|difference| difference.message)
     };
     let last = text.lines().rfind(|line| line.contains("\"asked\"")).expect("a question");
-    let cases: [(&str, &dyn Fn(&&str) -> bool, &str); 3] = [
+    let cases: [(&str, Keep<'_>, &str); 3] = [
         (
             "without its last question",
             &|line| *line != last && !line.contains("[{\"type\":\"text\",\"text\":\"hm\"}]}"),

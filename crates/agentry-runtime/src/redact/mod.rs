@@ -64,7 +64,7 @@ impl Redactor {
         let mut end = 0;
         for Hit { range, what, .. } in self.hits(text) {
             out.push_str(text.get(end..range.start).unwrap_or_default());
-            out.push_str(&format!("{MARK}{what}]"));
+            out.extend([MARK, &what, "]"]);
             end = range.end;
         }
         out.push_str(text.get(end..).unwrap_or_default());

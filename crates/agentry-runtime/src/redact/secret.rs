@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::undo::hex;
+
 /// A secret at hand: the value of a granted variable, the key of a provider.
 #[derive(Clone)]
 pub struct Secret {
@@ -42,7 +44,7 @@ impl Secret {
         let lines = value.lines().map(str::trim).filter(|line| line.len() >= LEAST_OF_A_LINE);
         forms.extend(lines.map(str::to_owned));
         let bytes = value.as_bytes();
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hex(bytes);
         forms.insert(hex.to_uppercase());
         forms.insert(hex);
         for shift in 0..3 {
@@ -59,9 +61,8 @@ impl Secret {
 /// As in an address.
 fn percent(value: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte);
-    let sign = |byte: u8| match plain(&byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let sign = |byte: u8| {
+        if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
     value.bytes().map(sign).collect()
 }
@@ -90,7 +91,7 @@ mod tests {
             ("API_KEY", "s3cret-value", true),
             ("API_KEY", "  s3cret \n", true),
             ("API_KEY", "true", false),
-            ("HOME", "/home/somebody", false),
+            ("HOME", "/home/me", false),
             ("LC_ALL", "en_US.UTF-8", false),
         ];
         for (name, value, expected) in cases {

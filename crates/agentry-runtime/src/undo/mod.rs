@@ -127,7 +127,13 @@ fn digest_of(path: &Path) -> io::Result<String> {
             count => hasher.update(buffer.get(..count).unwrap_or_default()),
         }
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hasher.finalize()))
+}
+
+/// Bytes as pairs of digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(unix)]

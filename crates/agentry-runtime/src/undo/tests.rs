@@ -71,7 +71,8 @@ fn changes_are_taken_back() {
 
 #[test]
 fn what_somebody_else_did_is_theirs() {
-    let cases: [(&str, &dyn Fn(&Run), Undone, Option<&str>); 5] = [
+    type Happens<'a> = &'a dyn Fn(&Run);
+    let cases: [(&str, Happens<'_>, Undone, Option<&str>); 5] = [
         (
             "changed since",
             &|run| {

@@ -1,6 +1,8 @@
 //! A real run: its journal, its driver, and whoever watches.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,7 +37,7 @@ pub(crate) struct Session<'a> {
     pub(super) terminal: Arc<Mutex<Terminal>>,
     pub(super) attendant: Option<Arc<Attendant>>,
     pub(super) tools: Arc<dyn Tools>,
-    recording: Option<Recording>,
+    recording: Option<Kept>,
     journal: SharedJournal,
     hears: Sink,
 }
@@ -48,6 +50,35 @@ impl Log for SharedJournal {
     fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
         let mut journal = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         journal.append(happened, durable).map_err(|error| error.to_string())
+    }
+}
+
+/// A recording, and where it is to be kept in the end. Until then it lies beside the journal, where the
+/// agent does not meet it.
+struct Kept {
+    recording: Recording,
+    part: PathBuf,
+    path: PathBuf,
+}
+
+impl Kept {
+    fn new(ground: &Ground, directory: &Path, path: &str) -> Result<Self, Failure> {
+        let part = directory.join("cassette.jsonl");
+        let redactor = Arc::clone(&ground.redactor);
+        let name = ground.agent.name();
+        let recorder = Recorder::create(&part, name, now(), redactor, ground.places());
+        let recorder = recorder.map_err(|error| Failure::new(said(&error)))?;
+        Ok(Self { recording: Recording::new(recorder), part, path: PathBuf::from(path) })
+    }
+
+    /// The run is over.
+    fn keep(&self) -> io::Result<()> {
+        self.recording.finish()?;
+        let mut new = self.path.clone().into_os_string();
+        new.push(".part");
+        fs::copy(&self.part, &new)?;
+        fs::rename(&new, &self.path)?;
+        fs::remove_file(&self.part)
     }
 }
 
@@ -122,6 +153,7 @@ impl<'a> Session<'a> {
             (None, OnAsk::Park) => Arc::new(Nobody::Parks),
         };
         let directory = journal.directory().to_path_buf();
+        let run = directory.clone();
         let images = Images::new(directory.join("before"));
         let images = images.map_err(|error| Failure::new(said(&error)))?;
         let approvals: Arc<Approvals> = Arc::default();
@@ -139,8 +171,8 @@ impl<'a> Session<'a> {
         let clock: Clock = Arc::new(now);
         let mut models: Arc<dyn Models> = Arc::new(plan);
         let mut log: Box<dyn Log> = Box::new(journal.clone());
-        let recording = record.map(|path| recording(ground, path)).transpose()?;
-        if let Some(recording) = &recording {
+        let recording = record.map(|path| Kept::new(ground, &run, path)).transpose()?;
+        if let Some(Kept { recording, .. }) = &recording {
             log = Box::new(RecordedLog { log, recording: recording.clone() });
             let clock = Arc::clone(&clock);
             models = Arc::new(RecordedModels { models, recording: recording.clone(), clock });
@@ -221,10 +253,8 @@ impl<'a> Session<'a> {
         let ending = ending.unwrap_or(Ending::Done);
         journal.finished(&ending).map_err(|error| Failure::new(error.to_string()))?;
         if let Some(recording) = &self.recording {
-            let kept = recording.finish();
-            kept.map_err(|error| {
-                Failure::new(format!("the cassette was not kept: {}", said(&error)))
-            })?;
+            let message = |error| format!("the cassette was not kept: {}", said(&error));
+            recording.keep().map_err(|error| Failure::new(message(error)))?;
         }
         let exit = exit(&ending);
         if matches!(exit, Exit::Refused | Exit::Interrupted) {
@@ -247,16 +277,6 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
             print(&format!("{line}\n"));
         }),
     }
-}
-
-fn recording(ground: &Ground, path: &str) -> Result<Recording, Failure> {
-    let redactor = Arc::clone(&ground.redactor);
-    let name = ground.agent.name();
-    let recorder =
-        Recorder::create(PathBuf::from(path).as_path(), name, now(), redactor, ground.places());
-    let recorder = recorder
-        .map_err(|error| Failure::new(format!("`{path}` cannot be written: {}", said(&error))))?;
-    Ok(Recording::new(recorder))
 }
 
 /// The search service that the user's environment names. A client for it is made only if there is one.

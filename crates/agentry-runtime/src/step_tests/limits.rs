@@ -1,0 +1,113 @@
+//! Budgets: hard stops, looked at before every effect.
+
+use super::*;
+
+#[test]
+fn limits() {
+    let cases = [
+        (
+            "turns",
+            "begin turns=1
+             said hi => ask 0
+             turn a => judge a
+             allow a => stop over
+             resume => over",
+        ),
+        (
+            "steps",
+            "begin steps=2
+             said hi => ask 0
+             turn a b c => judge a judge b judge c
+             allow a => run a
+             allow b => run b
+             allow c => stop over",
+        ),
+        ("tokens", "begin tokens=10\n said hi => ask 0\n turn => done\n said more => stop over"),
+        (
+            "time",
+            "begin time=500
+             said hi => ask 0
+             +600 turn a => judge a
+             allow a => stop over",
+        ),
+        (
+            "time in which a person is asked does not count",
+            "begin time=500 on_error=ask
+             +9000 said hi => ask 0
+             turn a b => judge a judge b
+             ask a write => may? a
+             allow b write =>
+             +9000 yes a => run a
+             err a => again? a
+             +9000 yes a => run a
+             end a => run b",
+        ),
+        (
+            "time in which nobody runs it does not count",
+            "begin time=500
+             said hi => ask 0
+             +400 resume => ask 0
+             +90000 resume => ask 0
+             +400 turn a => judge a
+             +90 allow a => run a
+             +90 end a => stop over",
+        ),
+        (
+            "a clock that is set back stands still",
+            "begin time=500
+             +1000 said hi => ask 0
+             turn => done",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn more_than_the_limit() {
+    let cases = [
+        (
+            "asked once, although calls still end",
+            "begin asks steps=2
+             said hi => ask 0
+             turn a b c d => judge a judge b judge c judge d
+             allow a => run a
+             allow b => run b
+             allow c => more? 2 steps
+             end a =>
+             allow d =>
+             end b =>
+             yes => run c run d
+             end d =>
+             end c => more? 4 steps
+             no => stop over",
+        ),
+        (
+            "as much again, and then asked again",
+            "begin asks turns=1
+             said hi => ask 0
+             turn => done
+             said hi => more? 1 turns
+             yes => ask 0
+             turn => done
+             said hi => more? 2 turns",
+        ),
+        (
+            "fewer words are no turn",
+            "begin turns=4 window=100
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             end a => ask 0
+             turn b used=90 => judge b
+             allow b => run b
+             end b => compact 1
+             compacted 1 => ask 0
+             turn => done",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}

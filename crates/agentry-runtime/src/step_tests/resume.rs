@@ -1,0 +1,122 @@
+//! Killed at any moment, and resumed.
+
+use super::*;
+
+#[test]
+fn killed_and_resumed() {
+    let cases = [
+        ("before anything", "begin\n resume => done"),
+        (
+            "while the model answers",
+            "begin\n said hi => ask 0\n resume => ask 0\n turn => done\n resume => done",
+        ),
+        (
+            "while it is judged",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a =>  run a
+             resume => judge b run a",
+        ),
+        (
+            "before the start was written down",
+            "begin steps=1
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             resume => run a
+             start a =>
+             end a => stop over",
+        ),
+        (
+            "a read is repeated",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             allow a read => run a
+             start a =>
+             resume => run a
+             end a => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn killed_while_something_was_changed() {
+    let cases = [
+        (
+            "a write is not: skip",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             start a =>
+             resume => run b
+             end b => ask 0",
+        ),
+        (
+            "a write is not: fail",
+            "begin on_error=fail
+             said hi => ask 0
+             turn a => judge a
+             allow a external => run a
+             start a =>
+             resume => stop failed
+             resume => failed",
+        ),
+        (
+            "a write is repeated if the agent says so",
+            "begin on_error=retry
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             start a =>
+             resume => run a",
+        ),
+        (
+            "a write is put to the person, also when killed again",
+            "begin on_error=ask
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             start a =>
+             resume => unfinished? a
+             resume => again? a
+             park a => stop parked
+             resume => again? a
+             yes a => run a
+             start a =>
+             resume => unfinished? a
+             no a => ask 0",
+        ),
+        (
+            "over a limit, with a read under way",
+            "begin asks steps=1
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a => run a
+             start a =>
+             allow b => more? 1 steps
+             resume => more? 1 steps
+             yes => run a more? 2 steps",
+        ),
+        (
+            "secrets that were not written down",
+            "begin on_error=ask
+             said hi => ask 0
+             turn secret-a secret-b => judge secret-a judge secret-b
+             allow secret-a write => run secret-a
+             start secret-a =>
+             ask secret-b write => may? secret-b
+             resume => unfinished? secret-a
+             yes secret-a => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}

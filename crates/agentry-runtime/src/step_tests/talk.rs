@@ -1,0 +1,310 @@
+//! What runs beside what, who is asked, who may stop it.
+
+use super::*;
+
+#[test]
+fn conversations() {
+    let cases = [
+        (
+            "an answer",
+            "begin
+             said hi => ask 0
+             turn => done
+             said more => ask 0
+             turn => done",
+        ),
+        (
+            "a call",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             start a =>
+             end a => ask 0
+             turn => done",
+        ),
+        (
+            "what is said meanwhile is heard next",
+            "begin
+             said hi => ask 0
+             said and =>
+             turn a => judge a
+             said then =>
+             allow a => run a
+             end a => ask 0
+             said wait =>
+             turn => ask 0
+             turn => done",
+        ),
+        (
+            "what nobody waits for changes nothing",
+            "begin
+             said hi => ask 0
+             waited =>
+             end a =>
+             start a =>
+             allow a =>
+             yes a =>
+             yes =>
+             compacted 1 =>
+             turn a => judge a
+             turn b =>
+             fail permanent =>
+             deny a => ask 0
+             start a =>
+             end a =>
+             turn => done",
+        ),
+        (
+            "a call that was refused does not start any more",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             deny a =>
+             start a =>
+             end a =>
+             allow b => run b
+             end b => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn what_runs_beside_what() {
+    let cases = [
+        (
+            "reads run together",
+            "begin
+             said hi => ask 0
+             turn a b c => judge a judge b judge c
+             allow a => run a
+             allow b => run b
+             allow c => run c
+             end b =>
+             end a =>
+             end c => ask 0",
+        ),
+        (
+            "a write waits for the reads before it, and what follows waits for it",
+            "begin
+             said hi => ask 0
+             turn a b c => judge a judge b judge c
+             allow c =>
+             allow b write =>
+             allow a => run a
+             end a => run b
+             start b =>
+             end b => run c
+             end c => ask 0",
+        ),
+        (
+            "writes run one after the other",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b external =>
+             end a => run b
+             end b => ask 0",
+        ),
+        (
+            "a question holds up what changes something, not what looks",
+            "begin
+             said hi => ask 0
+             turn a b c => judge a judge b judge c
+             ask a => may? a
+             allow b => run b
+             allow c write =>
+             end b =>
+             yes a => run a
+             end a => run c
+             end c => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn questions() {
+    let cases = [
+        (
+            "no",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             ask a write => may? a
+             no a => ask 0",
+        ),
+        (
+            "an answer counts once",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             ask a write => may? a
+             yes a => run a
+             yes a =>
+             no a =>
+             park a =>
+             end a =>
+             deny b => ask 0",
+        ),
+        (
+            "put aside, and taken up again",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             ask a write => may? a
+             park a => stop parked
+             yes a =>
+             resume => may? a
+             yes a => run a
+             end a => ask 0",
+        ),
+        (
+            "what runs is let to its end before the run is put aside",
+            "begin
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             start a =>
+             ask b write => may? b
+             park b =>
+             end a => stop parked
+             resume => may? b
+             no b => ask 0",
+        ),
+        (
+            "put aside over a limit",
+            "begin asks steps=1
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             end a => more? 1 steps
+             park => stop parked
+             resume => more? 1 steps
+             yes => run b",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn calls_that_fail() {
+    let cases = [
+        (
+            "skip",
+            "begin\n said hi => ask 0\n turn a => judge a\n allow a => run a\n err a => ask 0",
+        ),
+        (
+            "fail",
+            "begin on_error=fail
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             err a => stop failed",
+        ),
+        (
+            "retry, once",
+            "begin on_error=retry
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             start a =>
+             err a => run a
+             start a =>
+             err a => ask 0",
+        ),
+        (
+            "ask",
+            "begin on_error=ask
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             err a => again? a
+             yes a => run a
+             err a => again? a
+             no a => run b
+             end b => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn stopped() {
+    let cases = [
+        (
+            "the turn",
+            "begin
+             said hi => ask 0
+             stop => stop
+             turn =>
+             said more => ask 0
+             turn a b => judge a judge b
+             allow a => run a
+             stop => stop
+             end a =>
+             said more => ask 0
+             fail temporary => wait 1000
+             stop => stop
+             waited =>
+             said more => ask 0",
+        ),
+        (
+            "the turn, with something said meanwhile",
+            "begin
+             said hi => ask 0
+             said no, this =>
+             stop => stop ask 0",
+        ),
+        (
+            "the run",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             cancel => stop cancelled
+             end a =>
+             said more =>
+             resume => cancelled",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn identifiers_are_unique_in_a_run() {
+    let state = check(
+        "the same name twice",
+        "begin
+         said hi => ask 0
+         turn a a => judge a judge call-2
+         deny a =>
+         deny call-2 => ask 0
+         turn a => judge call-3",
+    );
+    let ids: Vec<_> = state.messages.iter().flat_map(Message::calls).map(|call| &call.id).collect();
+    assert_eq!(ids, ["a", "call-2", "call-3"]);
+}
+
+#[test]
+fn a_storm_of_calls_is_cut() {
+    let mut state = check("a storm", "begin\n said hi => ask 0");
+    let ids: Vec<String> = (0..1_000).map(|n| format!("c{n}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let effects = step(&mut state, Happened { at: 0, event: Event::Turned(turn(&ids)) });
+    assert_eq!(effects.len(), MOST_CALLS);
+}
