@@ -18,6 +18,7 @@ mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
 mod protocol;
+pub mod proxy;
 mod support;
 
 pub use command::{Command, Ended, Private};

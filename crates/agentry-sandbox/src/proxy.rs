@@ -1,0 +1,227 @@
+//! The only way out of a network namespace: an HTTP proxy that looks at the host that is dialled.
+//!
+//! A name is looked up here, once, and the connection goes to an address that was looked at; what a
+//! client says inside of a tunnel (a server name, another `Host`) is never asked. Plain requests are
+//! passed on one by one, with the `Host` that was judged.
+
+mod head;
+mod relay;
+
+use std::io::{self, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use head::{Head, Target};
+
+/// The most connections at a time.
+const MOST: usize = 64;
+/// How long a connection may take to come about, and how long its first lines.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Says which hosts may be reached.
+pub trait Gate: Send + Sync + 'static {
+    /// Whether this host, in lower case and without a final dot, may be reached on this port by this
+    /// scheme; why not otherwise.
+    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<Reach, String>;
+
+    /// The addresses of a host.
+    fn look_up(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok((host, port).to_socket_addrs()?.collect())
+    }
+}
+
+/// How far an open host reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Only where it has addresses that everybody can reach.
+    Public,
+    /// Also on this machine and in private networks: somebody named it.
+    Private,
+}
+
+/// A proxy that runs; dropping it ends it and every connection through it.
+pub struct Proxy {
+    shared: Arc<Shared>,
+    listener: TcpListener,
+}
+
+struct Shared {
+    gate: Box<dyn Gate>,
+    open: AtomicUsize,
+    /// Both ends of what is open.
+    streams: Mutex<Vec<Weak<TcpStream>>>,
+}
+
+impl std::fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Proxy").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl Proxy {
+    /// Answers on the listener that a sandbox handed out.
+    pub fn start(listener: TcpListener, gate: impl Gate) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            gate: Box::new(gate),
+            open: AtomicUsize::new(0),
+            streams: Mutex::new(Vec::new()),
+        });
+        listener.set_nonblocking(false)?;
+        let (all, own) = (Arc::clone(&shared), listener.try_clone()?);
+        thread::Builder::new().name("proxy".to_owned()).spawn(move || accept(&own, &all))?;
+        Ok(Self { shared, listener })
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // Whoever waits for a connection is woken by this.
+        let _ = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
+        let streams = self.shared.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        for stream in streams.iter().filter_map(Weak::upgrade) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for client in listener.incoming() {
+        let Ok(client) = client else { return };
+        if shared.open.fetch_add(1, Ordering::SeqCst) >= MOST {
+            shared.open.fetch_sub(1, Ordering::SeqCst);
+            refuse(&client, "503 Service Unavailable", "too many connections at a time");
+            continue;
+        }
+        let shared = Arc::clone(shared);
+        let guard = Counted(Arc::clone(&shared));
+        let started = thread::Builder::new().name("proxy".to_owned()).spawn(move || {
+            let _guard = guard;
+            let _ = serve(client, &shared);
+        });
+        drop(started);
+    }
+}
+
+/// One connection; counted as long as it lives.
+struct Counted(Arc<Shared>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Answers one client: one tunnel, or one request.
+fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    client.set_write_timeout(Some(PATIENCE))?;
+    let client = Arc::new(client);
+    shared.remember(&client);
+    let head = match Head::read(&client) {
+        Ok(head) => head,
+        Err(why) => return Ok(refuse(&client, "400 Bad Request", &why)),
+    };
+    let Target { scheme, host, port, .. } = &head.target;
+    let server = match dial(shared, scheme, host, *port) {
+        Ok(server) => Arc::new(server),
+        Err(why) => return Ok(refuse(&client, "403 Forbidden", &why)),
+    };
+    shared.remember(&server);
+    client.set_read_timeout(None)?;
+    client.set_write_timeout(None)?;
+    if head.is_tunnel() {
+        (&*client).write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+        relay::both_ways(&client, &server, &head.rest)
+    } else {
+        relay::one_request(&client, &server, &head)
+    }
+}
+
+impl Shared {
+    fn remember(&self, stream: &Arc<TcpStream>) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|stream| stream.strong_count() > 0);
+        streams.push(Arc::downgrade(stream));
+    }
+}
+
+/// Connects to a host that may be reached, at an address that may be.
+fn dial(shared: &Shared, scheme: &str, host: &str, port: u16) -> Result<TcpStream, String> {
+    let reach = shared.gate.open(scheme, host, port)?;
+    let addresses = shared
+        .gate
+        .look_up(host, port)
+        .map_err(|error| format!("`{host}` cannot be looked up: {error}"))?;
+    if addresses.is_empty() {
+        return Err(format!("`{host}` has no address"));
+    }
+    let may = |address: &&SocketAddr| reach == Reach::Private || !is_inner(address.ip());
+    let mut last = format!("`{host}` leads to this machine or a private network");
+    for address in addresses.iter().filter(may) {
+        match TcpStream::connect_timeout(address, PATIENCE) {
+            Ok(server) => return Ok(server),
+            Err(error) => last = format!("`{host}` cannot be reached: {error}"),
+        }
+    }
+    Err(last)
+}
+
+/// Whether an address is one of this machine, of a private network or of no single machine.
+fn is_inner(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_multicast()
+                || address.is_broadcast()
+                || address.is_documentation()
+                || a == 0
+                || a >= 240
+                || (a == 100 && (64..128).contains(&b))
+                || (a == 198 && (b == 18 || b == 19))
+                || (a, b, c) == (192, 0, 0)
+        }
+        IpAddr::V6(address) => {
+            let inner = address.to_ipv4_mapped().or_else(|| embedded(address.segments()));
+            inner.is_some_and(|address| is_inner(address.into()))
+                || address.is_loopback()
+                || address.is_unspecified()
+                || address.is_multicast()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+                // Only this part of the space is given out.
+                || address.segments()[0] & 0xe000 != 0x2000
+        }
+    }
+}
+
+/// The address that is carried inside of one for a gateway between both kinds.
+fn embedded(segments: [u16; 8]) -> Option<std::net::Ipv4Addr> {
+    let [high, low] = match segments {
+        [0x2002, high, low, ..] => [high, low],
+        [0x64, 0xff9b, _, _, _, _, high, low] => [high, low],
+        _ => return None,
+    };
+    Some((u32::from(high) << 16 | u32::from(low)).into())
+}
+
+/// Tells a client why it gets nothing.
+fn refuse(mut client: &TcpStream, status: &str, why: &str) {
+    let why = why.replace(['\r', '\n'], " ");
+    let text = format!("agentry: {why}\n");
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{text}",
+        text.len()
+    );
+    let _ = client.write_all(head.as_bytes());
+    let _ = client.shutdown(std::net::Shutdown::Write);
+}
+
+#[cfg(test)]
+mod tests;

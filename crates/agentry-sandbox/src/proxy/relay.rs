@@ -1,0 +1,80 @@
+//! Passes on what both sides say.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use super::head::{Head, Target};
+use super::refuse;
+
+/// A tunnel: everything, in both directions, until both are done.
+pub(super) fn both_ways(
+    client: &Arc<TcpStream>,
+    server: &Arc<TcpStream>,
+    first: &[u8],
+) -> io::Result<()> {
+    (&**server).write_all(first)?;
+    let (from, to) = (Arc::clone(client), Arc::clone(server));
+    let there = thread::Builder::new().name("proxy".to_owned()).spawn(move || {
+        let _ = io::copy(&mut &*from, &mut &*to);
+        let _ = to.shutdown(Shutdown::Write);
+    })?;
+    let back = io::copy(&mut &**server, &mut &**client);
+    let _ = client.shutdown(Shutdown::Write);
+    let _ = there.join();
+    back.map(drop)
+}
+
+/// One request, with the host that was judged, and its answer. What a client says after it goes
+/// nowhere.
+pub(super) fn one_request(client: &TcpStream, server: &TcpStream, head: &Head) -> io::Result<()> {
+    let named = |name: &'static str| {
+        head.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name))
+    };
+    if named("transfer-encoding").next().is_some() {
+        refuse(client, "411 Length Required", "the length of the body must be said before it");
+        return Ok(());
+    }
+    let lengths: Vec<&str> = named("content-length").map(|(_, value)| value.as_str()).collect();
+    let length: u64 = match lengths.as_slice() {
+        [] => 0,
+        [digits] if digits.bytes().all(|it| it.is_ascii_digit()) => digits.parse().unwrap_or(0),
+        _ => {
+            refuse(client, "400 Bad Request", "the length of the body is not clear");
+            return Ok(());
+        }
+    };
+    let mut server_side = server;
+    server_side.write_all(request(head).as_bytes())?;
+    let body = head.rest.as_slice().chain(client).take(length);
+    io::copy(&mut { body }, &mut server_side)?;
+    let mut client_side = client;
+    io::copy(&mut server_side, &mut client_side)?;
+    client.shutdown(Shutdown::Write)
+}
+
+/// The lines that are passed on: headers that are for the proxy, or that would keep the connection
+/// open for something else, are not.
+fn request(head: &Head) -> String {
+    const DROPPED: &[&str] = &[
+        "connection",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "upgrade",
+    ];
+    let Target { host, port, path, .. } = &head.target;
+    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    let place = if *port == 80 { host } else { format!("{host}:{port}") };
+    let kept = |(name, _): &&(String, String)| {
+        !DROPPED.iter().any(|dropped| name.eq_ignore_ascii_case(dropped))
+    };
+    let headers = head.headers.iter().filter(kept);
+    let headers: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("{} {path} HTTP/1.1\r\nHost: {place}\r\n{headers}Connection: close\r\n\r\n", head.method)
+}

@@ -1,0 +1,139 @@
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::Ipv4Addr;
+
+use super::*;
+
+/// Opens some hosts, all of which a server on this machine stands for.
+struct Stand {
+    open: Vec<(&'static str, Reach)>,
+    server: SocketAddr,
+}
+
+impl Gate for Stand {
+    fn open(&self, _: &str, host: &str, _: u16) -> Result<Reach, String> {
+        let found = self.open.iter().find(|(open, _)| *open == host);
+        found.map(|(_, reach)| *reach).ok_or_else(|| format!("`{host}` may not be reached"))
+    }
+
+    fn look_up(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![self.server])
+    }
+}
+
+/// A server that says what it was asked, once for each connection.
+fn server() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            thread::spawn(move || {
+                let mut said = String::new();
+                let mut reader = BufReader::new(&stream);
+                while !said.ends_with("\r\n\r\n") && reader.read_line(&mut said).is_ok_and(|it| it > 0) {}
+                let text = format!("HTTP/1.1 200 OK\r\n\r\nyou said: {said}");
+                let _ = (&stream).write_all(text.as_bytes());
+                let _ = stream.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
+fn proxy(open: &[(&'static str, Reach)]) -> Proxy {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+    Proxy::start(listener, Stand { open: open.to_vec(), server: server() }).expect("a proxy")
+}
+
+fn ask(proxy: &Proxy, text: &str) -> String {
+    let mut stream = TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection");
+    stream.write_all(text.as_bytes()).expect("sent");
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    said
+}
+
+#[test]
+fn only_named_hosts_are_reached() {
+    let proxy = proxy(&[("good.org", Reach::Private), ("public.org", Reach::Public)]);
+    let cases = [
+        ("CONNECT good.org:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
+        ("CONNECT GOOD.org.:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
+        ("CONNECT evil.org:443 HTTP/1.1\r\nHost: good.org\r\n\r\n", "`evil.org` may not be reached"),
+        ("CONNECT xgood.org:443 HTTP/1.1\r\n\r\n", "`xgood.org` may not be reached"),
+        ("CONNECT good.org.evil.org:443 HTTP/1.1\r\n\r\n", "may not be reached"),
+        ("CONNECT 127.0.0.1:443 HTTP/1.1\r\n\r\n", "`127.0.0.1` may not be reached"),
+        ("CONNECT public.org:443 HTTP/1.1\r\n\r\n", "leads to this machine or a private network"),
+        ("GET http://good.org/a HTTP/1.1\r\nHost: evil.org\r\n\r\n", "GET /a HTTP/1.1\r\nHost: good.org\r\n"),
+        ("GET http://evil.org/a HTTP/1.1\r\nHost: good.org\r\n\r\n", "`evil.org` may not be reached"),
+        ("GET /a HTTP/1.1\r\nHost: good.org\r\n\r\n", "it is not said which host is meant"),
+        ("POST http://good.org/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length"),
+        ("POST http://good.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "not clear"),
+        ("hello\r\n\r\n", "the request is no HTTP"),
+    ];
+    for (text, expected) in cases {
+        let said = ask(&proxy, text);
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+}
+
+#[test]
+fn a_second_request_goes_nowhere() {
+    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let two = "GET http://good.org/a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nHost: evil.org\r\n\r\n";
+    let said = ask(&proxy, two);
+    assert!(said.contains("GET /a") && !said.contains("evil.org"), "{said}");
+}
+
+#[test]
+fn connections_are_bounded() {
+    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let open: Vec<TcpStream> =
+        (0..MOST).map(|_| TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection")).collect();
+    let said = ask(&proxy, "GET http://good.org/ HTTP/1.1\r\n\r\n");
+    assert!(said.contains("too many connections"), "{said}");
+    drop(open);
+}
+
+#[test]
+fn addresses_inside_are_known() {
+    let cases = [
+        ("1.1.1.1", false),
+        ("127.0.0.1", true),
+        ("10.1.2.3", true),
+        ("172.16.0.1", true),
+        ("192.168.1.1", true),
+        ("169.254.169.254", true),
+        ("100.64.0.1", true),
+        ("0.0.0.0", true),
+        ("255.255.255.255", true),
+        ("224.0.0.1", true),
+        ("2606:4700::1111", false),
+        ("::1", true),
+        ("::ffff:127.0.0.1", true),
+        ("64:ff9b::7f00:1", true),
+        ("2002:7f00:1::", true),
+        ("fe80::1", true),
+        ("fd00::1", true),
+        ("ff02::1", true),
+        ("::", true),
+    ];
+    for (address, expected) in cases {
+        assert_eq!(is_inner(address.parse().expect("an address")), expected, "{address}");
+    }
+}
+
+#[test]
+fn nothing_is_answered_after_the_end() {
+    let proxy = proxy(&[("good.org", Reach::Private)]);
+    let address = proxy.listener.local_addr().expect("an address");
+    let mut tunnel = TcpStream::connect(address).expect("a connection");
+    tunnel.write_all(b"CONNECT good.org:443 HTTP/1.1\r\n\r\n").expect("sent");
+    let mut first = [0; 12];
+    tunnel.read_exact(&mut first).expect("an answer");
+    assert_eq!(&first, b"HTTP/1.1 200");
+    drop(proxy);
+    let mut rest = Vec::new();
+    let _ = tunnel.read_to_end(&mut rest);
+    assert!(!String::from_utf8_lossy(&rest).contains("you said"));
+    assert!(TcpStream::connect(address).is_err());
+}

@@ -1,0 +1,82 @@
+//! A command in a network of its own reaches named hosts through the proxy, and nothing else.
+#![cfg(target_os = "linux")]
+#![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+
+use agentry_sandbox::proxy::{Gate, Proxy, Reach};
+use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+
+const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
+
+/// Opens one host, which a server on this machine stands for.
+struct Named(SocketAddr);
+
+impl Gate for Named {
+    fn open(&self, _: &str, host: &str, _: u16) -> Result<Reach, String> {
+        if host == "named.example" { Ok(Reach::Private) } else { Err(format!("not {host}")) }
+    }
+
+    fn look_up(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![self.0])
+    }
+}
+
+#[test]
+fn only_named_hosts_are_reached() {
+    if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
+        eprintln!("SKIPPED: {missing}");
+        return;
+    }
+    let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+    let address = server.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut stream in server.incoming().filter_map(Result::ok) {
+            let _ = stream.write_all(b"welcome\n");
+        }
+    });
+    let confinement = Confinement {
+        reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),
+        writes: Vec::new(),
+        read_only: Vec::new(),
+        hidden: Vec::new(),
+        private: Vec::new(),
+        network: Network::Proxy(8118),
+        limits: Limits::default(),
+    };
+    let sandbox = Sandbox::start(Path::new(HELPER), BackEnd::Namespaces, confinement, None);
+    let sandbox = sandbox.expect("a sandbox");
+    let listener = sandbox.listener().expect("a listener");
+    let _proxy = Proxy::start(listener, Named(address)).expect("a proxy");
+    let ask = |host: &str| {
+        let to = "exec 3<>/dev/tcp/127.0.0.1/8118 || exit";
+        let line = format!("{to}; printf 'CONNECT {host} HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3");
+        shell(&sandbox, &line)
+    };
+    assert!(ask("named.example:443").ends_with("welcome\n"));
+    assert!(ask("other.example:443").contains("403 Forbidden"));
+    assert!(ask("127.0.0.1:443").contains("403 Forbidden"));
+    let direct = format!("echo x > /dev/tcp/127.0.0.1/{}", address.port());
+    assert!(shell(&sandbox, &direct).contains("Connection refused"));
+}
+
+fn shell(sandbox: &Sandbox, line: &str) -> String {
+    let (mut reader, writer) = io::pipe().expect("a pipe");
+    let errors = writer.try_clone().expect("a copy");
+    let running = sandbox.run(Command {
+        argv: ["/bin/bash", "-c", line].map(str::to_owned).to_vec(),
+        directory: "/".into(),
+        env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+        input: File::open("/dev/null").expect("null").into(),
+        output: writer.into(),
+        errors: errors.into(),
+    });
+    let running = running.expect("sent");
+    let mut said = String::new();
+    reader.read_to_string(&mut said).expect("text");
+    running.wait().expect("an end");
+    said
+}
