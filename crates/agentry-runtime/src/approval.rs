@@ -49,6 +49,7 @@ mod tests {
             verdict,
             reason: String::new(),
             class: Class::External,
+            places: Vec::new(),
             rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
             exact: exact.to_owned(),
         };

@@ -31,8 +31,10 @@ pub struct Rulebook {
 pub struct Ruled {
     /// The strictest answer.
     pub verdict: Judgement,
-    /// Why, in words.
+    /// Why, in words: the same wherever the definition lies.
     pub reason: String,
+    /// Where the rules that decide are written.
+    pub places: Vec<String>,
     /// The rules that ask, each with its section.
     pub asking: Vec<String>,
 }
@@ -56,35 +58,35 @@ impl Rulebook {
             asking.map(|(touch, reason)| format!("{} {}", touch.section, reason.rule)).collect();
         asking.sort();
         asking.dedup();
-        Ruled { verdict: judgement(worst), reason: self.words(worst, &parts), asking }
+        let (reason, places) = self.words(worst, &parts);
+        Ruled { verdict: judgement(worst), reason, places, asking }
     }
 
-    /// What decides, in words: each part once, the first few.
-    fn words(&self, worst: Action, parts: &[(&Touch, Reason)]) -> String {
+    /// What decides, in words, and where: each part once, the first few.
+    fn words(&self, worst: Action, parts: &[(&Touch, Reason)]) -> (String, Vec<String>) {
         const MOST: usize = 5;
         let deciding = parts.iter().filter(|(_, reason)| reason.action == worst);
-        let mut words: Vec<String> = deciding.map(|(touch, it)| self.reason(touch, it)).collect();
+        let places = deciding.clone().filter_map(|(_, reason)| {
+            let span = reason.span?;
+            Some(format!("{}:{}", self.sources.path(span), self.sources.start(span).line))
+        });
+        let mut places: Vec<String> = places.collect();
+        places.dedup();
+        let mut words: Vec<String> = deciding.map(|(touch, it)| reason(touch, it)).collect();
         words.dedup();
         let more = words.len().saturating_sub(MOST);
         words.truncate(MOST);
         if more > 0 {
             words.push(format!("and {more} more"));
         }
-        words.join("; ")
+        (words.join("; "), places)
     }
+}
 
-    fn reason(&self, touch: &Touch, reason: &Reason) -> String {
-        let Reason { segment, rule, span, layer, note, .. } = reason;
-        let place = span.map_or_else(
-            || format!("({layer})"),
-            |span| {
-                let line = self.sources.start(span).line;
-                format!("({}:{line}, {layer})", self.sources.path(span))
-            },
-        );
-        let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
-        format!("{} `{}`: {rule} {place}{note}", touch.section, shortened(segment))
-    }
+fn reason(touch: &Touch, reason: &Reason) -> String {
+    let Reason { segment, rule, layer, note, .. } = reason;
+    let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
+    format!("{} `{}`: {rule} ({layer}){note}", touch.section, shortened(segment))
 }
 
 /// At most so many characters of what was touched.

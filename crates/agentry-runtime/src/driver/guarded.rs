@@ -112,13 +112,14 @@ impl Tools for Guarded {
         let class = self.toolbox.class(&call.tool, &call.arguments);
         let exact = format!("{} {}", call.tool, call.arguments);
         match self.ruled(call) {
-            Ok((judged, Ruled { verdict, reason, asking })) => {
+            Ok((judged, Ruled { verdict, reason, places, asking })) => {
                 self.judged().insert(call.id.clone(), judged);
-                Decision { verdict, reason, class, rules: asking, exact }
+                Decision { verdict, reason, class, places, rules: asking, exact }
             }
             // Nobody needs to be asked about what cannot be done.
             Err(reason) => {
-                Decision { verdict: Judgement::Deny, reason, class, rules: Vec::new(), exact }
+                let (places, rules) = (Vec::new(), Vec::new());
+                Decision { verdict: Judgement::Deny, reason, class, places, rules, exact }
             }
         }
     }
@@ -180,10 +181,11 @@ impl Host for CallHost<'_> {
 
     fn judge(&self, touch: &Touch) -> (Judgement, String) {
         let place = self.shared.place();
-        let Ruled { verdict, reason, asking } =
+        let Ruled { verdict, reason, places, asking } =
             self.shared.rulebook.ask(std::slice::from_ref(touch), &place.directory);
         let class = crate::event::Class::External;
-        let decision = Decision { verdict, reason, class, rules: asking, exact: String::new() };
+        let decision =
+            Decision { verdict, reason, class, places, rules: asking, exact: String::new() };
         let Decision { verdict, reason, .. } = self.shared.approvals.weighed(decision);
         (verdict, reason)
     }

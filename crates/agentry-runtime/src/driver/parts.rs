@@ -114,6 +114,8 @@ pub struct Decision {
     pub reason: String,
     /// What the call does to the world.
     pub class: Class,
+    /// Where the rules that decide are written, for the person.
+    pub places: Vec<String>,
     /// The rules that ask: who approves of them for the rest of the run approves of their like.
     pub rules: Vec<String>,
     /// What names this exact call and its like.

@@ -91,7 +91,8 @@ impl Tools for Pretended {
         let class = if call.tool == "look" { Class::Read } else { Class::Write };
         let reason = format!("by the rule for `{}`", call.tool);
         let exact = format!("{} {}", call.tool, call.arguments);
-        Decision { verdict, reason, class, rules: vec![format!("rule {}", call.tool)], exact }
+        let rules = vec![format!("rule {}", call.tool)];
+        Decision { verdict, reason, class, places: Vec::new(), rules, exact }
     }
 
     fn preview(&self, _: &Call) -> Option<String> {

@@ -112,6 +112,9 @@ fn call_text(call: &Call, decision: &Decision, preview: Option<&str>) -> String 
         text += &format!("\n{}\n", clean(preview));
     }
     text += &format!("\nwhy you are asked: {}\n", clean(&decision.reason));
+    if !decision.places.is_empty() {
+        text += &format!("written at: {}\n", clean(&decision.places.join(", ")));
+    }
     if !decision.rules.is_empty() {
         text += &format!("always for this run: {}\n", clean(&decision.rules.join("; ")));
     }
