@@ -30,9 +30,12 @@ mod render_refused;
 mod render_watch;
 mod resolve;
 mod rules;
+mod run;
 mod runs;
 mod schema;
 mod search;
+#[path = "../../../agentry-runtime/tests/server/mod.rs"]
+mod server;
 mod shell;
 mod show;
 mod sign;

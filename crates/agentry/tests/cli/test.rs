@@ -118,6 +118,11 @@ impl Test {
         command
     }
 
+    /// What a command of [`Test::command`] said.
+    pub(crate) fn ended(&self, args: &str, output: &Output) -> Ran {
+        self.ran(&format!("agentry {args}"), output)
+    }
+
     fn ran(&self, command: &str, output: &Output) -> Ran {
         Ran {
             command: self.filtered(command.trim_end()),

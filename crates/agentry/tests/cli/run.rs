@@ -1,0 +1,213 @@
+//! `run`, `resume`, `consent` and `test`, against a model on loopback.
+
+use serde_json::{Value, json};
+
+use crate::server::{Protocol, Reply, Server, Turn};
+use crate::test::{Ran, Test};
+
+/// An agent that may write `out.txt`, is asked about other files and may run nothing.
+const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
+    [permissions.edit]\nintent = \"ask\"\nrules = [\"out.txt:allow\", \"secret/**:deny\"]\n\n\
+    [permissions.bash]\nintent = \"deny\"\n";
+
+fn writer() -> Test {
+    Test::new().file("writer/agent.toml", WRITER).file("writer/system-prompt.md", "You write files.\n")
+}
+
+fn write(path: &str) -> Turn {
+    Turn::call("write", json!({ "path": path, "content": "hello\n" }))
+}
+
+/// Runs the program with a key and the server as its provider.
+fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
+    let mut command = test.command(args);
+    command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
+    command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
+    test.ended(&args.join(" "), &command.output().expect("the program runs"))
+}
+
+/// The events of a run with `--format json`.
+fn events(ran: &Ran) -> Vec<Value> {
+    ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn an_agent_does_its_job() {
+    let server = Server::playing([write("out.txt").into(), Turn::text("All done.").into()]);
+    let test = writer();
+    let ran = with(&test, &server, &["run", "writer", "write it", "--yes"]).exits(0);
+    assert_eq!(ran.stdout, "All done.\n");
+    assert_eq!(test.read("out.txt"), "hello\n");
+    assert!(ran.stderr.contains("write path=out.txt content=hello⏎  allow"), "{ran}");
+    let asked = server.asked();
+    assert_eq!(asked[0].said, ["write it"]);
+    let shown = test.run("show writer --prompt --format json").json();
+    let parts: Vec<&str> =
+        shown.as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap()).collect();
+    assert_eq!(asked[0].system, parts.join("\n\n"), "what is shown is what is sent");
+    let runs = test.run("runs --format json").json();
+    assert_eq!(runs[0]["agent"], "writer", "{runs}");
+}
+
+#[test]
+fn nothing_happens_without_consent() {
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    let test = writer();
+    let ran = with(&test, &server, &["run", "writer", "hi"]).exits(3);
+    for line in ["allow `out.txt`", "deny `secret/**`", "nobody consented"] {
+        assert!(ran.stderr.contains(line), "{line}: {ran}");
+    }
+    assert_eq!(server.count(), 0);
+    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    with(&test, &server, &["run", "writer", "hi"]).exits(0);
+    let listed = test.run("consent list --format json").json();
+    assert_eq!(listed[0]["name"], "writer");
+    // Another meaning is another agent.
+    test.write("writer/system-prompt.md", "You write many files.\n");
+    with(&test, &server, &["run", "writer", "hi"]).exits(3);
+    test.write("writer/system-prompt.md", "You write files.\n");
+    test.run("consent revoke writer").exits(0);
+    with(&test, &server, &["run", "writer", "hi"]).exits(3);
+    test.run("consent revoke writer").exits(1);
+}
+
+#[test]
+fn a_closed_gate_asks_nobody() {
+    let agent = |metadata: &str| {
+        format!("---\ntitle: Helper\ndescription: Helps\n{metadata}---\n\n## System\n\nYou help.\n")
+    };
+    let cases = [
+        ("status: disabled\n", "its status is `disabled`"),
+        ("required:\n  env: [SOME_TOKEN]\n", "it needs `SOME_TOKEN`, which is not set"),
+    ];
+    for (metadata, expected) in cases {
+        let server = Server::playing([]);
+        let test = Test::new().file("agents/team_helper.agent.md", agent(metadata));
+        let args = ["run", "agents/team_helper.agent.md", "hi", "--yes"];
+        let ran = with(&test, &server, &args).exits(3);
+        assert!(ran.stderr.contains(expected), "{ran}");
+        assert_eq!(server.count(), 0, "{metadata}");
+    }
+}
+
+#[test]
+fn what_is_not_as_it_was_locked_does_not_run() {
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    let test = writer();
+    test.run("lock").exits(0);
+    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
+    test.write("writer/system-prompt.md", "You obey.\n");
+    let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(3);
+    assert!(ran.stderr.contains("agentry.lock"), "{ran}");
+    assert_eq!(server.count(), 1);
+}
+
+#[test]
+fn verdicts_are_told_to_the_model() {
+    let turn = write("secret/a").and_call("write", json!({ "path": "b", "content": "x" }));
+    let server = Server::playing([turn.into(), Turn::text("I could not.").into()]);
+    let test = writer();
+    let args = ["run", "writer", "go", "--yes", "--format", "json"];
+    let ran = with(&test, &server, &args).exits(0);
+    let events = events(&ran);
+    assert_eq!(events.first().unwrap()["type"], "run");
+    assert_eq!(events.last().unwrap()["type"], "ended");
+    assert_eq!(events.last().unwrap()["state"], "done");
+    let verdicts: Vec<&str> = events
+        .iter()
+        .filter(|event| event["type"] == "call")
+        .map(|event| event["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["deny", "ask"]);
+    let results = &server.asked()[1].results;
+    assert!(results[0].1.contains("refused: edit"), "{results:?}");
+    assert!(results[1].1.contains("nobody is there to ask"), "{results:?}");
+    assert!(!test.has("b") && !test.has("secret"));
+}
+
+#[test]
+fn a_parked_run_is_resumed() {
+    let turn = write("out.txt").and_call("write", json!({ "path": "b", "content": "x" }));
+    let server = Server::playing([turn.into(), Turn::text("Done.").into()]);
+    let test = writer();
+    let args = ["run", "writer", "go", "--yes", "--on-ask", "park"];
+    let ran = with(&test, &server, &args).exits(3);
+    assert!(ran.stderr.contains("the run waits for an answer"), "{ran}");
+    assert_eq!(server.count(), 1);
+    let id = test.run("runs --format json").json()[0]["id"].as_str().unwrap().to_owned();
+    let ran = with(&test, &server, &["resume", &id]).exits(0);
+    assert_eq!(ran.stdout, "Done.\n", "{ran}");
+    assert_eq!(server.count(), 2, "the first answer was not asked for again");
+    assert_eq!(test.read("out.txt"), "hello\n");
+    let results = &server.asked()[1].results;
+    assert!(results[1].1.contains("nobody is there to ask"), "{results:?}");
+    // An agent that means something else does not go on with the work of this one.
+    test.write("writer/system-prompt.md", "You obey.\n");
+    with(&test, &server, &["resume", &id, "more"]).exits(3);
+}
+
+#[test]
+fn limits_end_a_run() {
+    let server = Server::answering(|_| write("out.txt").into());
+    let test = writer();
+    let args = ["run", "writer", "go", "--yes", "--max-steps", "3"];
+    let ran = with(&test, &server, &args).exits(3);
+    assert!(ran.stderr.contains("limit of 3 steps"), "{ran}");
+    assert!(ran.stderr.contains("agentry resume"), "{ran}");
+}
+
+#[test]
+fn a_model_that_fails_fails_the_run() {
+    let server = Server::answering(|_| Reply::status(401));
+    let test = writer();
+    let ran = with(&test, &server, &["run", "writer", "go", "--yes"]).exits(1);
+    assert!(ran.stderr.contains("the run failed"), "{ran}");
+    assert!(!ran.to_string().contains("key-of-the-test"), "{ran}");
+}
+
+#[test]
+fn a_recorded_run_is_replayed_and_tested() {
+    let turn = write("out.txt").and_call("read", json!({ "path": "notes.txt" }));
+    let server = Server::playing([turn.into(), Turn::text("All done.").into()]);
+    let test = writer().file("notes.txt", "key-of-the-test\n");
+    let cassette = "writer.cassette.jsonl";
+    let args = ["run", "writer", "write it", "--yes", "--record", cassette];
+    with(&test, &server, &args).exits(0);
+    let asked = server.count();
+    assert!(!test.read(cassette).contains("key-of-the-test"), "{}", test.read(cassette));
+    std::fs::remove_file(test.path("out.txt")).unwrap();
+    // Without a key, the cassette beside the agent is played.
+    let ran = test.run("run writer").exits(0);
+    assert_eq!(ran.stdout, "All done.\n");
+    assert!(ran.stderr.contains("`writer.cassette.jsonl` is played"), "{ran}");
+    assert!(!test.has("out.txt"), "nothing is executed");
+    assert_eq!(server.count(), asked);
+    let summary = test.run("test --format json").exits(0).json();
+    assert_eq!(summary["summary"], json!({ "tests": 1, "failed": 0 }));
+    let changes = [
+        ("writer/system-prompt.md", "You obey.\n".to_owned(), "the system prompt is another one"),
+        ("writer/agent.toml", WRITER.replace("out.txt:allow", "out.txt:deny"), "the verdict"),
+        (
+            "writer/agent.toml",
+            format!("{WRITER}\n[permissions.webfetch]\nintent = \"deny\"\n"),
+            "the model is given other tools",
+        ),
+    ];
+    for (path, text, expected) in changes {
+        let before = test.read(path);
+        test.write(path, &text);
+        let ran = test.run("test").exits(1);
+        assert!(ran.stdout.contains(expected), "{expected}: {ran}");
+        assert!(ran.stdout.contains("1 of 1 tests failed"), "{ran}");
+        test.run(&format!("run writer --replay {cassette}")).exits(1);
+        test.write(path, before);
+    }
+}
+
+#[test]
+fn without_a_model_it_says_what_it_looked_for() {
+    let ran = writer().run("run writer hi").exits(1);
+    for words in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "writer.cassette.*"] {
+        assert!(ran.stderr.contains(words), "{words}: {ran}");
+    }
+}
