@@ -1,10 +1,43 @@
 //! From what an agent may do to what its commands are confined to: the coarsest confinement that lies
 //! within the policy. What a confinement cannot say makes it narrower, never wider.
+//!
+//! ```text
+//! edit                        ─▶ writes: the workspace, or the directories that rules open
+//! read, external_directory    ─▶ reads, beside the directories of the system and of programs
+//! rules that deny a path      ─▶ read-only or hidden
+//! secrets, own definition, …  ─▶ hidden or read-only, even where they do not exist yet
+//! webfetch                    ─▶ no network, or a proxy that asks the policy
+//! ```
+//!
+//! In the workspace, what the policy only asks about is open to commands: whoever let a command run
+//! was asked. Elsewhere only what it allows is.
 
-use std::path::PathBuf;
+mod environment;
+mod hosts;
+mod roots;
+mod secrets;
+#[cfg(test)]
+mod tests;
 
-use agentry_compile::policy::Judge;
-use agentry_sandbox::Confinement;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::{Judge, Section};
+use agentry_sandbox::{Confinement, Limits, Network};
+
+pub use environment::environment;
+pub use hosts::Hosts;
+
+/// The port of the proxy, in the network that commands have for themselves.
+pub const PROXY: u16 = 8118;
+
+/// Directories that hold the programs and settings of the machine.
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/gnu"];
+/// What of the workspace decides about agents.
+const SETTINGS: &[&str] = &["agentry.toml", "agentry.lock"];
+/// What of a repository is run by whoever uses it next.
+const REPOSITORY: &[&str] = &[".git/hooks", ".git/config"];
 
 /// What a confinement depends on beside the policy.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +53,7 @@ pub struct Surroundings {
 }
 
 /// A confinement, and what does not fit into one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Confined {
     /// For the sandbox.
     pub confinement: Confinement,
@@ -30,22 +63,107 @@ pub struct Confined {
     pub narrowed: Vec<String>,
 }
 
-/// The hosts that commands may reach, for [`agentry_sandbox::proxy`].
-#[derive(Debug, Clone)]
-pub struct Hosts(Judge);
-
 /// The coarsest confinement within the policy of `judge`.
-pub fn confinement(_judge: &Judge, _surroundings: &Surroundings) -> Confined {
-    todo!()
+pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
+    let mut narrowed = Vec::new();
+    let workspace = PathBuf::from(&judge.places().workspace);
+    let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
+    let open = roots::of(judge, Section::Read, surroundings.home.as_deref(), &mut narrowed);
+    let mut hidden = open.closed.clone();
+    let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
+    let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
+    narrowed.extend(unread.iter().map(|path| {
+        format!("`{}` may be written but not read: commands do neither", path.display())
+    }));
+    let mut reads = system(surroundings, judge);
+    reads.extend(open.open.iter().cloned());
+    let mut read_only = writes.closed;
+    read_only.extend(protected(&workspace, surroundings));
+    hidden.push(workspace.join(".agentry"));
+    hidden.extend(surroundings.agentry_home.clone());
+    hidden.extend(secrets::of_system());
+    hidden.extend(surroundings.home.iter().flat_map(|home| secrets::of_home(home)));
+    hidden.push(workspace.join(".env"));
+    hidden.extend(secrets::below(&open.open, judge, &mut narrowed));
+    let hosts = Hosts::new(judge);
+    let network = if hosts.is_empty() { Network::Off } else { Network::Proxy(PROXY) };
+    let private = private(surroundings.home.as_deref(), &reads, &writes_open);
+    let mut confinement = Confinement {
+        reads: tidy(reads),
+        writes: tidy(writes_open),
+        read_only: tidy(read_only),
+        hidden: tidy(hidden),
+        private,
+        network,
+        limits: Limits::default(),
+    };
+    leave_out_what_is_not_seen(&mut confinement);
+    Confined { confinement, hosts, narrowed }
 }
 
-/// The environment of commands: `PATH`, `HOME`, `LANG`, `TERM`, `TMPDIR`, the addresses of the proxy, and
-/// the names that the agent was granted, looked up by the driver.
-pub fn environment(
-    _granted: &[String],
-    _lookup: &dyn Fn(&str) -> Option<String>,
-    _sandbox: &agentry_sandbox::Sandbox,
-    _proxy: Option<u16>,
-) -> Vec<(String, String)> {
-    todo!()
+/// What nobody may change even where it may be written.
+fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let settings = SETTINGS.iter().map(|name| workspace.join(name));
+    let exists = workspace.join(".git").is_dir();
+    let repository = REPOSITORY.iter().filter(|_| exists).map(|name| workspace.join(name));
+    let definition = surroundings.definition.iter().flat_map(|path| {
+        let real = fs::canonicalize(path).ok();
+        std::iter::once(path.clone()).chain(real)
+    });
+    settings.chain(repository).chain(definition).collect()
+}
+
+/// The directories of the system, and those of programs on `PATH` that the policy does not deny.
+fn system(surroundings: &Surroundings, judge: &Judge) -> Vec<PathBuf> {
+    let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
+    let system = SYSTEM.iter().map(PathBuf::from);
+    let programs = surroundings.programs.iter().flat_map(|path| programs_at(path, surroundings));
+    let programs = programs.filter(|path| !roots::is_denied(judge, Section::Read, path));
+    system.chain(programs).filter(exists).collect()
+}
+
+/// A directory of programs; for one in a hidden directory of the home, which a tool has for itself,
+/// that directory.
+fn programs_at(path: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+    const SHARED: &[&str] = &[".local", ".config", ".cache"];
+    let below = surroundings.home.as_ref().and_then(|home| {
+        let first = path.strip_prefix(home).ok()?.iter().next()?.to_str()?;
+        let own = first.starts_with('.') && !SHARED.contains(&first);
+        own.then(|| (home, first))
+    });
+    match below {
+        Some((home, ".cargo")) => vec![home.join(".cargo"), home.join(".rustup")],
+        Some((home, first)) => vec![home.join(first)],
+        None => vec![path.to_owned()],
+    }
+}
+
+/// The home is one of the run's own, unless it is open itself.
+fn private(home: Option<&Path>, reads: &[PathBuf], writes: &[PathBuf]) -> Vec<PathBuf> {
+    let taken = |home: &&Path| {
+        reads.iter().chain(writes).any(|root| home.starts_with(root)) || home.parent().is_none()
+    };
+    home.filter(|home| !taken(home)).map(Path::to_owned).into_iter().collect()
+}
+
+fn tidy(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Leaves out what lies where nothing is seen or written anyway.
+fn leave_out_what_is_not_seen(confinement: &mut Confinement) {
+    let Confinement { reads, writes, read_only, hidden, .. } = confinement;
+    let below = |roots: &[PathBuf], path: &Path| roots.iter().any(|root| path.starts_with(root));
+    read_only.retain(|path| below(writes, path));
+    hidden.retain(|path| below(writes, path) || below(reads, path));
+    // What is hidden needs no further protection below it.
+    let all = hidden.clone();
+    let deeper = |path: &PathBuf| all.iter().any(|other| path != other && path.starts_with(other));
+    hidden.retain(|path| !deeper(path));
+    read_only.retain(|path| !all.iter().any(|other| path.starts_with(other)));
+    let all = read_only.clone();
+    let deeper = |path: &PathBuf| all.iter().any(|other| path != other && path.starts_with(other));
+    read_only.retain(|path| !deeper(path));
 }

@@ -17,6 +17,7 @@ mod elsewhere;
 mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
+mod plain;
 mod protocol;
 pub mod proxy;
 mod support;

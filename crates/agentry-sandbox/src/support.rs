@@ -55,6 +55,18 @@ impl Support {
         }
     }
 
+    /// The first back end that can enforce `confinement` or something narrower, with that; why there is
+    /// none otherwise.
+    pub fn choose(&self, confinement: &Confinement) -> Result<(BackEnd, Confinement), String> {
+        match self.back_end(confinement) {
+            Ok(back_end) => Ok((back_end, confinement.clone())),
+            Err(why) => {
+                let plain = confinement.plain().ok_or(why)?;
+                Ok((self.back_end(&plain)?, plain))
+            }
+        }
+    }
+
     /// Why namespaces do not confine anything here.
     pub fn without_namespaces(&self) -> Option<String> {
         let unlimited = self.administrator && !self.control_groups && !self.own_numbers;

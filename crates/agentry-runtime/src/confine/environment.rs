@@ -1,0 +1,67 @@
+//! What commands find in their environment: nothing that they were not given.
+//!
+//! `PATH`, `LANG` and `TERM` are the user's; `HOME` and `TMPDIR` are directories of the run's own, empty
+//! at first and gone with it. With a proxy, its address is there under the names that programs look
+//! for. Everything else takes a grant.
+
+use agentry_sandbox::{Network, Private};
+
+/// Where programs are if nobody says.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The names under which programs look for a proxy.
+const PROXIES: &[&str] =
+    &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+/// Names that no grant changes.
+const OWN: &[&str] = &["HOME", "TMPDIR", "NO_PROXY", "no_proxy"];
+
+/// The whole environment of a command. `granted` are the names that the agent was granted, which
+/// `lookup` knows the values of.
+pub fn environment(
+    granted: &[String],
+    lookup: &dyn Fn(&str) -> Option<String>,
+    private: &Private,
+    network: &Network,
+) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let mut set = |name: &str, value: String| {
+        if !out.iter().any(|(other, _)| other == name) {
+            out.push((name.to_owned(), value));
+        }
+    };
+    let either = |name: &str, otherwise: &str| lookup(name).unwrap_or_else(|| otherwise.to_owned());
+    set("PATH", either("PATH", PATH));
+    set("HOME", private.home.display().to_string());
+    set("TMPDIR", private.temporary.display().to_string());
+    set("LANG", either("LANG", "C.UTF-8"));
+    set("TERM", either("TERM", "dumb"));
+    if let Network::Proxy(port) = network {
+        PROXIES.iter().for_each(|name| set(name, format!("http://127.0.0.1:{port}")));
+        ["NO_PROXY", "no_proxy"].iter().for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
+    }
+    for name in granted.iter().filter(|name| !OWN.contains(&name.as_str())) {
+        if let Some(value) = lookup(name) {
+            set(name, value);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_granted_is_there() {
+        let private = Private { home: "/home/u".into(), temporary: "/tmp".into() };
+        let known = [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
+        let lookup = |name: &str| {
+            known.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
+        };
+        let granted = ["TOKEN", "HOME", "MISSING"].map(str::to_owned);
+        let found = environment(&granted, &lookup, &private, &Network::Off);
+        let found: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let expected =
+            ["PATH=/bin", "HOME=/home/u", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,109 @@
+//! The hosts that commands may reach: those of which the policy allows every address.
+
+use std::fmt;
+
+use agentry_compile::policy::compare::{Answer, refines};
+use agentry_compile::policy::path::NoLinks;
+use agentry_compile::policy::{
+    Action, Call, Judge, Kind, Pattern, Protections, Rule, Rules, Section, Subject, web,
+};
+use agentry_sandbox::proxy::{Gate, Reach};
+
+/// The hosts that commands may reach, as a proxy asks about them.
+#[derive(Clone)]
+pub struct Hosts(Judge);
+
+impl fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hosts").field(&self.names()).finish()
+    }
+}
+
+impl Hosts {
+    pub(super) fn new(judge: &Judge) -> Self {
+        Self(judge.clone())
+    }
+
+    /// Whether nothing can be reached at all.
+    pub fn is_empty(&self) -> bool {
+        !self.is_everything() && self.names().is_empty()
+    }
+
+    /// Whether every public host can be reached.
+    pub fn is_everything(&self) -> bool {
+        self.open("https", "a-name-that-nobody-uses.example", 443).is_ok()
+    }
+
+    /// What rules open, as they write it: hosts that may be reached, and patterns of hosts of which
+    /// some may be.
+    pub fn names(&self) -> Vec<String> {
+        let rules = self.0.rules(Section::Webfetch).flat_map(|(_, rules)| rules.rules.iter());
+        let granting = rules.filter(|rule| rule.action == Action::Allow);
+        let opens = |rule: &&Rule| {
+            let (scheme, host, port) = parts(&rule.pattern.text);
+            host.contains('*') || self.open(scheme, host, port).is_ok()
+        };
+        let mut names: Vec<String> =
+            granting.filter(opens).map(|rule| rule.pattern.text.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Whether a rule names the host of this address without a wildcard.
+    fn is_named(&self, address: &str) -> bool {
+        self.0.rules(Section::Webfetch).any(|(_, rules)| {
+            let rule = rules.first(Subject::Text(address));
+            rule.action == Action::Allow && rule.pattern.names_host()
+        })
+    }
+}
+
+impl Gate for Hosts {
+    fn open(&self, scheme: &str, host: &str, port: u16) -> Result<Reach, String> {
+        let judge = &self.0;
+        let closed = || format!("the policy does not let commands reach `{host}` on port {port}");
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let place = format!("{scheme}://{host}:{port}");
+        let (subject, directory) = (format!("{place}/"), &judge.places().workspace);
+        let call = Call { section: Section::Webfetch, subject: &subject, directory };
+        let address = web::address(&subject).map_err(|_| closed())?;
+        if judge.judge(call, &NoLinks).action != Action::Allow || !whole(judge, &place) {
+            return Err(closed());
+        }
+        let named = self.is_named(&address.text);
+        Ok(if named { Reach::Private } else { Reach::Public })
+    }
+}
+
+/// Whether the policy allows every address of a place.
+fn whole(judge: &Judge, place: &str) -> bool {
+    let rule = |text: &str, action| Rule {
+        pattern: Pattern::new(Kind::Web, text, action, judge.places()),
+        action,
+        text: String::new(),
+        span: None,
+    };
+    let claim = Rules {
+        section: Section::Webfetch,
+        rules: vec![rule(place, Action::Allow)],
+        intent: rule("**", Action::Deny),
+    };
+    let policy: Vec<&Rules> = judge.rules(Section::Webfetch).map(|(_, rules)| rules).collect();
+    matches!(refines(&[&claim], &policy, Protections::On), Answer::Yes)
+}
+
+/// Scheme, host and port of a pattern.
+fn parts(pattern: &str) -> (&str, &str, u16) {
+    let (scheme, rest) = pattern.split_once("://").unwrap_or(("https", pattern));
+    let place = rest.split(['/', '?']).next().unwrap_or_default();
+    let default = if scheme.eq_ignore_ascii_case("http") { 80 } else { 443 };
+    match place.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
+        Some((host, port)) => (scheme, bare(host), port.parse().unwrap_or(default)),
+        None => (scheme, bare(place), default),
+    }
+}
+
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}

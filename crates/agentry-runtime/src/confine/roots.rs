@@ -1,0 +1,168 @@
+//! Directories that a policy opens as a whole, but for parts that can be named.
+//!
+//! Every answer is proved: a root is open if the little policy that says exactly that is within the
+//! agent's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::compare::{Answer, refines};
+use agentry_compile::policy::path::{NoLinks, is_inside};
+use agentry_compile::policy::{
+    Action, Call, Judge, Pattern, Places, Protections, Rule, Rules, Section,
+};
+
+/// What is open, and what of it is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Roots {
+    pub(super) open: Vec<PathBuf>,
+    pub(super) closed: Vec<PathBuf>,
+}
+
+/// The roots that `section`, edit or read, opens.
+pub(super) fn of(
+    judge: &Judge,
+    section: Section,
+    home: Option<&Path>,
+    narrowed: &mut Vec<String>,
+) -> Roots {
+    let places = judge.places();
+    let mut candidates = vec![PathBuf::from(&places.workspace)];
+    candidates.extend(home.map(Path::to_owned));
+    let granting = judge.rules(section).flat_map(|(_, rules)| rules.all());
+    let granting = granting.filter(|rule| rule.action != Action::Deny);
+    candidates.extend(granting.filter_map(|rule| tree(&rule.pattern.text, places)));
+    candidates.sort();
+    candidates.dedup();
+    let mut roots = Roots::default();
+    for path in candidates.into_iter().filter(|path| path.parent().is_some()) {
+        if roots.open.iter().any(|open| path.starts_with(open)) {
+            continue;
+        }
+        let Some(closed) = opened(judge, section, &path) else {
+            let inside = is_inside(&path.to_string_lossy(), &places.workspace);
+            if inside && !is_denied(judge, section, &path.join("a name that nobody uses")) {
+                let path = path.display();
+                let what = "rules deny parts of it that cannot be named beforehand";
+                narrowed.push(format!("{section}: `{path}` is closed to commands: {what}"));
+            }
+            continue;
+        };
+        if fs::canonicalize(&path).is_ok_and(|real| real == path) {
+            roots.open.push(path);
+            roots.closed.extend(closed);
+        } else if path.exists() {
+            let path = path.display();
+            narrowed.push(format!("{section}: `{path}` leads through a link and is closed"));
+        }
+    }
+    roots
+}
+
+/// Whether the policy denies this path, links aside.
+pub(super) fn is_denied(judge: &Judge, section: Section, path: &Path) -> bool {
+    let subject = path.to_string_lossy();
+    let directory = &judge.places().workspace;
+    let verdict = judge.judge(Call { section, subject: &subject, directory }, &NoLinks);
+    verdict.action == Action::Deny
+}
+
+/// What must be closed so that the rest below `path` is open; nothing if that cannot be said.
+fn opened(judge: &Judge, section: Section, path: &Path) -> Option<Vec<PathBuf>> {
+    let closed = exceptions(judge, section, path);
+    let with_none = within(judge, section, path, &[]).then(Vec::new);
+    let with_named = || within(judge, section, path, &closed).then_some(closed.clone());
+    // What a read rule denies by a wildcard is looked for on the disk instead: what does not exist
+    // yet has nothing to say.
+    let with_search = || {
+        let probe = path.join("a name that nobody uses");
+        let searched = section == Section::Read && is_inside(path.to_str()?, &judge.places().workspace);
+        (searched && !is_denied(judge, section, &probe)).then_some(closed.clone())
+    };
+    with_none.or_else(with_named).or_else(with_search)
+}
+
+/// The paths below `path` that rules against it name. To read, files that a wildcard stands for are
+/// looked for; to write, all that lies where they could be made is closed.
+fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
+    let places = judge.places();
+    let inside = is_inside(&path.to_string_lossy(), &places.workspace);
+    let sections = if inside { vec![section] } else { vec![section, Section::ExternalDirectory] };
+    let rules = sections.into_iter().flat_map(|section| judge.rules(section));
+    let rules = rules.flat_map(|(_, rules)| rules.rules.iter());
+    let against = rules.filter(|rule| match inside {
+        true => rule.action == Action::Deny,
+        false => rule.action != Action::Allow,
+    });
+    let named = against.filter_map(|rule| match inside && section == Section::Read {
+        true => tree(&rule.pattern.text, places),
+        false => prefix(&rule.pattern.text, places),
+    });
+    named.filter(|named| named.starts_with(path) && named != path).collect()
+}
+
+/// Whether everything below `path` but `closed` is open: in the workspace what is not denied is,
+/// elsewhere only what is allowed.
+fn within(judge: &Judge, section: Section, path: &Path, closed: &[PathBuf]) -> bool {
+    let places = judge.places();
+    let Some(text) = literal(path) else { return false };
+    let inside = is_inside(text, &places.workspace);
+    let action = if inside { Action::Ask } else { Action::Allow };
+    let claim = |section: Section| {
+        let mut rules = Vec::new();
+        for path in closed {
+            let text = literal(path)?;
+            rules.push(rule(section, text, Action::Deny, places));
+            rules.push(rule(section, &format!("{text}/**"), Action::Deny, places));
+        }
+        let whole = if path.is_file() { text.to_owned() } else { format!("{text}/**") };
+        rules.push(rule(section, &whole, action, places));
+        Some(Rules { section, rules, intent: rule(section, "**", Action::Deny, places) })
+    };
+    let holds = |section: Section| {
+        let Some(claim) = claim(section) else { return false };
+        let policy: Vec<&Rules> = judge.rules(section).map(|(_, rules)| rules).collect();
+        matches!(refines(&[&claim], &policy, Protections::On), Answer::Yes)
+    };
+    holds(section) && (inside || holds(Section::ExternalDirectory))
+}
+
+fn rule(section: Section, text: &str, action: Action, places: &Places) -> Rule {
+    let pattern = Pattern::new(section.kind(), text, action, places);
+    Rule { pattern, action, text: String::new(), span: None }
+}
+
+/// A path as a pattern that means exactly it.
+fn literal(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let plain = text.starts_with('/') && text.trim_matches(' ') == text && !text.contains(['*', '\0']);
+    plain.then_some(text)
+}
+
+/// The directory or file that a pattern grants as a whole.
+fn tree(pattern: &str, places: &Places) -> Option<PathBuf> {
+    let whole = pattern.strip_suffix("/**").unwrap_or(pattern);
+    (!whole.contains('*')).then(|| prefix(whole, places)).flatten()
+}
+
+/// The longest path without a wildcard that everything a pattern matches is or lies below.
+fn prefix(pattern: &str, places: &Places) -> Option<PathBuf> {
+    let pattern = pattern.trim_matches(' ');
+    let (mut path, rest) = match pattern.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            (PathBuf::from(places.home.as_ref()?), rest)
+        }
+        _ if pattern.starts_with('/') => (PathBuf::from("/"), pattern),
+        // Everything, whatever it starts with.
+        _ if pattern == "*" || pattern == "**" => return Some(PathBuf::from("/")),
+        _ => (PathBuf::from(&places.workspace), pattern),
+    };
+    for part in rest.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(path.pop()),
+            part if part.contains('*') => break,
+            part => path.push(part),
+        }
+    }
+    Some(path)
+}

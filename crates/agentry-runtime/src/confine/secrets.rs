@@ -1,0 +1,115 @@
+//! Files on this machine that hold secrets, or that the policy does not let be read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentry_compile::policy::tables::secrets::{self, Secret, is_secret};
+use agentry_compile::policy::{Action, Judge, Section};
+
+use super::roots::is_denied;
+
+/// The most entries that are looked at.
+const MOST: usize = 300_000;
+/// The most files of one directory that are hidden one by one.
+const MOST_IN_ONE: usize = 64;
+
+/// The secrets of the system, wherever it may be read.
+pub(super) fn of_system() -> Vec<PathBuf> {
+    let rooted = secrets::all().filter(|secret| secret.rooted);
+    let rooted = rooted.filter(|secret| !secret.path.starts_with("proc/"));
+    rooted.flat_map(|secret| existing(Path::new("/"), secret)).collect()
+}
+
+/// The secrets that programs keep in a home.
+pub(super) fn of_home(home: &Path) -> Vec<PathBuf> {
+    let places = secrets::all().filter(|secret| !secret.rooted && secret.tree);
+    let mut found: Vec<PathBuf> = places.flat_map(|secret| existing(home, secret)).collect();
+    let text = home.to_str();
+    let entries = fs::read_dir(home).into_iter().flatten().filter_map(Result::ok);
+    let paths = entries.map(|entry| entry.path());
+    found.extend(paths.filter(|path| path.to_str().is_some_and(|it| is_secret(it, text).is_some())));
+    found
+}
+
+/// What there is of a kind of secret below `root`; a `*` is looked for.
+fn existing(root: &Path, secret: Secret) -> Vec<PathBuf> {
+    let mut found = vec![root.to_owned()];
+    for part in secret.path.split('/') {
+        found = found.iter().flat_map(|path| named(path, part)).collect();
+    }
+    found
+}
+
+/// The entries of a directory with this name, in which one `*` is anything.
+fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
+    let Some((start, end)) = name.split_once('*') else {
+        let path = directory.join(name);
+        return fs::symlink_metadata(&path).map(|_| path).into_iter().collect();
+    };
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let fits = |entry: &fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end))
+    };
+    entries.filter(fits).map(|entry| entry.path()).collect()
+}
+
+/// The secrets below `roots`, and what rules deny there. What was not looked at is hidden, too.
+pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>) -> Vec<PathBuf> {
+    let denies = judge.rules(Section::Read).any(|(_, rules)| {
+        rules.all().any(|rule| rule.action == Action::Deny)
+    });
+    let mut search = Search { judge, denies, left: MOST, hidden: Vec::new() };
+    for root in roots {
+        search.directory(root);
+    }
+    if search.left == 0 {
+        narrowed.push(format!("read: only {MOST} files were looked at; the rest is hidden"));
+    }
+    search.hidden
+}
+
+struct Search<'a> {
+    judge: &'a Judge,
+    /// Whether rules deny anything at all.
+    denies: bool,
+    left: usize,
+    hidden: Vec<PathBuf>,
+}
+
+impl Search<'_> {
+    /// Looks through a directory and all below it, without following links.
+    fn directory(&mut self, root: &Path) {
+        let mut waiting = vec![root.to_owned()];
+        while let Some(directory) = waiting.pop() {
+            if self.left == 0 {
+                self.hidden.push(directory);
+                continue;
+            }
+            let entries = fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
+            let mut hidden = Vec::new();
+            for entry in entries {
+                let (path, kind) = (entry.path(), entry.file_type());
+                self.left = self.left.saturating_sub(1);
+                let is_link = kind.as_ref().is_ok_and(fs::FileType::is_symlink);
+                if !is_link && self.is_closed(&path) {
+                    hidden.push(path);
+                } else if kind.is_ok_and(|kind| kind.is_dir()) && !path.ends_with(".git/objects") {
+                    waiting.push(path);
+                }
+            }
+            match hidden.len() > MOST_IN_ONE {
+                // A mount each would be too many.
+                true => self.hidden.push(directory),
+                false => self.hidden.extend(hidden),
+            }
+        }
+    }
+
+    /// Whether nobody may see this entry. One whose name is no text cannot be judged.
+    fn is_closed(&self, path: &Path) -> bool {
+        let Some(text) = path.to_str() else { return true };
+        is_secret(text, self.judge.places().home.as_deref()).is_some()
+            || (self.denies && is_denied(self.judge, Section::Read, path))
+    }
+}
