@@ -68,18 +68,16 @@ impl Settings {
         if findings.has_errors() { Err((findings.into_sorted(), sources)) } else { Ok(settings) }
     }
 
-    /// The same with the addresses that the user's environment names. A server on this machine is
-    /// spoken to without a key when none is set.
+    /// The same with the addresses that the user's environment names. A server on this machine that
+    /// stands in for a provider is spoken to without a key when none is set.
     #[must_use]
     pub fn with_environment(mut self, value: &dyn Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| value(name).filter(|value| !value.trim().is_empty());
         for provider in &mut self.providers {
             let row = ADDRESSES.iter().find(|(name, ..)| *name == provider.name);
-            if let Some((_, variable, version)) = row
-                && let Some(address) = set(variable)
-            {
-                provider.base_url = with_version(&address, version);
-            }
+            let Some((_, variable, version)) = row else { continue };
+            let Some(address) = set(variable) else { continue };
+            provider.base_url = with_version(&address, version);
             if provider.is_local() && !provider.keys.iter().any(|key| set(key).is_some()) {
                 provider.keys.clear();
             }
