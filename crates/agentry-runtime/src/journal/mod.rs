@@ -39,6 +39,8 @@ pub use lock::{Hold, hold};
 const FORMAT: i64 = 1;
 /// By this number the file is known as a journal.
 const MARK: i64 = 0x4147_5259;
+/// Pages of the log after which they are moved into the database, which takes some waiting.
+const LONGEST_LOG: i64 = 8_192;
 /// The kind of the first row.
 const ABOUT: &str = "about";
 
@@ -291,7 +293,8 @@ fn lay_out(database: &Connection) -> rusqlite::Result<()> {
              data TEXT NOT NULL
          ) STRICT;
          COMMIT;
-         PRAGMA synchronous = NORMAL;"
+         PRAGMA synchronous = NORMAL;
+         PRAGMA wal_autocheckpoint = {LONGEST_LOG};"
     ))
 }
 
@@ -330,7 +333,8 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
         }
         found => return Err(JournalError::damaged(id, format!("there is no format {found}"))),
     }
-    database.pragma_update(None, "synchronous", "NORMAL").map_err(failed())?;
+    let rest = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ";
+    database.execute_batch(&format!("{rest}{LONGEST_LOG};")).map_err(failed())?;
     Ok(database)
 }
 
