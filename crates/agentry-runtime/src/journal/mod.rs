@@ -320,7 +320,9 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
         database.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed())
     };
     let mark = number("application_id")?;
-    if mark == 0 && number("page_count")? == 0 {
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables = || database.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(failed());
+    if mark == 0 && tables()? == 0 {
         return Err(JournalError::NeverBegan(id.to_owned()));
     }
     if mark != MARK {
