@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn directories_have_names() {
         let places =
-            Places::new([("home", Path::new("/home/me")), ("workspace", Path::new("/home/me/w/"))]);
+            Places::new([("home", Path::new("/srv/me")), ("workspace", Path::new("/srv/me/w/"))]);
         let cases = [
-            ("/home/me/w/src/a.rs", "<<workspace>>/src/a.rs"),
-            ("in /home/me/w.", "in <<workspace>>."),
-            ("/home/me/work", "<<home>>/work"),
-            ("/home/me2", "/home/me2"),
-            ("/mnt/home/me", "/mnt/home/me"),
-            ("/home/me/w:/home/me", "<<workspace>>:<<home>>"),
+            ("/srv/me/w/src/a.rs", "<<workspace>>/src/a.rs"),
+            ("in /srv/me/w.", "in <<workspace>>."),
+            ("/srv/me/work", "<<home>>/work"),
+            ("/srv/menu", "/srv/menu"),
+            ("/mnt/srv/me", "/mnt/srv/me"),
+            ("/srv/me/w:/srv/me", "<<workspace>>:<<home>>"),
         ];
         for (text, hidden) in cases {
             let value = json!({ "a": [text] });

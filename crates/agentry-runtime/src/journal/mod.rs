@@ -39,6 +39,8 @@ pub use lock::{Hold, hold};
 const FORMAT: i64 = 1;
 /// By this number the file is known as a journal.
 const MARK: i64 = 0x4147_5259;
+/// Pages of the log after which they are moved into the database, which takes some waiting.
+const LONGEST_LOG: i64 = 8_192;
 /// The kind of the first row.
 const ABOUT: &str = "about";
 
@@ -291,7 +293,8 @@ fn lay_out(database: &Connection) -> rusqlite::Result<()> {
              data TEXT NOT NULL
          ) STRICT;
          COMMIT;
-         PRAGMA synchronous = NORMAL;"
+         PRAGMA synchronous = NORMAL;
+         PRAGMA wal_autocheckpoint = {LONGEST_LOG};"
     ))
 }
 
@@ -317,7 +320,9 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
         database.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed())
     };
     let mark = number("application_id")?;
-    if mark == 0 && number("page_count")? == 0 {
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables = || database.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(failed());
+    if mark == 0 && tables()? == 0 {
         return Err(JournalError::NeverBegan(id.to_owned()));
     }
     if mark != MARK {
@@ -330,7 +335,8 @@ fn connect(directory: &Path, id: &str, flags: OpenFlags) -> Result<Connection, J
         }
         found => return Err(JournalError::damaged(id, format!("there is no format {found}"))),
     }
-    database.pragma_update(None, "synchronous", "NORMAL").map_err(failed())?;
+    let rest = "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ";
+    database.execute_batch(&format!("{rest}{LONGEST_LOG};")).map_err(failed())?;
     Ok(database)
 }
 

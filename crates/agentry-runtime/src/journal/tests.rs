@@ -189,7 +189,7 @@ fn damage_is_told_clearly() {
         let error = Journal::open(home.path(), &id, redactor()).expect_err("it is damaged");
         error.to_string().replace(&id, "ID")
     };
-    let cases: [(&str, &dyn Fn(), &str); 7] = [
+    let cases: [(&str, &dyn Fn(), &str); 8] = [
         (
             "written by a later program",
             &|| sql("PRAGMA user_version = 9"),
@@ -216,6 +216,14 @@ fn damage_is_told_clearly() {
             "the journal of the run `ID` is damaged: file is not a database",
         ),
         ("empty", &|| fs::write(&path, "").expect("a file"), "the run `ID` never began"),
+        (
+            "killed while it was made",
+            &|| {
+                fs::remove_file(&path).expect("a file");
+                sql("PRAGMA journal_mode = WAL");
+            },
+            "the run `ID` never began",
+        ),
         ("gone", &|| fs::remove_file(&path).expect("a file"), "the run `ID` never began"),
     ];
     for (case, change, expected) in cases {

@@ -9,6 +9,7 @@ mod secret;
 mod stream;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use agentry_compile::text::credentials;
 use aho_corasick::AhoCorasick;
@@ -86,8 +87,8 @@ impl Redactor {
     }
 
     /// Redacts a text that comes in pieces.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream::new(self)
+    pub fn stream(self: &Arc<Self>) -> Stream {
+        Stream::new(Arc::clone(self))
     }
 
     /// All secrets in a text, in order; those that overlap are one.

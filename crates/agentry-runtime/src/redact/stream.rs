@@ -1,5 +1,7 @@
 //! A text that comes in pieces, with a secret split between two of them.
 
+use std::sync::Arc;
+
 use super::{Redactor, private_key};
 
 /// What is held back at most, beside the longest secret.
@@ -7,13 +9,13 @@ const MOST: usize = 2 * private_key::LONGEST;
 
 /// Redacts pieces as they come. Together, what it gives out is the redacted text of all pieces.
 #[derive(Debug)]
-pub struct Stream<'a> {
-    redactor: &'a Redactor,
+pub struct Stream {
+    redactor: Arc<Redactor>,
     held: String,
 }
 
-impl<'a> Stream<'a> {
-    pub(super) fn new(redactor: &'a Redactor) -> Self {
+impl Stream {
+    pub(super) fn new(redactor: Arc<Redactor>) -> Self {
         Self { redactor, held: String::new() }
     }
 
@@ -62,7 +64,7 @@ impl<'a> Stream<'a> {
 }
 
 #[cfg(test)]
-impl Stream<'_> {
+impl Stream {
     pub(super) fn held_bytes(&self) -> usize {
         self.held.len()
     }
