@@ -12,7 +12,7 @@ use agentry_text::{
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::inherit::{entries, rules::BAD_BASE_ENTRY};
+use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
 use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
 use crate::world::{EntryKind, ReadError, World};
@@ -29,7 +29,7 @@ pub(crate) static TABLE: Table = Table::new(
         Field::optional("check", Kind::Block(&CHECK), "How agents are checked."),
         Field::optional(
             "bases",
-            Kind::Map(&Kind::Line),
+            Kind::Map(&Kind::Either(&[Kind::Line, Kind::Block(&ENTRY)])),
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
         Field::optional("render", Kind::Block(&RENDER), "For which harnesses agents are rendered."),

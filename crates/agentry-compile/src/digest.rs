@@ -1,5 +1,7 @@
 //! What an agent is called by its content.
 
+use std::borrow::Cow;
+
 use agentry_formats::{Package, info, manifest};
 use agentry_model::{Agent, Format, Inheritance, digest as full_digest, tree};
 use agentry_text::{Data, Findings, path, table};
@@ -54,7 +56,7 @@ pub(crate) fn digest_of(world: &dyn World, compiled: &Compiled, mut resolved: Ag
 /// abilities, scopes and hosts, the spelling of scopes, and answers that are given anyway.
 fn meaning(data: Data, field: &str) -> Data {
     match data {
-        Data::Str(text) => Data::Str(text.replace("\r\n", "\n")),
+        Data::Str(text) if text.contains('\r') => Data::Str(text.replace("\r\n", "\n")),
         Data::List(items) => {
             let mut items: Vec<_> = items.into_iter().map(|item| meaning(item, "")).collect();
             if field == "trust.scope" {
@@ -69,7 +71,10 @@ fn meaning(data: Data, field: &str) -> Data {
         Data::Map(entries) => {
             let based = entries.iter().any(|(key, _)| key == "base");
             let entry = |(key, value): (String, Data)| {
-                let path = if field.is_empty() { key.clone() } else { format!("{field}.{key}") };
+                let path = match field {
+                    "" => Cow::Borrowed(key.as_str()),
+                    _ => Cow::Owned(format!("{field}.{key}")),
+                };
                 let value = meaning(value, &path);
                 let says_nothing = (!based && (value.is_empty() || path == "merge"))
                     || is_given_anyway(&path, &value);
@@ -89,8 +94,12 @@ fn plain_scope(scope: &mut Data) {
 
 /// A section that only asks says what its absence says, except for reading.
 fn is_given_anyway(path: &str, value: &Data) -> bool {
-    let asks = Data::Map(vec![("intent".to_owned(), Data::str("ask"))]);
-    path.starts_with("permissions.") && path != "permissions.read" && *value == asks
+    let Data::Map(entries) = value else { return false };
+    let [(key, action)] = entries.as_slice() else { return false };
+    path.starts_with("permissions.")
+        && path != "permissions.read"
+        && key == "intent"
+        && action.as_str() == Some("ask")
 }
 
 /// Both digests of an agent.

@@ -25,8 +25,8 @@ pub(crate) fn hide(agent: &Agent, format: Format, sources: &mut Sources) {
 pub(crate) fn in_texts(sources: &Sources) -> Vec<Span> {
     let mut spans = Vec::new();
     for source in sources.iter() {
-        let found = credentials::find(&source.text).into_iter();
-        spans.extend(found.map(|(_, range)| Span::new(source.id, range.start, range.end)));
+        let found = source.credentials().iter();
+        spans.extend(found.map(|range| Span::new(source.id, range.start, range.end)));
     }
     spans
 }

@@ -68,7 +68,7 @@ fn gates(agent: &Agent, format: Format) -> Block {
 
 /// The fields of the model that a block holds, but for the rules.
 fn carried_fields(block: &Block) -> Vec<String> {
-    let Block { permissions: _, base: _, status, requirements, tests: _ } = block;
+    let Block { permissions: _, base: _, merge: _, status, requirements, tests: _ } = block;
     let Requirements { env, startup } = requirements;
     let fields = [
         ("status", status.is_some()),

@@ -1,7 +1,9 @@
 //! The block `x-agentry`, which only Agentry reads: rules, and conditions for starting, that a format
 //! has no words for, so that a conversion never widens what an agent may do.
 
-use agentry_model::{Agent, Field as ModelField, Requirements, Status};
+use agentry_model::{
+    Agent, Field as ModelField, Merge, MergeLists, MergeText, Requirements, Status,
+};
 use agentry_policy::{Action, PatternRule, Permissions, PolicyTest, Section, SectionRules};
 use agentry_text::data::MapBuilder;
 use agentry_text::table::{Coerce, Form, Keys, Unknown, validate};
@@ -66,6 +68,7 @@ pub static X_AGENTRY: Table = Table::new(
             Kind::Line,
             "The agent that this one is built on: a path from here, a digest, `name@version`.",
         ),
+        Field::optional("merge", Kind::Block(&MERGE), "How it is combined with its base."),
         Field::optional(
             "status",
             Kind::Choice(Status::WORDS),
@@ -79,6 +82,29 @@ pub static X_AGENTRY: Table = Table::new(
     ],
 )
 .keys(Keys::SnakeOrCamel);
+
+/// `merge` of `x_agentry`, and of an entry of `[bases]` in `agentry.toml`.
+pub static MERGE: Table = Table::new(
+    "`merge`",
+    &[
+        Field::optional(
+            "skills",
+            Kind::Choice(MergeLists::WORDS),
+            "How the skills of base and child are combined; without it both count.",
+        ),
+        Field::optional(
+            "tools",
+            Kind::Choice(MergeLists::WORDS),
+            "How the tools of base and child are combined; without it both count.",
+        ),
+        Field::optional(
+            "behavior",
+            Kind::Choice(MergeText::WORDS),
+            "Whether the child's behaviour replaces that of the base or adds to it.",
+        ),
+    ],
+)
+.unknown(Unknown::Error);
 
 /// `required` of `x_agentry`.
 pub static REQUIRED: Table = Table::new(
@@ -152,6 +178,8 @@ pub struct Block {
     pub permissions: Option<Permissions>,
     /// What it is built on.
     pub base: ModelField<String>,
+    /// How it is combined with that.
+    pub merge: Merge,
     /// Whether it is in use.
     pub status: ModelField<Status>,
     /// What must hold before it starts.
@@ -163,10 +191,13 @@ pub struct Block {
 impl Block {
     /// Gives `agent` what its format has no words for; what the format says itself stays.
     pub(crate) fn adopt(self, agent: &mut Agent) {
-        let Self { permissions, base, status, requirements, tests } = self;
+        let Self { permissions, base, merge, status, requirements, tests } = self;
         let Requirements { env, startup } = requirements;
         let inheritance = &mut agent.inheritance;
         inheritance.base = inheritance.base.take().or(base);
+        if inheritance.merge == Merge::default() {
+            inheritance.merge = merge;
+        }
         let policy = &mut agent.policy;
         policy.tests.extend(tests);
         policy.permissions = policy.permissions.take().or(permissions);
@@ -179,7 +210,7 @@ impl Block {
 
     /// The block as it is written; examples have a block of their own.
     pub fn to_data(&self) -> Data {
-        let Self { permissions, base, status, requirements, tests: _ } = self;
+        let Self { permissions, base, merge, status, requirements, tests: _ } = self;
         let Requirements { env, startup } = requirements;
         let mut required = MapBuilder::new();
         let env = env.as_ref().map(|names| Data::strings(names.iter().map(|name| &name.value)));
@@ -188,6 +219,7 @@ impl Block {
         let mut out = MapBuilder::new();
         out.set_opt("permissions", permissions.as_ref().map(sections));
         out.str_opt("base", base.as_ref().map(|base| &base.value));
+        out.set_full("merge", merge_data(merge));
         out.str_opt("status", status.as_ref().map(|status| status.as_str()));
         out.set_full("required", required.build());
         out.build()
@@ -214,12 +246,31 @@ pub fn read(node: &Node, findings: &mut Findings) -> Block {
             .map_or(Vec::new(), |record| policy_tests::beside_rules(&record, &SECTION)),
         permissions: permissions.map(|record| read_sections(record, findings)),
         base: record.str("base").filter(|base| !base.trim().is_empty()),
+        merge: record.record("merge", &MERGE).map(read_merge).unwrap_or_default(),
         status: record.word("status"),
         requirements: Requirements {
             env: required.and_then(|required| required.strings("env")),
             startup: required.and_then(|required| required.str("startup")),
         },
     }
+}
+
+/// How a child is combined with its base, as [`MERGE`] says it.
+pub fn read_merge(record: Record<'_>) -> Merge {
+    Merge {
+        skills: record.word("skills"),
+        tools: record.word("tools"),
+        behavior: record.word("behavior"),
+        trust: None,
+    }
+}
+
+fn merge_data(Merge { skills, tools, behavior, trust: _ }: &Merge) -> Data {
+    let mut out = MapBuilder::new();
+    out.str_opt("skills", skills.as_ref().map(|word| word.as_str()));
+    out.str_opt("tools", tools.as_ref().map(|word| word.as_str()));
+    out.str_opt("behavior", behavior.as_ref().map(|word| word.as_str()));
+    out.build()
 }
 
 /// The rules of a block with one field a section.
@@ -300,6 +351,20 @@ mod tests {
             Block::default(),
             Block { status: Some(disabled), ..Block::default() },
             Block { base: Some(at("./base.agent")), ..Block::default() },
+            Block {
+                merge: Merge {
+                    skills: Some(Spanned::new(
+                        MergeLists::Restrict,
+                        Span::start_of(FileId::BUILT_IN),
+                    )),
+                    behavior: Some(Spanned::new(
+                        MergeText::Override,
+                        Span::start_of(FileId::BUILT_IN),
+                    )),
+                    ..Merge::default()
+                },
+                ..Block::default()
+            },
             Block { requirements: requirements(Some("KEY"), Some("ping")), ..Block::default() },
             Block { requirements: requirements(None, Some("ping")), ..Block::default() },
         ];

@@ -88,6 +88,21 @@ const CLASSES: [Class; 256] = {
     classes
 };
 
+/// The second bytes of keys and tokens by their first, a bit each: two bytes tell most words from them.
+#[expect(clippy::indexing_slicing, reason = "evaluated when it is compiled")]
+const SECONDS: [u128; 256] = {
+    let mut seconds = [0; 256];
+    let mut at = 0;
+    while at < SHAPES.len() {
+        let prefix = SHAPES[at].prefix.as_bytes();
+        seconds[prefix[0] as usize] |= 1 << prefix[1];
+        at += 1;
+    }
+    let opening = KEY_OPENING.as_bytes();
+    seconds[opening[0] as usize] |= 1 << opening[1];
+    seconds
+};
+
 /// The least signs after a prefix that make a value suspect where only a value is expected.
 const LEAST_OF_A_VALUE: usize = 12;
 
@@ -108,7 +123,10 @@ pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
         let class = CLASSES[usize::from(byte)];
         let may_start = class.starts && !in_word;
         in_word = class.in_word;
-        if !may_start || start < end || !starts_word(text, start) {
+        if !may_start || !goes_on(text.as_bytes(), start) {
+            continue;
+        }
+        if start < end || !starts_word(text, start) {
             continue;
         }
         let rest = text.get(start..).unwrap_or("");
@@ -118,6 +136,17 @@ pub fn find(text: &str) -> Vec<(&'static str, Range<usize>)> {
         }
     }
     found
+}
+
+/// Whether the byte after the one at `start` may be the second of a key or token.
+#[expect(clippy::indexing_slicing, reason = "the table has a row for every byte")]
+fn goes_on(text: &[u8], start: usize) -> bool {
+    match (text.get(start), text.get(start + 1)) {
+        (Some(first), Some(second)) => {
+            second.is_ascii() && SECONDS[usize::from(*first)] >> second & 1 == 1
+        }
+        _ => false,
+    }
 }
 
 /// A sign that tokens have inside starts none, so that no text is read twice.

@@ -1,7 +1,10 @@
 //! Where text came from: files, byte ranges, and values that remember them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+
+use crate::credentials;
 
 /// One file of a compilation. Has no path of its own: [`Sources`] maps it to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,14 +116,23 @@ pub struct Source {
     /// Made when a position is first asked for; most files never are.
     index: Arc<OnceLock<Index>>,
     digest: Arc<OnceLock<String>>,
+    credentials: Arc<OnceLock<Vec<Range<usize>>>>,
 }
 
 impl Source {
     /// A file with its text.
     pub fn new(id: FileId, path: &str, text: &str) -> Self {
         let (path, text) = (path.into(), text.into());
-        let (index, digest) = (Arc::default(), Arc::default());
-        Self { id, path, text, had_mark: false, is_whole: false, index, digest }
+        Self {
+            id,
+            path,
+            text,
+            had_mark: false,
+            is_whole: false,
+            index: Arc::default(),
+            digest: Arc::default(),
+            credentials: Arc::default(),
+        }
     }
 
     /// The bytes of the file, where they are known: a byte order mark and the text.
@@ -135,6 +147,12 @@ impl Source {
     pub fn digest(&self, digest: impl FnOnce(&[u8]) -> String) -> Option<&str> {
         let bytes = self.bytes()?;
         Some(self.digest.get_or_init(|| digest(&bytes)))
+    }
+
+    /// Where keys and tokens of well-known services stand, looked for once for all who share the file.
+    pub fn credentials(&self) -> &[Range<usize>] {
+        let find = || credentials::find(&self.text).into_iter().map(|(_, range)| range).collect();
+        self.credentials.get_or_init(find)
     }
 
     /// The text at `span`; empty when the span does not fit the text.

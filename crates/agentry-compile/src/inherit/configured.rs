@@ -1,7 +1,9 @@
 //! `[bases]` in `agentry.toml`: bases of agents whose formats have no word for one.
 
-use agentry_model::{Field, Format};
-use agentry_text::{Entry, Findings, Map, Node, Spanned, limits, toml};
+use agentry_formats::own;
+use agentry_model::{Format, Merge};
+use agentry_text::table::{Coerce, Unknown};
+use agentry_text::{Entry, Field, Findings, Kind, Map, Node, Record, Spanned, Table, limits, toml};
 
 use crate::config::FILE;
 use crate::detect::is_manifest_file;
@@ -10,8 +12,18 @@ use crate::world::World;
 use agentry_text::path::join;
 use agentry_text::path::normal;
 
-/// The base that `agentry.toml` names for an agent.
-pub(super) fn base(world: &dyn World, compiled: &mut Compiled) -> Field<String> {
+/// An entry of `[bases]` that says more than where the base is.
+pub(crate) static ENTRY: Table = Table::new(
+    "an entry of `[bases]`",
+    &[
+        Field::required("base", Kind::Line, "What the agent is built on."),
+        Field::optional("merge", Kind::Block(&own::MERGE), "How it is combined with its base."),
+    ],
+)
+.unknown(Unknown::Error);
+
+/// What `agentry.toml` says of an agent's base.
+pub(super) fn base(world: &dyn World, compiled: &mut Compiled) -> Option<(Spanned<String>, Merge)> {
     let file = join(&compiled.workspace, FILE);
     let bytes = world.read(&compiled.workspace, &file, limits::FILE_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -23,9 +35,19 @@ pub(super) fn base(world: &dyn World, compiled: &mut Compiled) -> Field<String> 
     let source = sources.add(&file, text.trim_start_matches('\u{feff}'));
     let node = toml::parse(&source, &mut Findings::default());
     let entry = entries(&node)?.entries.iter().find(|entry| names(&entry.key.text, compiled))?;
-    let base: Spanned<String> = entry.value.to_spanned()?;
+    let found = said(&entry.value)?;
     compiled.sources = sources;
-    Some(base)
+    Some(found)
+}
+
+/// The base alone, or with how it is combined.
+fn said(value: &Node) -> Option<(Spanned<String>, Merge)> {
+    if value.as_map().is_none() {
+        return Some((value.to_spanned()?, Merge::default()));
+    }
+    let record = Record::new(&ENTRY, value, Coerce::Strict);
+    let merge = record.record("merge", &own::MERGE).map(own::read_merge);
+    Some((record.str("base")?, merge.unwrap_or_default()))
 }
 
 /// The entries of `[bases]`.

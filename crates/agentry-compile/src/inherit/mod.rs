@@ -25,7 +25,7 @@ use agentry_text::{Diagnostic, Findings, Severity, Span, Spanned};
 use crate::pipeline::Compiled;
 use crate::world::World;
 
-pub(crate) use configured::entries;
+pub(crate) use configured::{ENTRY, entries};
 pub use known::Bases;
 
 /// One agent that another is built on.
@@ -79,7 +79,7 @@ fn declared(
 ) -> Option<Declared> {
     let entry = configured::base(world, compiled);
     let own = compiled.agent.inheritance.base.clone();
-    if let (Some(own), Some(entry)) = (&own, &entry) {
+    if let (Some(own), Some((entry, _))) = (&own, &entry) {
         let message = format!("`{}` names a base itself", compiled.found.path);
         findings
             .add(&rules::BAD_BASE_ENTRY, entry.span, message)
@@ -91,7 +91,11 @@ fn declared(
             let span = narrowed(&own, compiled);
             (Spanned::new(own.value, span), compiled.found.dir.clone())
         }
-        (None, entry) => (entry?, compiled.workspace.clone()),
+        (None, entry) => {
+            let (base, merge) = entry?;
+            compiled.agent.inheritance.merge = merge;
+            (base, compiled.workspace.clone())
+        }
     };
     compiled.agent.inheritance.base = Some(base.clone());
     compiled.base_dir.clone_from(&dir);

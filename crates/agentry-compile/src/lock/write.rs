@@ -98,6 +98,10 @@ fn tool(LockedTool { server, name, description, schema }: &LockedTool) -> String
 /// A text as TOML writes it on one line. What a terminal or an editor would not show as it is, is spelt
 /// by its number.
 pub(super) fn quoted(text: &str) -> String {
+    // Nearly every text is plain.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+        return format!("\"{text}\"");
+    }
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for char in text.chars() {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use agentry_model::{Agent, Auth, Capability, Format};
+use agentry_model::{Agent, Auth, AuthStrategy, Capability, Format};
 use agentry_text::near::nearest;
 use agentry_text::{Data, Spanned};
 
@@ -116,11 +116,6 @@ pub(super) fn named(agent: &Agent, settings: &Settings, name: &str) -> Candidate
 /// same as those of [`candidates`]. Many agents ask for the same tiers, whose lists are made once.
 pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
     let settings = Settings::built_in();
-    if agent.auth != Auth::default() {
-        let all = candidates(agent, format, settings).into_iter();
-        let usable = all.filter(|candidate| candidate.outcome == Outcome::Usable);
-        return usable.map(|candidate| candidate.id).collect();
-    }
     let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };
     for name in agent.model.preferred.iter().flatten() {
         walk.named(name, Wish::Preferred);
@@ -141,14 +136,44 @@ pub(crate) fn usable_ids(agent: &Agent, format: Format) -> Vec<String> {
     ids
 }
 
-/// The ids of the models of a tier that fit an agent which says nothing of keys.
+/// All that decides which models of a tier fit an agent.
+#[derive(PartialEq, Eq, Hash)]
+struct TierKey {
+    tier: Capability,
+    context: Option<u64>,
+    tools: bool,
+    strategy: Option<AuthStrategy>,
+    providers: Option<Vec<(String, String)>>,
+}
+
+impl TierKey {
+    fn of(agent: &Agent, tier: Capability) -> Self {
+        let Needs { context, tools } = needs(agent);
+        let Auth { strategy, providers } = &agent.auth;
+        let source =
+            |(name, source): &(String, Spanned<String>)| (name.clone(), source.value.clone());
+        Self {
+            tier,
+            context: context.map(|(least, _)| least),
+            tools,
+            strategy: strategy.as_ref().map(|strategy| strategy.value),
+            providers: providers.as_ref().map(|all| all.iter().map(source).collect()),
+        }
+    }
+}
+
+/// The lists that [`tier_ids`] keeps; more would only be made by somebody who wants memory to run out.
+const MOST_LISTS: usize = 1_000;
+
+/// The ids of the models of a tier that fit an agent.
 fn tier_ids(agent: &Agent, tier: Capability) -> Arc<Vec<String>> {
-    type Known = Mutex<HashMap<(Capability, Option<u64>, bool), Arc<Vec<String>>>>;
-    static KNOWN: OnceLock<Known> = OnceLock::new();
-    let Needs { context, tools } = needs(agent);
-    let key = (tier, context.map(|(least, _)| least), tools);
+    static KNOWN: OnceLock<Mutex<HashMap<TierKey, Arc<Vec<String>>>>> = OnceLock::new();
+    let key = TierKey::of(agent, tier);
     let known = KNOWN.get_or_init(Mutex::default);
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= MOST_LISTS {
+        known.clear();
+    }
     let list = known.entry(key).or_insert_with(|| {
         let settings = Settings::built_in();
         let mut walk = Walk { agent, settings, seen: BTreeSet::new(), found: Vec::new() };

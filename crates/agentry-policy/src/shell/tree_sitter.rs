@@ -1,5 +1,7 @@
 //! A line as tree-sitter sees it. Its trees are as deep as a chain is long, so nothing here recurses.
 
+use std::borrow::Cow;
+
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::item::{Item, assignment, body, joined, mark};
@@ -51,10 +53,20 @@ fn parse(text: &str) -> Option<(Tree, usize)> {
         work > most || mending > most_mending
     };
     let options = ParseOptions::new().progress_callback(&mut count);
-    let bytes = text.as_bytes();
+    let bytes = masked(text);
     let mut chunk = |at: usize, _| bytes.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut chunk, None, Some(options))?;
     Some((tree, work))
+}
+
+/// The bytes of `text` with a full stop in place of every one that is not ASCII: in words neither
+/// means anything to a shell, and the scanner of the grammar reads beyond its tables for characters
+/// that are far from ASCII.
+fn masked(text: &str) -> Cow<'_, [u8]> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'.' }).collect()
 }
 
 struct Reader<'t> {

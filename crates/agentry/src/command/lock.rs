@@ -23,10 +23,12 @@ const GROUP: usize = 256;
 pub(crate) fn run(args: &Lock) -> Outcome {
     let disk = Disk::default();
     let agents = find(&disk, args)?;
-    let looked = look(&disk, &agents, args)?;
+    let locks = Locks::default();
+    let looked = look(&disk, &locks, &agents, args)?;
     let mut results = Vec::new();
-    for (workspace, agents) in by_workspace(&disk, args, looked) {
-        results.push(Workspace { disk: &disk, args, root: workspace, agents }.run()?);
+    for (root, agents) in by_workspace(&disk, args, looked) {
+        let old = locks.of(&disk, &root);
+        results.push(Workspace { args, root, agents }.run(&old)?);
     }
     report(args, &results);
     let changed = results.iter().any(|result| result.agents.iter().any(Agent::is_changed));
@@ -104,11 +106,10 @@ impl Looked {
 }
 
 /// Reads the agents. One that has errors cannot be locked, and then none is.
-fn look(disk: &Disk, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failure> {
+fn look(disk: &Disk, locks: &Locks, agents: &[Found], args: &Lock) -> Result<Vec<Looked>, Failure> {
     let (mut looked, mut broken) = (Vec::new(), Vec::new());
-    let locks = Locks::default();
     for group in agents.chunks(GROUP) {
-        let group: Vec<_> = group.par_iter().map(|found| one(disk, &locks, found)).collect();
+        let group: Vec<_> = group.par_iter().map(|found| one(disk, locks, found)).collect();
         let (sound, other) =
             group.into_iter().partition(|agent: &Looked| agent.problems.is_empty());
         looked.extend::<Vec<_>>(sound);
@@ -131,7 +132,10 @@ fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
     let key = lock::key(disk, &compiled);
     let lock = locks.of(disk, &compiled.workspace);
     let changes = match lock.as_ref() {
-        Ok(lock) => lock.changes(&key, &locked),
+        Ok(lock) => lock.as_ref().map_or_else(
+            || File::default().changes(&key, &locked),
+            |lock| lock.changes(&key, &locked),
+        ),
         Err(error) => Err(error.clone()),
     };
     Looked {
@@ -151,15 +155,18 @@ fn one(disk: &Disk, locks: &Locks, found: &Found) -> Looked {
 /// The locks of the workspaces that were met, each read once.
 #[derive(Default)]
 struct Locks {
-    known: RwLock<BTreeMap<String, Arc<Result<File, LockError>>>>,
+    known: RwLock<BTreeMap<String, Known>>,
 }
 
+/// A lock; nothing where there is none.
+type Known = Arc<Result<Option<File>, LockError>>;
+
 impl Locks {
-    fn of(&self, disk: &Disk, root: &str) -> Arc<Result<File, LockError>> {
+    fn of(&self, disk: &Disk, root: &str) -> Known {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            let read = || Arc::new(lock::read(disk, root).map(Option::unwrap_or_default));
+            let read = || Arc::new(lock::read(disk, root));
             known.entry(root.to_owned()).or_insert_with(read).clone()
         })
     }
@@ -181,7 +188,6 @@ fn by_workspace(disk: &Disk, args: &Lock, looked: Vec<Looked>) -> BTreeMap<Strin
 
 /// One workspace and what is to be done with its lock.
 struct Workspace<'a> {
-    disk: &'a Disk,
     args: &'a Lock,
     root: String,
     agents: Vec<Looked>,
@@ -218,15 +224,15 @@ impl Agent {
 }
 
 impl Workspace<'_> {
-    fn run(mut self) -> Result<Locking, Failure> {
+    fn run(mut self, old: &Result<Option<File>, LockError>) -> Result<Locking, Failure> {
         let path = join(&self.root, lock::FILE);
-        let old = lock::read(self.disk, &self.root).map_err(unusable)?;
+        let old = old.as_ref().map_err(|error| unusable(error.clone()))?;
         let mut file = old.clone().unwrap_or_default();
         let mut agents = self.gone(&mut file);
         for looked in std::mem::take(&mut self.agents) {
             agents.push(self.agent(&mut file, looked)?);
         }
-        let same = old.map_or_else(|| file.is_empty(), |old| old == file);
+        let same = old.as_ref().map_or_else(|| file.is_empty(), |old| *old == file);
         let written = !self.args.check && !same;
         if written {
             save::replace(&path, file.to_text().as_bytes()).map_err(|error| {

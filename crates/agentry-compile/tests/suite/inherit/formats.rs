@@ -125,6 +125,86 @@ fn a_base_may_be_of_any_format() {
     }
 }
 
+/// What becomes of skills under each strategy, wherever it is written.
+#[test]
+fn every_format_says_how_it_is_merged() {
+    let base =
+        "name: base\ndescription: Answers\nsoul: You answer.\nskills: [read-file, list-files]\n";
+    let cases = [
+        ("append", "read-file list-files write-file"),
+        ("override", "list-files write-file"),
+        ("restrict", "list-files"),
+    ];
+    for (word, expected) in cases {
+        let entry =
+            format!("[bases.x]\nbase = \"./base.agent\"\nmerge = {{ skills = \"{word}\" }}\n");
+        let toml =
+            "name = \"x\"\ndescription = \"Answers\"\nskills = [\"list-files\", \"write-file\"]\n";
+        let own = format!(
+            "{{\"name\": \"x\", \"mcp_servers\": {{\"list-files\": {{\"command\": \"a\"}}, \"write-file\": {{\"command\": \"b\"}}}}, \"x-agentry\": {{\"base\": \"../base.agent\", \"merge\": {{\"tools\": \"{word}\"}}}}}}"
+        );
+        let configured = world(&[
+            ("base.agent", base),
+            ("agentry.toml", &entry),
+            ("x/agent.toml", toml),
+            ("x/system-prompt.md", "You answer.\n"),
+        ]);
+        let written = world(&[
+            ("base.agent", &format!("{base}{SERVERS}")),
+            ("x/agent.json", &own),
+            ("x/persona.md", "You answer.\n"),
+            ("x/principles.md", "## Never Do\n\n- shout\n"),
+        ]);
+        let compiled = checked(&configured, "x");
+        assert_eq!(errors(&compiled), Vec::<String>::new(), "{word}");
+        let skills = compiled.whole().skills.as_deref().unwrap_or_default();
+        let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{word}");
+        let compiled = checked(&written, "x");
+        let servers = compiled.whole().tools.mcp.as_deref().unwrap_or_default();
+        let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{word}");
+    }
+}
+
+const SERVERS: &str =
+    "tools:\n  mcp:\n    - {name: read-file, command: a}\n    - {name: list-files, command: a}\n";
+
+#[test]
+fn a_strategy_that_does_not_exist_is_an_error() {
+    let world = world(&[
+        ("base.agent", BASE),
+        ("agentry.toml", "[bases.x]\nbase = \"./base.agent\"\nmerge = { skills = \"both\" }\n"),
+        ("x/agent.toml", "name = \"x\"\ndescription = \"Answers\"\n"),
+        ("x/system-prompt.md", "You answer.\n"),
+    ]);
+    let config = agentry_compile::Config::read(&world, "");
+    let found: Vec<_> = config.diagnostics.iter().map(|found| found.message.as_str()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found.iter().any(|message| message.contains("both")), "{found:?}");
+}
+
+/// Turns are a budget where a format says so: the smaller number counts, whoever wrote it.
+#[test]
+fn the_smaller_number_of_turns_counts_across_formats() {
+    let toml = |name: &str, turns: u32| {
+        format!("name = \"{name}\"\ndescription = \"Answers\"\nmax_turns = {turns}\n")
+    };
+    for (base, child, expected) in [(5, 9, 5), (9, 5, 5), (7, 7, 7)] {
+        let (base, child) = (toml("base", base), toml("x", child));
+        let world = world(&[
+            ("agentry.toml", "[bases]\nx = \"base\"\n"),
+            ("base/agent.toml", &base),
+            ("base/system-prompt.md", "You answer.\n"),
+            ("x/agent.toml", &child),
+            ("x/system-prompt.md", "You answer.\n"),
+        ]);
+        let compiled = checked(&world, "x");
+        let turns = compiled.whole().behaviour.max_turns.as_ref().map(|turns| turns.value);
+        assert_eq!(turns.map(i64::from), Some(expected), "{base} {child}");
+    }
+}
+
 /// Rules of both are layers: the strictest answer counts, and a section that the child does not write
 /// is the base's.
 #[test]

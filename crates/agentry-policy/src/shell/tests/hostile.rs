@@ -133,6 +133,29 @@ fn comments_hide_nothing_and_quotes_show_nothing() {
     ]);
 }
 
+/// The grammar's scanner looks characters up in a table of the C library, far beyond its end for
+/// these: without a mask the process dies.
+#[test]
+fn characters_beyond_every_table_kill_nothing() {
+    for c in ['\u{e9}', '\u{4e00}', '\u{fffd}', '\u{1f600}', '\u{10ffff}'] {
+        for line in
+            ["{@", "echo {@", "echo {1..@", "echo {1..2@}", "cat <<@\nx\n@", "x=@; $@ ${x#@}"]
+        {
+            let _ = analyse(&line.replace('@', &c.to_string()), &context());
+        }
+    }
+}
+
+#[test]
+fn words_of_any_script_are_words() {
+    check(&[
+        ("echo grün 日本 😀; rm x", &["run echo grün 日本 😀", "run rm x"]),
+        ("git log -- 'straße.md'", &["run git log -- straße.md"]),
+        ("x=é; ls $x", &["set= x=é", "run ls é"]),
+        ("ls ${x#é}\nrm ö", &["run ls **", "run rm ö"]),
+    ]);
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(line in any::<String>()) {
@@ -237,6 +260,7 @@ const WORDS: &[&str] = &[
     "cd",
     "export",
     "é",
+    "\u{10ffff}",
     "\r",
     "-",
     "--",
