@@ -12,6 +12,7 @@ mod client;
 mod clients;
 mod install;
 mod process;
+mod race;
 mod rendering;
 mod report;
 mod scratch;
@@ -32,6 +33,7 @@ const USAGE: &str = "\
 usage: agentry-conformance COMMAND
 
   run [--installed] [CLIENT...]   asks the clients; installs them first, or takes those that are there
+  race                            measures Agentry beside the clients; a line of JSON each
   installed                       says which clients are installed; fails if none is
 
 Exit codes: 0 all is well, 1 a client is milder or different, 2 bad usage, 3 no client could be asked.
@@ -55,6 +57,7 @@ fn dispatch(house: &House, words: &[&str]) -> Result<End, String> {
     match words {
         ["run", "--installed", names @ ..] => suite::run(&house.installed_only(), &clients(names)?),
         ["run", names @ ..] => suite::run(house, &clients(names)?),
+        ["race"] => race::run(house),
         ["installed"] => {
             let found = Client::ALL.map(|client| install::find(client, &house.target));
             let names: Vec<_> = found.iter().flatten().map(|it| it.client.name()).collect();

@@ -46,6 +46,12 @@ impl Driver for ClaudeCode {
         command
     }
 
+    fn unlimited(&self, start: &Start<'_>) -> Command {
+        let mut command = self.command(start);
+        command.args(["--allowedTools", "Bash"]);
+        command
+    }
+
     fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {

@@ -81,6 +81,12 @@ pub(crate) trait Driver: Sync {
     /// The command line of one session.
     fn command(&self, start: &Start<'_>) -> Command;
 
+    /// The command line of a session of its own agent, as fast as it can be and with every call
+    /// allowed.
+    fn unlimited(&self, start: &Start<'_>) -> Command {
+        self.command(start)
+    }
+
     /// The tool call that stands for an action; none where it has no such tool.
     fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call>;
 

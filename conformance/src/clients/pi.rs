@@ -35,12 +35,18 @@ impl Driver for Pi {
     }
 
     fn command(&self, start: &Start<'_>) -> Command {
+        let mut command = self.unlimited(start);
+        command.arg("-e").arg(start.installed.modules.join("pi-subagents"));
+        command
+    }
+
+    /// It allows everything anyway; without subagents it starts sooner.
+    fn unlimited(&self, start: &Start<'_>) -> Command {
         let modules = &start.installed.modules;
         let mut command = start.scratch.command(&modules.join("node/bin/node"));
         command.arg(modules.join("@earendil-works/pi-coding-agent/dist/cli.js"));
         command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0").env("PI_SKIP_VERSION_CHECK", "1");
-        command.args(["-p", "--mode", "json", "--no-session", "--approve", "-e"]);
-        command.arg(modules.join("pi-subagents"));
+        command.args(["-p", "--mode", "json", "--no-session", "--approve"]);
         command.args(["--model", "scripted/scripted", start.prompt]);
         command
     }

@@ -12,6 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tiny_http::{Header, Method, Request, Response};
@@ -67,6 +68,8 @@ pub(crate) struct Conversation {
 /// One request and where the script stood.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange {
+    /// When it came.
+    pub(crate) at: Instant,
     /// The script that was played; none for requests beside the conversation.
     pub(crate) script: Option<&'static str>,
     /// How many results the conversation had.
@@ -203,6 +206,7 @@ impl State {
             return Err(format!("more than {MOST_REQUESTS} requests"));
         }
         exchanges.push(Exchange {
+            at: Instant::now(),
             script: script.map(|script| script.name),
             step,
             mark: usize::try_from(mark).unwrap_or(usize::MAX),

@@ -1,0 +1,217 @@
+//! How soon a run begins, how long it takes and how much memory it holds: Agentry beside the real
+//! clients, each with the same calls against the same model.
+//!
+//! Every run makes [`CALLS`] calls of a shell, one a turn. Each row is the median of [`ROUNDS`] rounds
+//! in which all take turns; memory is looked at in a round of its own, since looking takes time.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::clients::{Action, Driver, Start};
+use crate::install::{self, Installed};
+use crate::process;
+use crate::scratch::Scratch;
+use crate::script::{Call, Script};
+use crate::server::Server;
+use crate::suite::{End, House};
+
+/// Calls of one run.
+const CALLS: usize = 50;
+/// Runs of each that count.
+const ROUNDS: usize = 5;
+/// A run that takes longer is over.
+const LIMIT: Duration = Duration::from_mins(2);
+/// Who is raced against.
+const RIVALS: [Client; 3] = [Client::OpenCode, Client::ClaudeCode, Client::Pi];
+/// How often memory is looked at.
+const LOOK: Duration = Duration::from_millis(4);
+
+/// Who runs.
+enum Racer<'a> {
+    Agentry(&'a Path),
+    Rival(Installed),
+}
+
+/// What one run took.
+#[derive(Debug, Clone, Copy)]
+struct Lap {
+    /// Until the model was asked first.
+    first: Duration,
+    /// Until the end.
+    whole: Duration,
+    /// The most memory of all its processes together, in bytes.
+    memory: u64,
+}
+
+/// Races all that are there and prints a line of JSON each.
+pub(crate) fn run(house: &House) -> Result<End, String> {
+    let mut racers = vec![Racer::Agentry(&house.agentry)];
+    for client in RIVALS {
+        match install::install(client, &house.target) {
+            Ok(installed) => racers.push(Racer::Rival(installed)),
+            Err(why) => eprintln!("SKIPPED {}: {why}", client.name()),
+        }
+    }
+    if racers.len() == 1 {
+        return Ok(End::Skipped);
+    }
+    let root = house.target.join("conformance/race");
+    let mut laps: Vec<Vec<Lap>> = racers.iter().map(|_| Vec::new()).collect();
+    for round in 0..=ROUNDS + 1 {
+        for (racer, laps) in racers.iter().zip(&mut laps) {
+            let looks = round > ROUNDS;
+            let lap = racer.lap(&root.join(racer.name()), looks)?;
+            // The first round fills the caches.
+            if round > 0 {
+                laps.push(lap);
+            }
+        }
+    }
+    for (racer, laps) in racers.iter().zip(&laps) {
+        print(racer.name(), laps);
+    }
+    Ok(End::Well)
+}
+
+fn print(name: &str, laps: &[Lap]) {
+    let middle = |of: fn(&Lap) -> Duration| {
+        let mut times: Vec<Duration> = laps.iter().take(ROUNDS).map(of).collect();
+        times.sort();
+        times.get(times.len() / 2).map_or(0.0, Duration::as_secs_f64)
+    };
+    let memory = laps.last().map_or(0, |lap| lap.memory);
+    let row = json!({
+        "name": name, "calls": CALLS, "first_request_s": middle(|lap| lap.first),
+        "whole_s": middle(|lap| lap.whole), "memory_bytes": memory,
+    });
+    println!("{row}");
+}
+
+impl Racer<'_> {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Agentry(_) => "agentry",
+            Self::Rival(installed) => installed.client.name(),
+        }
+    }
+
+    /// One run in a project of its own.
+    fn lap(&self, root: &Path, looks: bool) -> Result<Lap, String> {
+        let scratch = Scratch::new(root)?;
+        let action = Action::Bash("echo a-step".to_owned());
+        let call = self.call(&action, &scratch).ok_or("there is no shell")?;
+        let server = Server::start(vec![Script::new("main", vec![call; CALLS])], &scratch.log())?;
+        let mut command = self.command(&scratch, &server.address())?;
+        let start = Instant::now();
+        let (finished, memory) = watched(&mut command, looks)?;
+        let record = server.finish();
+        let asked = record.exchanges.iter().filter(|it| it.script.is_some());
+        let first = asked.clone().map(|it| it.at).min().ok_or_else(|| {
+            format!("{} never asked its model: {}", self.name(), finished.stderr.trim())
+        })?;
+        let steps = asked.map(|it| it.step).max().unwrap_or(0);
+        if steps != CALLS {
+            return Err(format!("{} made {steps} of {CALLS} calls: {finished:?}", self.name()));
+        }
+        Ok(Lap { first: first.duration_since(start), whole: finished.time, memory })
+    }
+
+    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+        match (self, action) {
+            (Self::Rival(installed), _) => installed.client.driver().call(action, scratch),
+            (Self::Agentry(_), Action::Bash(line)) => {
+                Some(Call::new("bash", json!({ "command": line })))
+            }
+            (Self::Agentry(_), _) => None,
+        }
+    }
+
+    fn command(&self, scratch: &Scratch, model: &str) -> Result<Command, String> {
+        let prompt = Script::new("main", Vec::new()).cue();
+        match self {
+            Self::Rival(installed) => {
+                let start = Start { installed, scratch, model, agent: None, prompt: &prompt };
+                let driver: &dyn Driver = installed.client.driver();
+                driver.prepare(&start)?;
+                Ok(driver.unlimited(&start))
+            }
+            Self::Agentry(program) => {
+                scratch.write_project("racer/agent.toml", AGENT)?;
+                scratch.write_project("racer/system-prompt.md", "Do what you are told.\n")?;
+                let mut command = scratch.command(program);
+                command.env("OPENAI_BASE_URL", format!("{model}/v1"));
+                command.env("OPENAI_API_KEY", "none");
+                command.args(["run", "racer", &prompt, "--model", "openai/gpt-5.2"]);
+                command.args(["--yes", "--format", "json"]);
+                Ok(command)
+            }
+        }
+    }
+}
+
+const AGENT: &str = "\
+name = \"racer\"
+description = \"Runs commands\"
+
+[permissions.bash]
+intent = \"deny\"
+rules = [\"echo *:allow\"]
+";
+
+/// Runs a program; with `looks`, also tells the most memory that it and all below it held at once.
+fn watched(command: &mut Command, looks: bool) -> Result<(process::Finished, u64), String> {
+    if !looks {
+        return Ok((process::run(command, LIMIT)?, 0));
+    }
+    let own = std::process::id();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut most = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                most = most.max(memory_below(own));
+                thread::sleep(LOOK);
+            }
+            most
+        });
+        let finished = process::run(command, LIMIT);
+        is_over.store(true, Ordering::Relaxed);
+        let most = watch.join().map_err(|_| "memory could not be looked at".to_owned())?;
+        Ok((finished?, most))
+    })
+}
+
+/// Bytes held by every process below `parent`, shared pages counted once for each.
+fn memory_below(parent: u32) -> u64 {
+    let Ok(entries) = fs::read_dir("/proc") else { return 0 };
+    let processes: Vec<(u32, u32, u64)> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|id: u32| stat(id).map(|(above, pages)| (id, above, pages)))
+        .collect();
+    let mut below = vec![parent];
+    let mut pages = 0;
+    while let Some(above) = below.pop() {
+        for (id, _, held) in processes.iter().filter(|it| it.1 == above) {
+            below.push(*id);
+            pages += held;
+        }
+    }
+    pages * rustix::param::page_size() as u64
+}
+
+/// The parent of a process and the pages that it holds.
+fn stat(id: u32) -> Option<(u32, u64)> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name in parentheses may contain anything.
+    let (_, rest) = text.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(21)?.parse().ok()?))
+}
