@@ -1,7 +1,9 @@
 //! What can be typed.
 
+mod sandbox;
 mod store;
 
+pub(crate) use sandbox::{Doctor, Sandbox, SandboxCommand, SandboxExplain};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -65,6 +67,10 @@ pub(crate) enum Command {
     Lock(Lock),
     /// Find out which model, tools and skills an agent comes down to, and why
     Resolve(Resolve),
+    /// Ask what confines the commands of an agent
+    Sandbox(Sandbox),
+    /// Find out what this machine supports, and what to do about the rest
+    Doctor(Doctor),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

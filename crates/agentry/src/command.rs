@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod check_report;
 pub(crate) mod convert;
+pub(crate) mod doctor;
 pub(crate) mod gc;
 pub(crate) mod guard;
 pub(crate) mod hash;
@@ -19,6 +20,7 @@ pub(crate) mod render;
 pub(crate) mod resolve;
 mod resolve_report;
 pub(crate) mod rules;
+pub(crate) mod sandbox;
 pub(crate) mod schema;
 pub(crate) mod search;
 pub(crate) mod shell;

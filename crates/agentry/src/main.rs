@@ -19,6 +19,11 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
+    // The program starts itself once more to confine commands: before it has a second thread.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|first| first == agentry_sandbox::HELPER) {
+        return agentry_sandbox::serve().into();
+    }
     let args = Args::parse();
     let result = match args.command {
         Command::Check(args) => command::check::run(&args),
@@ -39,6 +44,8 @@ fn main() -> ExitCode {
         Command::Verify(args) => command::verify::run(&args),
         Command::Lock(args) => command::lock::run(&args),
         Command::Resolve(args) => command::resolve::run(&args),
+        Command::Sandbox(args) => command::sandbox::run(&args),
+        Command::Doctor(args) => command::doctor::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),
