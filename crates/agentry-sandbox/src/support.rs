@@ -90,7 +90,8 @@ impl Support {
     }
 }
 
-const UNLIMITED: &str = "nothing limits the number of the administrator's processes: no control groups";
+const UNLIMITED: &str =
+    "nothing limits the number of the administrator's processes: no control groups";
 
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
 fn beyond_landlock(confinement: &Confinement) -> Option<String> {
@@ -143,7 +144,11 @@ mod tests {
         let cases = [
             (all.clone(), &read_only, Ok(BackEnd::Namespaces)),
             (no.clone(), &plain, Ok(BackEnd::Landlock)),
-            (no.clone(), &read_only, refused("Landlock cannot protect `/w/x` inside what may be written")),
+            (
+                no.clone(),
+                &read_only,
+                refused("Landlock cannot protect `/w/x` inside what may be written"),
+            ),
             (no.clone(), &hidden, refused("Landlock cannot hide `/usr/x` inside what may be read")),
             (no.clone(), &proxy, refused("Landlock cannot let some hosts through")),
             (Support { landlock: None, ..no.clone() }, &plain, refused("there is no Landlock")),

@@ -10,6 +10,8 @@ mod output;
 mod progress;
 mod real;
 mod save;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod workspaces;
 
 use std::process::ExitCode;

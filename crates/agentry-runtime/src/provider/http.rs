@@ -30,9 +30,14 @@ pub fn remote(environment: Environment<'_>) -> Result<reqwest::Client, String> {
     builder.build().map_err(|error| reason(&error))
 }
 
-fn builder() -> ClientBuilder {
+/// Chooses the cryptography of all connections; before the first client is made.
+pub fn choose_cryptography() {
     // Another part of the program may have chosen already; either choice is the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+fn builder() -> ClientBuilder {
+    choose_cryptography();
     reqwest::Client::builder()
         .no_proxy()
         .redirect(Policy::none())

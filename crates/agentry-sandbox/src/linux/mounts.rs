@@ -101,7 +101,9 @@ fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Copies of what may be written. A path that leads through a link might lead elsewhere tomorrow, so
 /// it is none.
 fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<Copy>> {
-    if let Some(path) = writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path)) {
+    if let Some(path) =
+        writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path))
+    {
         let message = format!("`{}` leads through a link and cannot be written", path.display());
         return Err(io::Error::other(message));
     }

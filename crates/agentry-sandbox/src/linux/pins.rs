@@ -34,9 +34,7 @@ pub(crate) fn pins(
     pins.dedup_by(|later, first| later.path == first.path);
     let closed: Vec<PathBuf> =
         pins.iter().filter(|pin| pin.read_only).map(|pin| pin.path.clone()).collect();
-    pins.retain(|pin| {
-        !closed.iter().any(|path| pin.path != *path && pin.path.starts_with(path))
-    });
+    pins.retain(|pin| !closed.iter().any(|path| pin.path != *path && pin.path.starts_with(path)));
     Ok(pins)
 }
 

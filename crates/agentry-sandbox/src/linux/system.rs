@@ -146,8 +146,7 @@ pub(crate) fn kill(pid: libc::pid_t, signal: libc::c_int) {
 pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened =
-        rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
     let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | flags as u32;
     // SAFETY: the path ends with NUL; the descriptor is new and ours.

@@ -188,7 +188,8 @@ fn memory() -> bool {
 /// Descriptors beyond the standard streams.
 fn descriptors() -> bool {
     // SAFETY: takes no pointers.
-    let open: Vec<i32> = (3..4096).filter(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0).collect();
+    let open: Vec<i32> =
+        (3..4096).filter(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } >= 0).collect();
     for fd in &open {
         println!("{fd}: {:?}", std::fs::read_link(format!("/proc/self/fd/{fd}")));
     }
@@ -206,7 +207,9 @@ fn become_another() -> bool {
 fn int80() -> bool {
     let result: i64;
     // SAFETY: number 20 is `getpid` there and takes nothing.
-    unsafe { std::arch::asm!("int 0x80", inlateout("rax") 20_i64 => result, out("r8") _, out("r9") _, out("r10") _, out("r11") _) };
+    unsafe {
+        std::arch::asm!("int 0x80", inlateout("rax") 20_i64 => result, out("r8") _, out("r9") _, out("r10") _, out("r11") _)
+    };
     result > 0
 }
 

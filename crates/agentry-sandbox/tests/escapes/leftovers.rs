@@ -115,7 +115,11 @@ fn a_run_that_is_killed() {
 }
 
 fn word(root: &std::path::Path) -> String {
-    let name = root.file_name().expect("a name").to_string_lossy().replace(|c: char| !c.is_ascii_digit(), "1");
+    let name = root
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .replace(|c: char| !c.is_ascii_digit(), "1");
     format!("95{name}.25")
 }
 

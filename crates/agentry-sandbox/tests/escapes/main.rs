@@ -41,7 +41,8 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
     if !rustix::process::getuid().is_root() {
         return;
     }
-    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|it| Path::new(it).exists());
+    let setpriv =
+        ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|it| Path::new(it).exists());
     let Some(setpriv) = setpriv else {
         eprintln!("SKIPPED: without `setpriv` nothing can be tried as an ordinary user");
         return;

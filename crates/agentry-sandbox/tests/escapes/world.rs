@@ -263,5 +263,6 @@ fn make(root: &Path) {
 
 /// The helper, which an ordinary user is given a copy of.
 pub(crate) fn helper() -> PathBuf {
-    env::var_os("HELPER").map_or_else(|| env!("CARGO_BIN_EXE_confined-helper").into(), PathBuf::from)
+    env::var_os("HELPER")
+        .map_or_else(|| env!("CARGO_BIN_EXE_confined-helper").into(), PathBuf::from)
 }

@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
 /// Shows what happens, in the format that was asked for.
 pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
     let terminal = Arc::clone(terminal);
-    match format {
+    let shown: Sink = match format {
         RunFormat::Human => Arc::new(move |output: Output| {
             terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
         }),
@@ -276,7 +276,10 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
             let line = serde_json::to_string(&output).unwrap_or_default();
             print(&format!("{line}\n"));
         }),
-    }
+    };
+    #[cfg(feature = "otel")]
+    let shown = crate::telemetry::told(shown);
+    shown
 }
 
 /// The search service that the user's environment names. A client for it is made only if there is one.
