@@ -9,6 +9,7 @@ mod program;
 mod reference;
 mod render;
 mod report;
+mod running;
 mod targets;
 
 use std::path::Path;
@@ -24,10 +25,15 @@ usage: cargo xtask bench [COMMAND]
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
   render             measures rendering only
+  run                measures running only, against the real clients
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
 fn main() -> ExitCode {
+    // Commands are confined by this program started once more, before it has a second thread.
+    if std::env::args_os().nth(1).is_some_and(|first| first == agentry_sandbox::HELPER) {
+        return agentry_sandbox::serve().into();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
@@ -35,6 +41,7 @@ fn main() -> ExitCode {
         ["policy"] => Ok(shown(&policy_table())),
         ["lock"] => lock_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
+        ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
@@ -66,6 +73,8 @@ fn run() -> Result<bool, String> {
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
+    running::racing(&mut table)?;
+    running::confining(&mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     Ok(shown(&table))
@@ -96,6 +105,14 @@ fn render_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     render::rendering(&program, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Running alone.
+fn run_table() -> Result<Table, String> {
+    let mut table = Table::default();
+    running::racing(&mut table)?;
+    running::confining(&mut table)?;
     Ok(table)
 }
 

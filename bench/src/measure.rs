@@ -52,7 +52,8 @@ fn time(command: &mut Command) -> Result<Duration, String> {
     }
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+/// The middle one.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

@@ -24,6 +24,8 @@ use crate::suite::{End, House};
 
 /// Calls of one run.
 const CALLS: usize = 50;
+/// Calls of the run that is played.
+const STEPS: usize = 500;
 /// Runs of each that count.
 const ROUNDS: usize = 5;
 /// A run that takes longer is over.
@@ -74,13 +76,49 @@ pub(crate) fn run(house: &House) -> Result<End, String> {
             }
         }
     }
+    let step = replayed(&house.agentry, &root.join("replayed"))?;
     for (racer, laps) in racers.iter().zip(&laps) {
-        print(racer.name(), laps);
+        let step = matches!(racer, Racer::Agentry(_)).then_some(step);
+        print(racer.name(), laps, step);
     }
     Ok(End::Well)
 }
 
-fn print(name: &str, laps: &[Lap]) {
+/// What a step of the loop takes beside the model, the disk and the commands: a run of many steps is
+/// recorded, and played against one of none.
+fn replayed(program: &Path, root: &Path) -> Result<Duration, String> {
+    let scratch = Scratch::new(root)?;
+    let racer = Racer::Agentry(program);
+    let mut times = Vec::new();
+    for steps in [0, STEPS] {
+        let call = Call::new("bash", json!({ "command": "echo a-step" }));
+        let script = Script::new("main", vec![call; steps]);
+        let server = Server::start(vec![script], &scratch.log())?;
+        let cassette = scratch.project().join(format!("{steps}.jsonl"));
+        let mut command = racer.command(&scratch, &server.address())?;
+        let recorded = process::run(command.arg("--record").arg(&cassette), LIMIT)?;
+        server.finish();
+        if recorded.code != Some(0) {
+            return Err(format!("nothing was recorded: {}", recorded.stderr.trim()));
+        }
+        let mut laps = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut command = racer.command(&scratch, "http://127.0.0.1:9")?;
+            let played = process::run(command.arg("--replay").arg(&cassette), LIMIT)?;
+            if played.code != Some(0) {
+                return Err(format!("the cassette does not play: {}", played.stderr.trim()));
+            }
+            laps.push(played.time);
+        }
+        laps.sort();
+        times.push(laps.get(ROUNDS / 2).copied().unwrap_or_default());
+    }
+    let (none, all) = (times.first().copied(), times.last().copied());
+    let more = all.unwrap_or_default().saturating_sub(none.unwrap_or_default());
+    Ok(more / u32::try_from(STEPS).unwrap_or(u32::MAX))
+}
+
+fn print(name: &str, laps: &[Lap], step: Option<Duration>) {
     let middle = |of: fn(&Lap) -> Duration| {
         let mut times: Vec<Duration> = laps.iter().take(ROUNDS).map(of).collect();
         times.sort();
@@ -90,6 +128,7 @@ fn print(name: &str, laps: &[Lap]) {
     let row = json!({
         "name": name, "calls": CALLS, "first_request_s": middle(|lap| lap.first),
         "whole_s": middle(|lap| lap.whole), "memory_bytes": memory,
+        "step_s": step.map(|step| step.as_secs_f64()),
     });
     println!("{row}");
 }
