@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Recorder;
-use agentry_runtime::commands::{Commands, Unconfined};
+use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined};
+use agentry_runtime::confine::Surroundings;
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
@@ -300,10 +301,7 @@ pub(crate) fn commands(ground: &Ground, unconfined: bool) -> Arc<dyn Commands> {
     confined(ground, granted)
 }
 
-#[cfg(target_os = "linux")]
 fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
-    use agentry_runtime::commands::{Refused, Sandboxed};
-    use agentry_runtime::confine::Surroundings;
     let Ok(program) = std::env::current_exe() else {
         return Arc::new(Refused("the program cannot find itself".to_owned()));
     };
@@ -322,12 +320,6 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
         leavings: ground.home.join("leavings"),
         sandbox: std::sync::OnceLock::new(),
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn confined(_: &Ground, _: Vec<String>) -> Arc<dyn Commands> {
-    let why = "commands can only be confined on Linux (`--unconfined` runs them anyway)";
-    Arc::new(agentry_runtime::commands::Refused(why.to_owned()))
 }
 
 /// Ctrl-C once stops the turn, twice the run.
