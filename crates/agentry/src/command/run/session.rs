@@ -311,7 +311,8 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
         surroundings: Surroundings {
             home: ground.judge.places().home.as_ref().map(PathBuf::from),
             agentry_home: Some(ground.home.clone()),
-            definition: ground.protected.iter().map(PathBuf::from).collect(),
+            // What decides about agents and does not exist yet is protected anyway.
+            definition: ground.protected.iter().map(PathBuf::from).filter(|it| it.exists()).collect(),
             programs: std::env::split_paths(&path).collect(),
         },
         granted,
