@@ -190,9 +190,9 @@ impl Terminal {
         let look = if failed { RED } else { DIM };
         if !self.rich {
             let state = if failed { "failed" } else { "done" };
-            let first =
-                lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
-            self.note(&format!("  {call}: {state}, {} lines{first}", lines.len()), look);
+            let first = lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
+            let count = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
+            self.note(&format!("  {}: {state}, {count}{first}", cut(call, 50)), look);
             return;
         }
         for line in lines.iter().take(FOLDED) {
