@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::Proxy;
-use agentry_sandbox::{BackEnd, Command, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Network, Sandbox, support};
 
 use crate::confine::{Confined, Surroundings, confinement, environment};
 use crate::tool::{Started, Streams};
@@ -125,13 +125,16 @@ impl Sandboxed {
         let back_end = back_end.map_err(|why| {
             format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
         })?;
-        let network = confinement.network.clone();
+        let port = match confinement.network {
+            Network::Proxy(port) => Some(port),
+            Network::Off | Network::Full => None,
+        };
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, back_end, confinement, leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
         let proxy = sandbox.listener().map(|listener| Proxy::start(listener, hosts)).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
-        let env = environment(&self.granted, &self.lookup, sandbox.private(), &network);
+        let env = environment(&self.granted, &self.lookup, &sandbox, port);
         Ok(Ready { sandbox: Arc::new(sandbox), env, _proxy: proxy })
     }
 }

@@ -155,6 +155,8 @@ fn tidy(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Leaves out what lies where nothing is seen or written anyway.
 fn leave_out_what_is_not_seen(confinement: &mut Confinement) {
     let Confinement { reads, writes, read_only, hidden, .. } = confinement;
+    let all = reads.clone();
+    reads.retain(|path| !all.iter().any(|other| path != other && path.starts_with(other)));
     let below = |roots: &[PathBuf], path: &Path| roots.iter().any(|root| path.starts_with(root));
     read_only.retain(|path| below(writes, path));
     hidden.retain(|path| below(writes, path) || below(reads, path));

@@ -13,8 +13,7 @@ pub struct Enforced {
 
 /// What `back_end` makes of a confinement, line by line.
 pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
-    let Confinement { reads, writes, read_only, hidden, private, network, limits } =
-        confinement;
+    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
     let namespaces = back_end == BackEnd::Namespaces;
     let files = if namespaces { "mounts, Landlock" } else { "Landlock" };
     let mut out = Vec::new();
@@ -31,19 +30,26 @@ pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
     each("may not change", read_only, "mounts");
     each("may not see", hidden, "mounts");
     let (what, by) = match network {
-        Network::Off if namespaces => ("no network".to_owned(), "network namespace, seccomp"),
-        Network::Off => ("no network".to_owned(), "seccomp"),
-        Network::Proxy(port) => {
-            (format!("network through a proxy on port {port}"), "network namespace")
-        }
-        Network::Full => ("the whole network".to_owned(), "nothing"),
+        Network::Off if namespaces => ("no network but a loopback device of its own", NETWORK),
+        Network::Off => ("no network", "seccomp"),
+        Network::Proxy(_) => ("network only through the proxy", NETWORK),
+        Network::Full => ("the whole network", "nothing"),
     };
-    add(what, by);
+    add(what.to_owned(), by);
+    add("no sockets of the file system".to_owned(), "seccomp");
     add(format!("at most {} processes", limits.processes), "control group or limit");
     add(format!("at most {} MiB of memory", limits.memory >> 20), "control group or limit");
     add(format!("files of at most {} MiB", limits.file_size >> 20), "limit");
-    add("no new privileges, no dangerous system calls".to_owned(), "seccomp");
-    let gone = if namespaces { "process namespace" } else { "the helper" };
-    add("every process ends with the run".to_owned(), gone);
+    add("no new privileges, no capabilities".to_owned(), "the kernel");
+    add("no dangerous system calls".to_owned(), "seccomp");
+    if !namespaces {
+        add("no changes of owners, modes and attributes of files".to_owned(), "seccomp");
+    }
+    let by = if namespaces { "process namespace" } else { "Landlock" };
+    add("no signals to other processes".to_owned(), by);
+    let by = if namespaces { "process namespace" } else { "a supervisor" };
+    add("every process ends with the run".to_owned(), by);
     out
 }
+
+const NETWORK: &str = "network namespace, seccomp";

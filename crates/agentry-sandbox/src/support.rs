@@ -6,6 +6,7 @@ use crate::{BackEnd, Confinement, Network};
 
 /// What this machine can enforce, and why not where it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each was found out on its own")]
 pub struct Support {
     /// The version of Landlock; none if there is none.
     pub landlock: Option<u32>,
@@ -45,10 +46,7 @@ impl Support {
         if !self.seccomp {
             return Err("system calls cannot be filtered".to_owned());
         }
-        let namespaces = match self.without_namespaces() {
-            None => return Ok(BackEnd::Namespaces),
-            Some(why) => why,
-        };
+        let Some(namespaces) = self.without_namespaces() else { return Ok(BackEnd::Namespaces) };
         match self.without_landlock(confinement) {
             None => Ok(BackEnd::Landlock),
             Some(landlock) => Err(format!("namespaces: {namespaces}; {landlock}")),
@@ -90,7 +88,8 @@ impl Support {
     }
 }
 
-const UNLIMITED: &str = "nothing limits the number of the administrator's processes: no control groups";
+const UNLIMITED: &str =
+    "nothing limits the number of the administrator's processes: no control groups";
 
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
 fn beyond_landlock(confinement: &Confinement) -> Option<String> {
@@ -143,7 +142,11 @@ mod tests {
         let cases = [
             (all.clone(), &read_only, Ok(BackEnd::Namespaces)),
             (no.clone(), &plain, Ok(BackEnd::Landlock)),
-            (no.clone(), &read_only, refused("Landlock cannot protect `/w/x` inside what may be written")),
+            (
+                no.clone(),
+                &read_only,
+                refused("Landlock cannot protect `/w/x` inside what may be written"),
+            ),
             (no.clone(), &hidden, refused("Landlock cannot hide `/usr/x` inside what may be read")),
             (no.clone(), &proxy, refused("Landlock cannot let some hosts through")),
             (Support { landlock: None, ..no.clone() }, &plain, refused("there is no Landlock")),

@@ -2,10 +2,12 @@
 
 mod run;
 mod runs;
+mod sandbox;
 mod store;
 
 pub(crate) use run::{Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test};
 pub(crate) use runs::{Runs, RunsCommand, RunsPrune, RunsShow, RunsTail, RunsUndo};
+pub(crate) use sandbox::{Doctor, Sandbox, SandboxCommand, SandboxExplain};
 pub(crate) use store::{Gc, Keygen, List, Pull, Push, Search, Sign, Verify};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -79,6 +81,10 @@ pub(crate) enum Command {
     Test(Test),
     /// List the runs of agents; show one, follow it, take its changes back
     Runs(Runs),
+    /// Ask what confines the commands of an agent
+    Sandbox(Sandbox),
+    /// Find out what this machine supports, and what to do about the rest
+    Doctor(Doctor),
     /// Start a new agent
     New(New),
     /// Print the JSON Schema of a format, for editors

@@ -49,6 +49,8 @@ fn main() -> ExitCode {
         Command::Consent(args) => command::consent::run(&args),
         Command::Test(args) => command::test::run(&args),
         Command::Runs(args) => command::runs::run(&args),
+        Command::Sandbox(args) => command::sandbox::run(&args),
+        Command::Doctor(args) => command::doctor::run(&args),
         Command::New(args) => command::new::run(&args),
         Command::Schema(args) => command::schema::run(&args),
         Command::Rules(args) => command::rules::run(&args),

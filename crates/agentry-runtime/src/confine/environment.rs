@@ -4,7 +4,7 @@
 //! at first and gone with it. With a proxy, its address is there under the names that programs look
 //! for. Everything else takes a grant.
 
-use agentry_sandbox::{Network, Private};
+use agentry_sandbox::{Private, Sandbox};
 
 /// Where programs are if nobody says.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -14,13 +14,22 @@ const PROXIES: &[&str] =
 /// Names that no grant changes.
 const OWN: &[&str] = &["HOME", "TMPDIR", "NO_PROXY", "no_proxy"];
 
-/// The whole environment of a command. `granted` are the names that the agent was granted, which
-/// `lookup` knows the values of.
+/// The whole environment of the commands of a sandbox. `granted` are the names that the agent was
+/// granted, which `lookup` knows the values of; `proxy` is the port of the proxy.
 pub fn environment(
     granted: &[String],
     lookup: &dyn Fn(&str) -> Option<String>,
+    sandbox: &Sandbox,
+    proxy: Option<u16>,
+) -> Vec<(String, String)> {
+    variables(granted, lookup, sandbox.private(), proxy)
+}
+
+fn variables(
+    granted: &[String],
+    lookup: &dyn Fn(&str) -> Option<String>,
     private: &Private,
-    network: &Network,
+    proxy: Option<u16>,
 ) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| {
@@ -34,9 +43,11 @@ pub fn environment(
     set("TMPDIR", private.temporary.display().to_string());
     set("LANG", either("LANG", "C.UTF-8"));
     set("TERM", either("TERM", "dumb"));
-    if let Network::Proxy(port) = network {
+    if let Some(port) = proxy {
         PROXIES.iter().for_each(|name| set(name, format!("http://127.0.0.1:{port}")));
-        ["NO_PROXY", "no_proxy"].iter().for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
+        ["NO_PROXY", "no_proxy"]
+            .iter()
+            .for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
     }
     for name in granted.iter().filter(|name| !OWN.contains(&name.as_str())) {
         if let Some(value) = lookup(name) {
@@ -53,13 +64,15 @@ mod tests {
     #[test]
     fn only_what_was_granted_is_there() {
         let private = Private { home: "/home/u".into(), temporary: "/tmp".into() };
-        let known = [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
+        let known =
+            [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
         let lookup = |name: &str| {
             known.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
         };
         let granted = ["TOKEN", "HOME", "MISSING"].map(str::to_owned);
-        let found = environment(&granted, &lookup, &private, &Network::Off);
-        let found: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let found = variables(&granted, &lookup, &private, None);
+        let found: Vec<String> =
+            found.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let expected =
             ["PATH=/bin", "HOME=/home/u", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
         assert_eq!(found, expected);

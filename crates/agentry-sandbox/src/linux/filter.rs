@@ -193,8 +193,7 @@ fn when(argument: u8, compare: SeccompCmpOp, value: u64) -> io::Result<SeccompRu
 
 /// Holds for every call but those with nothing in this argument.
 fn unless_zero(argument: u8) -> io::Result<SeccompRule> {
-    let condition =
-        SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
+    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0);
     condition.and_then(|it| SeccompRule::new(vec![it])).map_err(io::Error::other)
 }
 

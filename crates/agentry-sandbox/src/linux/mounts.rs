@@ -101,7 +101,9 @@ fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Copies of what may be written. A path that leads through a link might lead elsewhere tomorrow, so
 /// it is none.
 fn copies_of_writes(writes: &[PathBuf]) -> io::Result<Vec<Copy>> {
-    if let Some(path) = writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path)) {
+    if let Some(path) =
+        writes.iter().find(|path| fs::canonicalize(path).is_ok_and(|it| it != **path))
+    {
         let message = format!("`{}` leads through a link and cannot be written", path.display());
         return Err(io::Error::other(message));
     }
@@ -236,7 +238,7 @@ fn mask(root: &Path, hidden: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
     let blank = root.join("dev/shm/blank");
     fs::write(&blank, "")?;
-    fs::set_permissions(&blank, Permissions::from_mode(0))?;
+    fs::set_permissions(&blank, Permissions::from_mode(0o000))?;
     let mut masked = Vec::new();
     for path in hidden {
         let inside = inside(root, &path);

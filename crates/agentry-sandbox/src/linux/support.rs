@@ -1,15 +1,19 @@
 //! What this machine can enforce, found out by trying.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::{groups, leavings, namespaces, system};
 use crate::{BackEnd, Confinement, Limits, Network, Sandbox, Support};
+
+/// What came of trying; it stays the same while this program runs.
+static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
 
 pub(crate) fn support(program: &Path) -> Support {
     let control_groups = groups::supported();
     Support {
         landlock: system::landlock_version(),
-        namespaces: tried(program),
+        namespaces: TRIED.get_or_init(|| tried(program)).clone(),
         seccomp: Path::new("/proc/sys/kernel/seccomp/actions_avail").exists(),
         control_groups,
         administrator: rustix::process::getuid().is_root(),

@@ -41,7 +41,8 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
     if !rustix::process::getuid().is_root() {
         return;
     }
-    let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|it| Path::new(it).exists());
+    let setpriv =
+        ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|it| Path::new(it).exists());
     let Some(setpriv) = setpriv else {
         eprintln!("SKIPPED: without `setpriv` nothing can be tried as an ordinary user");
         return;
@@ -94,10 +95,10 @@ fn refuses_all(back_end: BackEnd) {
         let said = world.shell(&sandbox, &directory, row.line);
         let escaped = said.contains("ESCAPED") || said.contains("hush");
         let damage = world.damage().or_else(|| escaped.then(|| said.clone()));
-        let word = if damage.is_some() { "ESCAPED" } else { "refused" };
+        let verdict = if damage.is_some() { "ESCAPED" } else { "refused" };
         let line = said.lines().next_back().unwrap_or_default().replace(world.root(), "…");
         let line: String = line.chars().take(80).collect();
-        println!("{:<34} {word:<12} {line}", row.name);
+        println!("{:<34} {verdict:<12} {line}", row.name);
         failed.extend(damage.map(|damage| format!("{}: {damage}", row.name)));
     }
     world.works(&sandbox);

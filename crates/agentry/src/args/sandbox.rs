@@ -1,0 +1,38 @@
+//! What can be typed about the sandbox.
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use agentry_compile::model::Format;
+
+use super::{ResultFormat, format};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sandbox {
+    #[command(subcommand)]
+    pub(crate) command: SandboxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Show what the commands of an agent are confined to on this machine, and what enforces it
+    Explain(SandboxExplain),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SandboxExplain {
+    /// The agent: its file or its directory
+    pub(crate) agent: String,
+    /// Read the agent as this format
+    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
+    pub(crate) format_override: Option<Format>,
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// How to report
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: ResultFormat,
+}

@@ -1,0 +1,169 @@
+//! `agentry doctor`: what this machine supports, and what to do about the rest.
+
+use std::fs;
+use std::path::Path;
+
+use agentry_sandbox::{BackEnd, Confinement, Limits, Network, Support, support};
+use serde_json::{Value, json};
+
+use crate::args::{Doctor, ResultFormat};
+use crate::command::sandbox::this_program;
+use crate::home::agentry_home;
+use crate::output::{Exit, Outcome, columns, print, print_json};
+
+/// One thing that was looked at.
+struct Looked {
+    what: &'static str,
+    /// Whether all is well; nothing if it does not matter here.
+    well: Option<bool>,
+    found: String,
+    /// What to do.
+    help: Option<String>,
+}
+
+pub(crate) fn run(args: &Doctor) -> Outcome {
+    let support = support(&this_program()?);
+    let back_end = support.choose(&usual()).map(|(back_end, _)| back_end);
+    let mut looked = sandbox(&support);
+    looked.push(confining(&back_end));
+    looked.push(home());
+    looked.push(shell());
+    match args.format {
+        ResultFormat::Json => print_json(&to_json(&looked, &support, &back_end)),
+        ResultFormat::Human => print(&to_text(&looked)),
+    }
+    let well = looked.iter().all(|it| it.well != Some(false));
+    Ok(if well { Exit::Done } else { Exit::Findings })
+}
+
+/// A confinement as most agents have one, but for its network.
+fn usual() -> Confinement {
+    Confinement {
+        reads: vec!["/usr".into()],
+        writes: Vec::new(),
+        read_only: Vec::new(),
+        hidden: Vec::new(),
+        private: Vec::new(),
+        network: Network::Off,
+        limits: Limits::default(),
+    }
+}
+
+fn sandbox(support: &Support) -> Vec<Looked> {
+    let needed = support.without_namespaces().is_some();
+    let namespaces = support.without_namespaces();
+    let landlock = support.landlock.map_or("none".to_owned(), |it| format!("version {it}"));
+    let alone = support.without_landlock(&usual());
+    vec![
+        Looked {
+            what: "namespaces",
+            well: Some(namespaces.is_none()).filter(|well| *well || alone.is_some()),
+            found: namespaces.clone().unwrap_or_else(|| "can be made".to_owned()),
+            help: namespaces.and_then(|_| namespaces_help()),
+        },
+        Looked {
+            what: "Landlock",
+            well: Some(alone.is_none()).filter(|well| *well || needed),
+            found: landlock,
+            help: alone.map(|why| format!("alone it is no sandbox here: {why}")),
+        },
+        Looked {
+            what: "seccomp",
+            well: Some(support.seccomp),
+            found: if support.seccomp { "filters system calls" } else { "none" }.to_owned(),
+            help: (!support.seccomp)
+                .then(|| "a kernel with CONFIG_SECCOMP_FILTER is needed".to_owned()),
+        },
+        Looked {
+            what: "control groups",
+            well: support.control_groups.then_some(true),
+            found: if support.control_groups { "can be made" } else { "cannot be made" }.to_owned(),
+            help: (!support.control_groups)
+                .then(|| "memory is limited for each process, not for all together".to_owned()),
+        },
+    ]
+}
+
+/// What keeps an ordinary user from making namespaces, on the systems where something does.
+fn namespaces_help() -> Option<String> {
+    let says =
+        |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
+    let sysctl = |name: &str| format!("the administrator can permit them: `sysctl -w {name}`");
+    if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        return Some(sysctl("kernel.apparmor_restrict_unprivileged_userns=0"));
+    }
+    if says("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        return Some(sysctl("kernel.unprivileged_userns_clone=1"));
+    }
+    if says("/proc/sys/user/max_user_namespaces", "0") {
+        return Some(sysctl("user.max_user_namespaces=10000"));
+    }
+    let contained = Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();
+    contained.then(|| {
+        "a container needs `--security-opt seccomp=unconfined --security-opt systempaths=unconfined`"
+            .to_owned()
+    })
+}
+
+fn confining(back_end: &Result<BackEnd, String>) -> Looked {
+    let (found, help) = match back_end {
+        Ok(BackEnd::Namespaces) => ("confined by namespaces".to_owned(), None),
+        Ok(BackEnd::Landlock) => {
+            let help = "hosts cannot be let through one by one, and nothing new can be made in a \
+                        directory beside something protected";
+            ("confined by Landlock".to_owned(), Some(help.to_owned()))
+        }
+        Err(why) => {
+            let help = "`agentry run --unconfined` runs them all the same".to_owned();
+            (format!("refused: {why}"), Some(help))
+        }
+    };
+    Looked { what: "commands", well: Some(back_end.is_ok()), found, help }
+}
+
+fn home() -> Looked {
+    let Some(home) = agentry_home() else {
+        let help = Some("set AGENTRY_HOME to a directory".to_owned());
+        return Looked { what: "home", well: Some(false), found: "none".to_owned(), help };
+    };
+    let nearest = home.ancestors().find(|path| path.is_dir());
+    let writable = nearest.is_some_and(|path| tempfile::tempfile_in(path).is_ok());
+    let help = (!writable).then(|| "make it writable, or set AGENTRY_HOME".to_owned());
+    Looked { what: "home", well: Some(writable), found: home.display().to_string(), help }
+}
+
+fn shell() -> Looked {
+    let found = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists());
+    let help = found.is_none().then(|| "the tool `bash` needs one".to_owned());
+    let path = found.unwrap_or("none").to_owned();
+    Looked { what: "bash", well: Some(found.is_some()), found: path, help }
+}
+
+fn to_text(looked: &[Looked]) -> String {
+    let word = |well: Option<bool>| match well {
+        Some(true) => "ok",
+        Some(false) => "missing",
+        None => "-",
+    };
+    let row = |it: &Looked| vec![it.what.to_owned(), word(it.well).to_owned(), it.found.clone()];
+    let mut out = columns(&looked.iter().map(row).collect::<Vec<_>>());
+    for it in looked {
+        if let Some(help) = &it.help {
+            out.push_str(&format!("\n{}: {help}\n", it.what));
+        }
+    }
+    out
+}
+
+fn to_json(looked: &[Looked], support: &Support, back_end: &Result<BackEnd, String>) -> Value {
+    let each =
+        |it: &Looked| json!({"what": it.what, "well": it.well, "found": it.found, "help": it.help});
+    json!({
+        "back_end": back_end.as_ref().ok().map(|it| it.as_str()),
+        "landlock": support.landlock,
+        "namespaces": support.without_namespaces().is_none(),
+        "seccomp": support.seccomp,
+        "control_groups": support.control_groups,
+        "checks": looked.iter().map(each).collect::<Vec<_>>(),
+    })
+}

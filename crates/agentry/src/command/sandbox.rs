@@ -1,0 +1,135 @@
+//! `agentry sandbox explain`: what the commands of an agent are confined to here, and by what.
+
+use std::path::{Path, PathBuf};
+
+use agentry_compile::text::report::visible;
+use agentry_compile::{Compiled, World as _, judge};
+use agentry_runtime::confine::{Confined, Surroundings, confinement};
+use agentry_sandbox::{BackEnd, Confinement, Enforced, Network, explain, support};
+use serde_json::{Value, json};
+
+use crate::args::{ResultFormat, Sandbox, SandboxCommand, SandboxExplain};
+use crate::command::{find_one, reported, usable};
+use crate::disk::Disk;
+use crate::home::agentry_home;
+use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
+
+pub(crate) fn run(args: &Sandbox) -> Outcome {
+    match &args.command {
+        SandboxCommand::Explain(args) => explained(args),
+    }
+}
+
+fn explained(args: &SandboxExplain) -> Outcome {
+    let disk = Disk::default();
+    let found = find_one(&disk, &args.agent, args.format_override)?;
+    let mut compiled = usable(&disk, &found)?;
+    let judge = judge(&disk, &mut compiled).map_err(|findings| {
+        reported(&findings, &compiled.sources, "the user's policy has errors")
+    })?;
+    let confined = confinement(&judge, &surroundings(&disk, &compiled));
+    let program = this_program()?;
+    let chosen = support(&program).choose(&confined.confinement);
+    match args.format {
+        ResultFormat::Json => print_json(&to_json(&confined, &chosen)),
+        ResultFormat::Human => print(&to_text(&confined, &chosen)),
+    }
+    Ok(Exit::Done)
+}
+
+/// The program that is running, which is also the helper of the sandbox.
+pub(crate) fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|_| Failure::new("where this program lies cannot be told"))
+}
+
+/// What a confinement depends on beside the policy, on this machine.
+pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled) -> Surroundings {
+    let absolute = |path: &str| PathBuf::from(disk.absolute(path));
+    let sources = compiled.sources.iter().map(|source| absolute(&source.path));
+    let definition = sources.chain([absolute(&compiled.found.path)]);
+    // The directory of the workspace itself is no definition, even of an agent that is all of it.
+    let workspace = absolute(&compiled.workspace);
+    let definition = definition.filter(|path| !workspace.starts_with(path) && path.exists());
+    let programs = std::env::var_os("PATH").unwrap_or_default();
+    Surroundings {
+        home: std::env::home_dir().filter(|home| home.is_absolute()),
+        agentry_home: agentry_home(),
+        definition: definition.collect(),
+        programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
+    }
+}
+
+type Chosen = Result<(BackEnd, Confinement), String>;
+
+fn to_text(confined: &Confined, chosen: &Chosen) -> String {
+    let mut out = match chosen {
+        Ok((back_end, _)) => format!("commands are confined by {}\n\n", back_end.as_str()),
+        Err(why) => format!(
+            "commands are refused: this machine cannot confine them: {}\n  = help: `agentry doctor` \
+             says what to do; `agentry run --unconfined` runs them all the same\n\n",
+            visible(why)
+        ),
+    };
+    let enforced = enforced(confined, chosen);
+    let row = |it: &Enforced| vec![format!("  {}", visible(&it.what)), it.by.to_owned()];
+    out.push_str(&columns(&enforced.iter().map(row).collect::<Vec<_>>()));
+    if let Network::Proxy(_) = confined.confinement.network {
+        let names = confined.hosts.names();
+        let all = confined.hosts.is_everything();
+        let names = if all { "every public host".to_owned() } else { names.join(", ") };
+        out.push_str(&format!("\nthe proxy lets through: {}\n", visible(&names)));
+    }
+    for what in &confined.narrowed {
+        out.push_str(&format!("\nnote: {}\n", visible(what)));
+    }
+    out
+}
+
+/// What is enforced here, or what namespaces would enforce.
+fn enforced(confined: &Confined, chosen: &Chosen) -> Vec<Enforced> {
+    match chosen {
+        Ok((back_end, confinement)) => explain(confinement, *back_end),
+        Err(_) => explain(&confined.confinement, BackEnd::Namespaces),
+    }
+}
+
+fn to_json(confined: &Confined, chosen: &Chosen) -> Value {
+    let enforced = enforced(confined, chosen);
+    let enforced: Vec<Value> =
+        enforced.iter().map(|it| json!({"what": it.what, "by": it.by})).collect();
+    let (back_end, confinement) = match chosen {
+        Ok((back_end, confinement)) => (Some(back_end.as_str()), confinement),
+        Err(_) => (None, &confined.confinement),
+    };
+    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
+    let texts =
+        |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
+    let network = match network {
+        Network::Off => "off",
+        Network::Proxy(_) => "proxy",
+        Network::Full => "full",
+    };
+    json!({
+        "back_end": back_end,
+        "refused": chosen.as_ref().err(),
+        "reads": texts(reads),
+        "writes": texts(writes),
+        "read_only": texts(read_only),
+        "hidden": texts(hidden),
+        "private": texts(private),
+        "network": network,
+        "hosts": confined.hosts.names(),
+        "every_public_host": confined.hosts.is_everything(),
+        "limits": {
+            "processes": limits.processes,
+            "memory": limits.memory,
+            "file_size": limits.file_size,
+        },
+        "enforced": enforced,
+        "narrowed": confined.narrowed,
+    })
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
