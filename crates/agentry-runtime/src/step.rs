@@ -358,7 +358,12 @@ fn advance(state: &mut State) -> Vec<Effect> {
         let may_start = if is_read { only_reads } else { only_reads && is_first(state, at) };
         if call.progress == Progress::Ready && may_start {
             if let Some(limit) = state.spent.exceeded(&state.limits) {
-                effects.extend(over(state, limit));
+                let over = over(state, limit);
+                if matches!(state.phase, Phase::Ended(_)) {
+                    // Nothing is begun only to be stopped.
+                    return over;
+                }
+                effects.extend(over);
                 return effects;
             }
             state.spent.steps += 1;

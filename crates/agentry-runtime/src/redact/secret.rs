@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use agentry_compile::policy::tables::environment::{Setting, setting_to};
+
 use crate::undo::hex;
 
 /// A secret at hand: the value of a granted variable, the key of a provider.
@@ -33,7 +35,9 @@ impl Secret {
     /// any other word.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Option<Self> {
         let (name, value) = (name.into(), value.into().trim().to_owned());
-        let is_known = KNOWN.contains(&name.as_str()) || name.starts_with("LC_");
+        let is_known = KNOWN.contains(&name.as_str())
+            || setting_to(&name, Some(&value)) == Setting::Harmless
+            || (is_word(&value) && !sounds_secret(&name));
         (!is_known && value.len() >= LEAST).then_some(Self { name, value })
     }
 
@@ -56,6 +60,18 @@ impl Secret {
         }
         forms
     }
+}
+
+/// Whether a value is nothing but a word: `production`.
+fn is_word(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+fn sounds_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "AUTH", "PIN"]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// As in an address.
@@ -93,6 +109,10 @@ mod tests {
             ("API_KEY", "true", false),
             ("HOME", "/home/me", false),
             ("LC_ALL", "en_US.UTF-8", false),
+            ("NODE_ENV", "production", false),
+            ("STAGE", "production", false),
+            ("DB_PASSWORD", "production", true),
+            ("RUST_LOG", "info,agentry=debug", false),
         ];
         for (name, value, expected) in cases {
             assert_eq!(Secret::new(name, value).is_some(), expected, "{name}={value}");

@@ -22,6 +22,16 @@ fn limits() {
              allow b => run b
              allow c => stop over",
         ),
+        (
+            "nothing is begun only to be stopped",
+            "begin steps=2
+             said hi => ask 0
+             turn a b c => judge a judge b judge c
+             allow a write => run a
+             allow b =>
+             allow c =>
+             end a => stop over",
+        ),
         ("tokens", "begin tokens=10\n said hi => ask 0\n turn => done\n said more => stop over"),
         (
             "time",
