@@ -16,7 +16,7 @@ use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
 use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal};
 use agentry_runtime::provider::http;
-use agentry_runtime::provider::plan::Plan;
+use agentry_runtime::provider::plan::{Entry, Plan};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::{Ending, Happened, Limits};
@@ -101,13 +101,13 @@ impl<'a> Session<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
         let commands = commands(ground, args.unconfined);
-        let names: Vec<String> = plan.entries.iter().map(|entry| entry.id()).collect();
+        let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
         let listed = || listing(ground, commands.confined_by(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
             crate::output::remark(&format!("note: {note}"));
         }
-        let limits = limits(&ground.agent, &args.spending);
+        let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let about = About {
             agent: ground.full_path(),
             name: ground.agent.name().to_owned(),
@@ -312,7 +312,12 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
             home: ground.judge.places().home.as_ref().map(PathBuf::from),
             agentry_home: Some(ground.home.clone()),
             // What decides about agents and does not exist yet is protected anyway.
-            definition: ground.protected.iter().map(PathBuf::from).filter(|it| it.exists()).collect(),
+            definition: ground
+                .protected
+                .iter()
+                .map(PathBuf::from)
+                .filter(|it| it.exists())
+                .collect(),
             programs: std::env::split_paths(&path).collect(),
         },
         granted,

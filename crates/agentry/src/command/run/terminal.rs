@@ -23,6 +23,7 @@ const FOLDED: usize = 3;
 
 /// What a person sees.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct Terminal {
     /// Whether it is one.
     rich: bool,
@@ -190,8 +191,13 @@ impl Terminal {
         let look = if failed { RED } else { DIM };
         if !self.rich {
             let state = if failed { "failed" } else { "done" };
-            let first = lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
-            let count = if lines.len() == 1 { "1 line".to_owned() } else { format!("{} lines", lines.len()) };
+            let first =
+                lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
+            let count = if lines.len() == 1 {
+                "1 line".to_owned()
+            } else {
+                format!("{} lines", lines.len())
+            };
             self.note(&format!("  {}: {state}, {count}{first}", cut(call, 50)), look);
             return;
         }
