@@ -65,13 +65,12 @@ fn compare(ours: &Runner, rivals: &[Runner], table: &mut Table) -> Result<(), St
     table.add(ratio(what, ours.first, first.first, &first.name, 1.0 / 10.0));
     let what = "50 confined calls, journal synced / best client".to_owned();
     table.add(ratio(what, ours.whole, whole.whole, &whole.name, 1.0 / 2.0));
-    let share = least.memory as f64 / ours.memory.max(1) as f64;
     table.add(Row {
         what: "memory of all processes / best client".to_owned(),
         measured: format!("{} to {} of {}", bytes(ours.memory), bytes(least.memory), least.name),
-        ratio: format!("1/{share:.1}"),
+        ratio: format!("1/{}", least.memory / ours.memory.max(1)),
         target: "≤ 1/5".to_owned(),
-        is_met: share >= 5.0,
+        is_met: ours.memory * 5 <= least.memory,
     });
     if let Some(step) = ours.step {
         table.add(limit("a step of the loop, nothing synced", step, STEP));

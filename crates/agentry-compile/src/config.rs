@@ -12,6 +12,7 @@ use agentry_text::{
 };
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::caps::{Caps, RUN};
 use crate::inherit::{ENTRY, entries, rules::BAD_BASE_ENTRY};
 use crate::registry::rule;
 use crate::render::config::{RENDER, RenderConfig};
@@ -32,6 +33,7 @@ pub(crate) static TABLE: Table = Table::new(
             Kind::Map(&Kind::Either(&[Kind::Line, Kind::Block(&ENTRY)])),
             "What agents are built on: the path of each, and its base, both relative to this file.",
         ),
+        Field::optional("run", Kind::Block(&RUN), "What a run may spend at most."),
         Field::optional("render", Kind::Block(&RENDER), "For which harnesses agents are rendered."),
     ],
 );
@@ -124,6 +126,8 @@ pub struct Config {
     pub baseline: Option<String>,
     /// For which harnesses agents are rendered.
     pub render: RenderConfig,
+    /// What a run may spend at most.
+    pub run: Caps,
     /// The root and the current directory, from the root of the file system.
     places: (String, String),
     exclude: GlobSet,
@@ -178,6 +182,9 @@ impl Config {
         let record = Record::new(&TABLE, &node, Coerce::Strict);
         if let Some(render) = record.record("render", &RENDER) {
             self.render = RenderConfig::read(&render);
+        }
+        if let Some(run) = record.record("run", &RUN) {
+            self.run = Caps::read(&run);
         }
         let Some(check) = record.record("check", &CHECK) else { return node };
         self.baseline = check.str("baseline").map(|path| path.value);

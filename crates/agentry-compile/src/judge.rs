@@ -13,6 +13,7 @@ use agentry_text::{
     Diagnostic, Field, Findings, Kind, Node, Record, Sources, Span, Spanned, Table, limits, toml,
 };
 
+use crate::caps::RUN;
 use crate::pipeline::Compiled;
 use crate::resolve::{MODEL, PROVIDER};
 use crate::rules::UNREADABLE;
@@ -29,6 +30,7 @@ pub(crate) static USER: Table = Table::new(
             Kind::Block(&own::PERMISSIONS),
             "What every agent may do at most, section by section.",
         ),
+        Field::optional("run", Kind::Block(&RUN), "What a run may spend at most."),
         Field::optional("signing", Kind::Block(&SIGNING), "Which agents of the store are used."),
         Field::optional(
             "models",

@@ -11,6 +11,7 @@
 #![warn(clippy::disallowed_methods)]
 
 mod baseline;
+mod caps;
 mod config;
 mod detect;
 mod digest;
@@ -40,6 +41,7 @@ mod suppress;
 mod world;
 
 pub use baseline::Baseline;
+pub use caps::Caps;
 pub use config::{Config, SeverityOverride, configuration};
 pub use digest::{Digest, digest, hash};
 pub use discover::{Discovery, Found, at, discover};

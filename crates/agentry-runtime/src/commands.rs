@@ -4,7 +4,13 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
 
+use agentry_compile::policy::Judge;
+use agentry_sandbox::proxy::Proxy;
+use agentry_sandbox::{BackEnd, Command, Network, Sandbox, support};
+
+use crate::confine::{Confined, Surroundings, confinement, environment};
 use crate::tool::{Started, Streams};
 
 /// Starts the commands of a run.
@@ -77,12 +83,11 @@ impl Commands for Refused {
 }
 
 /// Commands that are confined by the agent's policy. The sandbox starts with the first of them.
-#[cfg(target_os = "linux")]
 pub struct Sandboxed {
     /// What they may do.
-    pub judge: agentry_compile::policy::Judge,
+    pub judge: Judge,
     /// What that depends on beside the policy.
-    pub surroundings: crate::confine::Surroundings,
+    pub surroundings: Surroundings,
     /// The names of variables that they are granted.
     pub granted: Vec<String>,
     /// The values of variables.
@@ -92,22 +97,22 @@ pub struct Sandboxed {
     /// Where is written down what must go even if this process is killed.
     pub leavings: PathBuf,
     /// The sandbox, once it was needed.
-    pub sandbox: std::sync::OnceLock<Result<Ready, String>>,
+    pub sandbox: OnceLock<Result<Ready, String>>,
 }
 
 /// A sandbox that runs.
-#[cfg(target_os = "linux")]
 pub struct Ready {
-    sandbox: std::sync::Arc<agentry_sandbox::Sandbox>,
+    sandbox: Arc<Sandbox>,
     env: Vec<(String, String)>,
+    /// The way out, as long as the sandbox is there.
+    _proxy: Option<Proxy>,
 }
 
-#[cfg(target_os = "linux")]
 impl Sandboxed {
     /// What would confine them on this machine, or why nothing can.
-    pub fn back_end(&self) -> Result<agentry_sandbox::BackEnd, String> {
-        let confined = crate::confine::confinement(&self.judge, &self.surroundings);
-        agentry_sandbox::support(&self.program).back_end(&confined.confinement)
+    pub fn back_end(&self) -> Result<BackEnd, String> {
+        let confined = confinement(&self.judge, &self.surroundings);
+        support(&self.program).back_end(&confined.confinement)
     }
 
     fn ready(&self) -> Result<&Ready, String> {
@@ -115,26 +120,25 @@ impl Sandboxed {
     }
 
     fn set_up(&self) -> Result<Ready, String> {
-        let confined = crate::confine::confinement(&self.judge, &self.surroundings);
-        let confinement = confined.confinement;
-        let back_end = agentry_sandbox::support(&self.program).back_end(&confinement);
+        let Confined { confinement, hosts, .. } = confinement(&self.judge, &self.surroundings);
+        let back_end = support(&self.program).back_end(&confinement);
         let back_end = back_end.map_err(|why| {
             format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
         })?;
-        let proxy = match confinement.network {
-            agentry_sandbox::Network::Proxy(port) => Some(port),
-            _ => None,
+        let port = match confinement.network {
+            Network::Proxy(port) => Some(port),
+            Network::Off | Network::Full => None,
         };
         let leavings = Some(self.leavings.as_path());
-        let sandbox =
-            agentry_sandbox::Sandbox::start(&self.program, back_end, confinement, leavings);
+        let sandbox = Sandbox::start(&self.program, back_end, confinement, leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
-        let env = crate::confine::environment(&self.granted, &self.lookup, &sandbox, proxy);
-        Ok(Ready { sandbox: std::sync::Arc::new(sandbox), env })
+        let proxy = sandbox.listener().map(|listener| Proxy::start(listener, hosts)).transpose();
+        let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
+        let env = environment(&self.granted, &self.lookup, &sandbox, port);
+        Ok(Ready { sandbox: Arc::new(sandbox), env, _proxy: proxy })
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Commands for Sandboxed {
     fn start(
         &self,
@@ -143,10 +147,10 @@ impl Commands for Sandboxed {
         streams: Streams,
     ) -> io::Result<Started> {
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let Ready { sandbox, env } = self.ready().map_err(refused)?;
+        let Ready { sandbox, env, .. } = self.ready().map_err(refused)?;
         let Streams { input, output, errors } = streams;
         let env = env.clone();
-        let command = agentry_sandbox::Command { argv, directory, env, input, output, errors };
+        let command = Command { argv, directory, env, input, output, errors };
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let id = sandbox.run_then(command, move |ended| drop(sender.send(ended)));
         let id = id.map_err(io::Error::other)?;
@@ -154,7 +158,7 @@ impl Commands for Sandboxed {
             let ended = receiver.await.map_err(|_| io::Error::other("the sandbox has ended"))?;
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        let guard = Killed { sandbox: std::sync::Arc::clone(sandbox), id };
+        let guard = Killed { sandbox: Arc::clone(sandbox), id };
         Ok(Started { ended, guard: Box::new(guard) })
     }
 
@@ -167,13 +171,11 @@ impl Commands for Sandboxed {
 }
 
 /// A command of a sandbox that ends with this.
-#[cfg(target_os = "linux")]
 struct Killed {
-    sandbox: std::sync::Arc<agentry_sandbox::Sandbox>,
+    sandbox: Arc<Sandbox>,
     id: u64,
 }
 
-#[cfg(target_os = "linux")]
 impl Drop for Killed {
     fn drop(&mut self) {
         let _ = self.sandbox.kill(self.id);

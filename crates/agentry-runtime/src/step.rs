@@ -64,10 +64,9 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         Event::Ended { id, text, failed } => ended(state, &id, text, failed),
         Event::Compacted { messages, summary, usage } => compacted(state, messages, summary, usage),
         Event::Waited if state.phase == Phase::Waiting => ask(state),
-        Event::Moved { .. } => Vec::new(),
         Event::TimeUp => time_up(state),
         Event::Cancelled { run } => cancelled(state, run),
-        Event::Waited | Event::Resumed => Vec::new(),
+        Event::Waited | Event::Moved { .. } | Event::Resumed => Vec::new(),
     }
 }
 

@@ -222,9 +222,12 @@ fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, 
     while kills < most {
         let directory = root.join(format!("{worker}-{runs}"));
         fs::create_dir(&directory).expect("a directory");
+        // Longer each time, so that every run comes to its end however slow its start is.
+        let mut longest = length / 4;
         while !directory.join("done").exists() {
-            let after = Duration::from_micros(chance.below(length / 4));
+            let after = Duration::from_micros(chance.below(longest));
             kills += usize::from(start_and_kill(&directory, Some(after)));
+            longest += length / 20;
         }
         questions += check(&directory);
         runs += 1;

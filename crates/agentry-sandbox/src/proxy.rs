@@ -122,12 +122,18 @@ fn serve(client: TcpStream, shared: &Shared) -> io::Result<()> {
     shared.remember(&client);
     let head = match Head::read(&client) {
         Ok(head) => head,
-        Err(why) => return Ok(refuse(&client, "400 Bad Request", &why)),
+        Err(why) => {
+            refuse(&client, "400 Bad Request", &why);
+            return Ok(());
+        }
     };
     let Target { scheme, host, port, .. } = &head.target;
     let server = match dial(shared, scheme, host, *port) {
         Ok(server) => Arc::new(server),
-        Err(why) => return Ok(refuse(&client, "403 Forbidden", &why)),
+        Err(why) => {
+            refuse(&client, "403 Forbidden", &why);
+            return Ok(());
+        }
     };
     shared.remember(&server);
     client.set_read_timeout(None)?;
@@ -202,10 +208,8 @@ fn is_inner(address: IpAddr) -> bool {
 
 /// The address that is carried inside of one for a gateway between both kinds.
 fn embedded(segments: [u16; 8]) -> Option<std::net::Ipv4Addr> {
-    let [high, low] = match segments {
-        [0x2002, high, low, ..] => [high, low],
-        [0x64, 0xff9b, _, _, _, _, high, low] => [high, low],
-        _ => return None,
+    let ([0x2002, high, low, ..] | [0x64, 0xff9b, _, _, _, _, high, low]) = segments else {
+        return None;
     };
     Some((u32::from(high) << 16 | u32::from(low)).into())
 }

@@ -6,6 +6,7 @@ use crate::{BackEnd, Confinement, Network};
 
 /// What this machine can enforce, and why not where it cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each was found out on its own")]
 pub struct Support {
     /// The version of Landlock; none if there is none.
     pub landlock: Option<u32>,
@@ -45,10 +46,7 @@ impl Support {
         if !self.seccomp {
             return Err("system calls cannot be filtered".to_owned());
         }
-        let namespaces = match self.without_namespaces() {
-            None => return Ok(BackEnd::Namespaces),
-            Some(why) => why,
-        };
+        let Some(namespaces) = self.without_namespaces() else { return Ok(BackEnd::Namespaces) };
         match self.without_landlock(confinement) {
             None => Ok(BackEnd::Landlock),
             Some(landlock) => Err(format!("namespaces: {namespaces}; {landlock}")),

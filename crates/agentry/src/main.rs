@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Command::Run(args) => command::run::run(&args),
         Command::Resume(args) => command::resume::run(&args),
         Command::Consent(args) => command::consent::run(&args),
-        Command::Test(args) => command::test::run(&args),
+        Command::Test(args) => Ok(command::test::run(&args)),
         Command::Runs(args) => command::runs::run(&args),
         Command::Sandbox(args) => command::sandbox::run(&args),
         Command::Doctor(args) => command::doctor::run(&args),

@@ -10,6 +10,7 @@ use agentry_text::{Diagnostic, Field, Findings, Kind, Map, Record, Sources, Span
 
 use super::catalogue::{Catalogue, models};
 use super::provider::{Api, Provider, canonical, ollama_address};
+use crate::caps::{Caps, RUN};
 use crate::judge::{USER, user_file};
 use crate::world::World;
 
@@ -36,6 +37,8 @@ pub struct Settings {
     pub providers: Vec<Provider>,
     /// MCP servers that the user describes for agents that only name them.
     pub servers: Vec<McpServer>,
+    /// What a run may spend at most.
+    pub caps: Caps,
     /// Why providers cannot be spoken to, by name; those that can be have no entry.
     unusable: BTreeMap<String, String>,
 }
@@ -48,6 +51,7 @@ impl Settings {
             catalogue: Catalogue::built_in().clone(),
             providers: Provider::all(),
             servers: Vec::new(),
+            caps: Caps::default(),
             unusable: BTreeMap::new(),
         })
     }
@@ -92,6 +96,7 @@ impl Settings {
     }
 
     fn add(&mut self, record: Record<'_>, findings: &mut Findings) {
+        self.caps = record.record("run", &RUN).map_or_else(Caps::default, |run| Caps::read(&run));
         record.map("providers").into_iter().for_each(|map| self.add_providers(map));
         let mut added = models(record.list("models").unwrap_or_default());
         for model in &mut added {

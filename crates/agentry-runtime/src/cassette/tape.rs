@@ -238,7 +238,7 @@ impl Tape {
         self.compare_system(request.system)?;
         self.compare_tools(request.tools)?;
         self.compare_messages(kept, request.messages)?;
-        request.messages.clone_into(&mut self.seen);
+        take_over(&mut self.seen, request.messages);
         match reply {
             Some(reply) => Ok(self.play(reply)),
             None => self.stopped("the model did not answer when this was recorded"),
@@ -442,9 +442,16 @@ impl Reading {
         known.extend(messages);
         let kept = self.last.iter().zip(known.iter()).take_while(|(a, b)| a == b).count();
         let messages = known.get(kept..).unwrap_or_default().to_vec();
-        known.clone_into(&mut self.last);
+        take_over(&mut self.last, known);
         Ok(Recorded { model, system, tools, kept, messages, reply: None })
     }
+}
+
+/// Makes `old` what `new` is, without copying what they share at the start.
+fn take_over(old: &mut Vec<Message>, new: &[Message]) {
+    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    old.truncate(same);
+    old.extend_from_slice(new.get(same..).unwrap_or_default());
 }
 
 fn convert<T: Serialize + DeserializeOwned>(

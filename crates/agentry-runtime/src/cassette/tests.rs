@@ -228,6 +228,27 @@ fn the_same_run_again() {
     }
 }
 
+/// A thousand calls in one run, recorded and replayed in a moment.
+#[test]
+fn a_long_run() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("long.cassette.jsonl");
+    let agent = agent();
+    let recorder = Recorder::create(&path, "writer", NOW, redactor(), agent.places());
+    let ids: Vec<String> = (0..1_000).map(|number| format!("call-of-{number}")).collect();
+    let calls = ids
+        .chunks(10)
+        .map(|ids| answer(&ids.iter().map(|id| (id.as_str(), "read")).collect::<Vec<_>>()));
+    let answers = calls.chain([answer(&[])]).collect();
+    let mut live = Live { answers, recorder: recorder.expect("a file"), now: NOW };
+    drive(&agent, &mut live).expect("a run");
+    live.recorder.finish().expect("a cassette");
+    let lines = fs::read_to_string(&path).expect("a cassette").lines().count();
+    assert_eq!(lines, 1 + 1 + 2 * 101 + 2 * 1_000, "a header, what was said, turns, calls");
+    let state = replayed(&path, &agent).expect("the same run");
+    assert_eq!(state.messages.len(), 202);
+}
+
 #[test]
 fn on_another_machine() {
     let directory = TempDir::new().expect("a directory");

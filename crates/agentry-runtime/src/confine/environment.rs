@@ -45,7 +45,9 @@ fn variables(
     set("TERM", either("TERM", "dumb"));
     if let Some(port) = proxy {
         PROXIES.iter().for_each(|name| set(name, format!("http://127.0.0.1:{port}")));
-        ["NO_PROXY", "no_proxy"].iter().for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
+        ["NO_PROXY", "no_proxy"]
+            .iter()
+            .for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
     }
     for name in granted.iter().filter(|name| !OWN.contains(&name.as_str())) {
         if let Some(value) = lookup(name) {
@@ -62,13 +64,15 @@ mod tests {
     #[test]
     fn only_what_was_granted_is_there() {
         let private = Private { home: "/home/u".into(), temporary: "/tmp".into() };
-        let known = [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
+        let known =
+            [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
         let lookup = |name: &str| {
             known.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
         };
         let granted = ["TOKEN", "HOME", "MISSING"].map(str::to_owned);
         let found = variables(&granted, &lookup, &private, None);
-        let found: Vec<String> = found.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let found: Vec<String> =
+            found.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let expected =
             ["PATH=/bin", "HOME=/home/u", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
         assert_eq!(found, expected);

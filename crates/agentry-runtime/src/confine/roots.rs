@@ -76,7 +76,8 @@ fn opened(judge: &Judge, section: Section, path: &Path) -> Option<Vec<PathBuf>> 
     // yet has nothing to say.
     let with_search = || {
         let probe = path.join("a name that nobody uses");
-        let searched = section == Section::Read && is_inside(path.to_str()?, &judge.places().workspace);
+        let searched =
+            section == Section::Read && is_inside(path.to_str()?, &judge.places().workspace);
         (searched && !is_denied(judge, section, &probe)).then_some(closed.clone())
     };
     with_none.or_else(with_named).or_else(with_search)
@@ -135,7 +136,8 @@ fn rule(section: Section, text: &str, action: Action, places: &Places) -> Rule {
 /// A path as a pattern that means exactly it.
 fn literal(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
-    let plain = text.starts_with('/') && text.trim_matches(' ') == text && !text.contains(['*', '\0']);
+    let plain =
+        text.starts_with('/') && text.trim_matches(' ') == text && !text.contains(['*', '\0']);
     plain.then_some(text)
 }
 

@@ -27,7 +27,8 @@ pub(super) fn of_home(home: &Path) -> Vec<PathBuf> {
     let text = home.to_str();
     let entries = fs::read_dir(home).into_iter().flatten().filter_map(Result::ok);
     let paths = entries.map(|entry| entry.path());
-    found.extend(paths.filter(|path| path.to_str().is_some_and(|it| is_secret(it, text).is_some())));
+    found
+        .extend(paths.filter(|path| path.to_str().is_some_and(|it| is_secret(it, text).is_some())));
     found
 }
 
@@ -56,9 +57,9 @@ fn named(directory: &Path, name: &str) -> Vec<PathBuf> {
 
 /// The secrets below `roots`, and what rules deny there. What was not looked at is hidden, too.
 pub(super) fn below(roots: &[PathBuf], judge: &Judge, narrowed: &mut Vec<String>) -> Vec<PathBuf> {
-    let denies = judge.rules(Section::Read).any(|(_, rules)| {
-        rules.all().any(|rule| rule.action == Action::Deny)
-    });
+    let denies = judge
+        .rules(Section::Read)
+        .any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Deny));
     let mut search = Search { judge, denies, left: MOST, hidden: Vec::new() };
     for root in roots {
         search.directory(root);

@@ -1,5 +1,7 @@
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Permissions, PatternRule, Places, SectionRules, Source, layer};
+use agentry_compile::policy::{
+    Action, Call, PatternRule, Permissions, Places, SectionRules, Source, layer,
+};
 use agentry_compile::text::{FileId, Span, Spanned};
 use agentry_sandbox::proxy::{Gate as _, Reach};
 use proptest::prelude::*;
@@ -19,10 +21,12 @@ impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
-        for name in ["w/src/deep", "w/docs", "w/agents", "w/.git", "other", ".tool/bin", ".agentry"] {
+        for name in ["w/src/deep", "w/docs", "w/agents", "w/.git", "other", ".tool/bin", ".agentry"]
+        {
             fs::create_dir_all(root.join("home").join(name)).expect("a directory");
         }
-        for name in ["w/src/a.rs", "w/src/x.lock", "w/docs/b.md", "w/agents/own.md", "w/deploy.pem"] {
+        for name in ["w/src/a.rs", "w/src/x.lock", "w/docs/b.md", "w/agents/own.md", "w/deploy.pem"]
+        {
             fs::write(root.join("home").join(name), "").expect("a file");
         }
         Self { _dir: dir, root: root.join("home") }
@@ -69,7 +73,8 @@ impl World {
     }
 }
 
-const PROTECTED: &[&str] = &["w/.git/config", "w/.git/hooks", "w/agentry.lock", "w/agentry.toml", "w/agents/own.md"];
+const PROTECTED: &[&str] =
+    &["w/.git/config", "w/.git/hooks", "w/agentry.lock", "w/agentry.toml", "w/agents/own.md"];
 
 #[test]
 fn a_policy_becomes_the_coarsest_confinement_within_it() {
@@ -93,7 +98,11 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
         (&[(Edit, Allow, &[("**/*.lock", Deny)])], none.clone(), none.clone()),
         (&[(Edit, Allow, &[("src/**", Allow), ("**", Deny)])], vec!["w/src"], none.clone()),
         (
-            &[(Edit, Allow, &[]), (Read, Allow, &[]), (ExternalDirectory, Deny, &[("~/other/**", Allow)])],
+            &[
+                (Edit, Allow, &[]),
+                (Read, Allow, &[]),
+                (ExternalDirectory, Deny, &[("~/other/**", Allow)]),
+            ],
             vec!["w"],
             plus(&[]),
         ),
@@ -176,12 +185,42 @@ fn below(roots: &[PathBuf], path: &Path) -> bool {
 
 /// Patterns and paths of a small world: some exist, some do not.
 const PATTERNS: &[&str] = &[
-    "**", "*", "src/**", "src/*", "src", "src/*.lock", "**/*.lock", "**/deep/**", "docs/b.md", "docs/**",
-    "d*/**", "~/other/**", "~/**", "/**", "src/deep/../**", "./docs/**", "src/a.rs", "new/**", "new",
+    "**",
+    "*",
+    "src/**",
+    "src/*",
+    "src",
+    "src/*.lock",
+    "**/*.lock",
+    "**/deep/**",
+    "docs/b.md",
+    "docs/**",
+    "d*/**",
+    "~/other/**",
+    "~/**",
+    "/**",
+    "src/deep/../**",
+    "./docs/**",
+    "src/a.rs",
+    "new/**",
+    "new",
 ];
 const PATHS: &[&str] = &[
-    "w/new", "w/new/file", "w/src/a.rs", "w/src/x.lock", "w/src/new.lock", "w/src/deep/new", "w/docs/b.md",
-    "w/docs/new", "w/x.lock", "w/agents/own.md", "w/agentry.toml", "other/new", "other/x.lock", "new", "/etc/new",
+    "w/new",
+    "w/new/file",
+    "w/src/a.rs",
+    "w/src/x.lock",
+    "w/src/new.lock",
+    "w/src/deep/new",
+    "w/docs/b.md",
+    "w/docs/new",
+    "w/x.lock",
+    "w/agents/own.md",
+    "w/agentry.toml",
+    "other/new",
+    "other/x.lock",
+    "new",
+    "/etc/new",
 ];
 
 fn actions() -> impl Strategy<Value = Action> {

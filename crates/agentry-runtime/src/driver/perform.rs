@@ -51,7 +51,7 @@ impl Driver {
             messages: self.state.messages.clone(),
             model,
         };
-        self.tasks.spawn(caught(asking.turn(), |why| Event::TurnFailed(broken(why))));
+        self.tasks.spawn(caught(asking.turn(), |why| Event::TurnFailed(broken(&why))));
     }
 
     fn compact(&mut self, messages: usize) {
@@ -59,7 +59,7 @@ impl Driver {
         let (model, window) = (self.state.model, self.state.window);
         let said: Vec<Message> = self.state.messages.iter().take(messages).cloned().collect();
         let work = async move { models.compact(TooMuch { model, window, said: &said }).await };
-        self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(why))));
+        self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(&why))));
     }
 
     /// Asks the policy about a call.
@@ -230,7 +230,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given").to_owned()
 }
 
-fn broken(why: String) -> Failure {
+fn broken(why: &str) -> Failure {
     let message = format!("a defect in agentry: {why}");
     Failure { kind: FailureKind::Permanent, message, retry_after: None }
 }

@@ -42,7 +42,8 @@ pub fn real(path: &Path) -> Option<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // What comes back out of a directory that does not exist leads nowhere.
                 let climbs = rest.iter().any(|part| part == "..");
-                return (!climbs).then(|| at.join(rest.iter().collect::<PathBuf>()));
+                at.extend(&rest);
+                return (!climbs).then_some(at);
             }
             Err(_) => return None,
         }

@@ -238,7 +238,7 @@ fn mask(root: &Path, hidden: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
     let blank = root.join("dev/shm/blank");
     fs::write(&blank, "")?;
-    fs::set_permissions(&blank, Permissions::from_mode(0))?;
+    fs::set_permissions(&blank, Permissions::from_mode(0o000))?;
     let mut masked = Vec::new();
     for path in hidden {
         let inside = inside(root, &path);

@@ -103,6 +103,9 @@ mod tests {
 
     use super::*;
 
+    /// What is read-only, what is hidden, and the pins.
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, bool)]);
+
     #[test]
     fn everything_on_the_way_is_pinned() {
         let dir = tempfile::tempdir().expect("a directory");
@@ -112,7 +115,7 @@ mod tests {
         fs::write(root.join("w/a/b/file"), "").expect("a file");
         fs::write(root.join("w/real/file"), "").expect("a file");
         symlink("real", root.join("w/link")).expect("a link");
-        let cases: [(&[&str], &[&str], &[(&str, bool)]); 6] = [
+        let cases: [Case<'_>; 6] = [
             (&["w/a/b/file"], &[], &[("w/a", false), ("w/a/b", false), ("w/a/b/file", true)]),
             (&[], &["w/a/b/file"], &[("w/a", false), ("w/a/b", false)]),
             (&["w/a", "w/a/b/file"], &[], &[("w/a", true)]),

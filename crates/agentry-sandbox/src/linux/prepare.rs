@@ -85,9 +85,10 @@ fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving>
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
-        let leaving = match missing == *path {
-            true => Leaving::File(missing.clone()),
-            false => Leaving::Directory(missing.clone()),
+        let leaving = if missing == *path {
+            Leaving::File(missing.clone())
+        } else {
+            Leaving::Directory(missing.clone())
         };
         *path = missing;
         // A file of one name and a directory of the same: the first will do.

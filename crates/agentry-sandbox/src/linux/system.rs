@@ -1,5 +1,10 @@
 //! System calls that no library wraps safely, each behind a safe function.
 #![allow(unsafe_code, reason = "the one file of the house with system calls of its own")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "descriptors and process numbers come back from the system as long integers"
+)]
 
 use std::ffi::CString;
 use std::io;
@@ -86,6 +91,11 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
 
 /// Gives up every way to gain privileges, and all capabilities.
 pub(crate) fn drop_privileges() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
     for capability in 0..64 {
@@ -93,11 +103,6 @@ pub(crate) fn drop_privileges() -> io::Result<()> {
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability) } < 0 {
             break;
         }
-    }
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
     }
     let header = Header { version: 0x2008_0522, pid: 0 };
     let none = [0_u32; 6];
@@ -148,7 +153,7 @@ pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | flags as u32;
+    let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC | flags.cast_unsigned();
     // SAFETY: the path ends with NUL; the descriptor is new and ours.
     unsafe {
         let fd = opened.as_raw_fd();

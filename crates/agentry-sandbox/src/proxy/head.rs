@@ -56,7 +56,9 @@ impl Head {
     fn parse(bytes: &[u8], rest: Vec<u8>) -> Result<Self, String> {
         let wrong = || "the request is no HTTP".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|_| wrong())?;
-        if text.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t'))
+        if text
+            .bytes()
+            .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n' | b'\t'))
             || text.replace("\r\n", "").contains(['\r', '\n'])
         {
             return Err(wrong());
@@ -69,8 +71,11 @@ impl Head {
         if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(wrong());
         }
-        let headers: Vec<(String, String)> =
-            lines.filter(|line| !line.is_empty()).map(header).collect::<Option<_>>().ok_or_else(wrong)?;
+        let headers: Vec<(String, String)> = lines
+            .filter(|line| !line.is_empty())
+            .map(header)
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)?;
         if headers.len() > MOST_HEADERS {
             return Err("the request has too many headers".to_owned());
         }

@@ -75,6 +75,11 @@ fn request(head: &Head) -> String {
         !DROPPED.iter().any(|dropped| name.eq_ignore_ascii_case(dropped))
     };
     let headers = head.headers.iter().filter(kept);
-    let headers: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("{} {path} HTTP/1.1\r\nHost: {place}\r\n{headers}Connection: close\r\n\r\n", head.method)
+    let headers: Vec<String> =
+        headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers = headers.concat();
+    format!(
+        "{} {path} HTTP/1.1\r\nHost: {place}\r\n{headers}Connection: close\r\n\r\n",
+        head.method
+    )
 }

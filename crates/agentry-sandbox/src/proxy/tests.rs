@@ -29,7 +29,9 @@ fn server() -> SocketAddr {
             thread::spawn(move || {
                 let mut said = String::new();
                 let mut reader = BufReader::new(&stream);
-                while !said.ends_with("\r\n\r\n") && reader.read_line(&mut said).is_ok_and(|it| it > 0) {}
+                while !said.ends_with("\r\n\r\n")
+                    && reader.read_line(&mut said).is_ok_and(|it| it > 0)
+                {}
                 let text = format!("HTTP/1.1 200 OK\r\n\r\nyou said: {said}");
                 let _ = (&stream).write_all(text.as_bytes());
                 let _ = stream.shutdown(std::net::Shutdown::Write);
@@ -45,7 +47,8 @@ fn proxy(open: &[(&'static str, Reach)]) -> Proxy {
 }
 
 fn ask(proxy: &Proxy, text: &str) -> String {
-    let mut stream = TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection");
+    let mut stream =
+        TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection");
     stream.write_all(text.as_bytes()).expect("sent");
     let mut said = String::new();
     let _ = stream.read_to_string(&mut said);
@@ -58,16 +61,28 @@ fn only_named_hosts_are_reached() {
     let cases = [
         ("CONNECT good.org:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
         ("CONNECT GOOD.org.:443 HTTP/1.1\r\n\r\nhello\r\n\r\n", "you said: hello"),
-        ("CONNECT evil.org:443 HTTP/1.1\r\nHost: good.org\r\n\r\n", "`evil.org` may not be reached"),
+        (
+            "CONNECT evil.org:443 HTTP/1.1\r\nHost: good.org\r\n\r\n",
+            "`evil.org` may not be reached",
+        ),
         ("CONNECT xgood.org:443 HTTP/1.1\r\n\r\n", "`xgood.org` may not be reached"),
         ("CONNECT good.org.evil.org:443 HTTP/1.1\r\n\r\n", "may not be reached"),
         ("CONNECT 127.0.0.1:443 HTTP/1.1\r\n\r\n", "`127.0.0.1` may not be reached"),
         ("CONNECT public.org:443 HTTP/1.1\r\n\r\n", "leads to this machine or a private network"),
-        ("GET http://good.org/a HTTP/1.1\r\nHost: evil.org\r\n\r\n", "GET /a HTTP/1.1\r\nHost: good.org\r\n"),
-        ("GET http://evil.org/a HTTP/1.1\r\nHost: good.org\r\n\r\n", "`evil.org` may not be reached"),
+        (
+            "GET http://good.org/a HTTP/1.1\r\nHost: evil.org\r\n\r\n",
+            "GET /a HTTP/1.1\r\nHost: good.org\r\n",
+        ),
+        (
+            "GET http://evil.org/a HTTP/1.1\r\nHost: good.org\r\n\r\n",
+            "`evil.org` may not be reached",
+        ),
         ("GET /a HTTP/1.1\r\nHost: good.org\r\n\r\n", "it is not said which host is meant"),
         ("POST http://good.org/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length"),
-        ("POST http://good.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "not clear"),
+        (
+            "POST http://good.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "not clear",
+        ),
         ("hello\r\n\r\n", "the request is no HTTP"),
     ];
     for (text, expected) in cases {
@@ -87,8 +102,12 @@ fn a_second_request_goes_nowhere() {
 #[test]
 fn connections_are_bounded() {
     let proxy = proxy(&[("good.org", Reach::Private)]);
-    let open: Vec<TcpStream> =
-        (0..MOST).map(|_| TcpStream::connect(proxy.listener.local_addr().expect("an address")).expect("a connection")).collect();
+    let open: Vec<TcpStream> = (0..MOST)
+        .map(|_| {
+            TcpStream::connect(proxy.listener.local_addr().expect("an address"))
+                .expect("a connection")
+        })
+        .collect();
     let said = ask(&proxy, "GET http://good.org/ HTTP/1.1\r\n\r\n");
     assert!(said.contains("too many connections"), "{said}");
     drop(open);

@@ -87,15 +87,15 @@ fn arguments_of(name: &str, pid: i64) -> [i64; 5] {
         // The number of the session's keys.
         "keys" => [0, -3, 1, 0, 0],
         "perf" => [zeroes, 0, -1, -1, 0],
-        "bpf" => [0, zeroes, 0, 0, 0],
-        "clock" => [0, zeroes, 0, 0, 0],
+        "bpf" | "clock" => [0, zeroes, 0, 0, 0],
         _ => [0; 5],
     }
 }
 
-fn call(number: i64, [a, b, c, d, e]: [i64; 5]) -> i64 {
+fn call(number: i64, arguments: [i64; 5]) -> i64 {
+    let [first, second, third, fourth, fifth] = arguments;
     // SAFETY: pointers among the arguments are to statics that are large enough for the call.
-    unsafe { libc::syscall(number, a, b, c, d, e) }
+    unsafe { libc::syscall(number, first, second, third, fourth, fifth) }
 }
 
 fn errno(result: i64) -> Option<i32> {
@@ -198,7 +198,7 @@ fn descriptors() -> bool {
 
 /// Becomes another user, as a setuid program would.
 fn become_another() -> bool {
-    let other = if rustix::process::getuid().is_root() { 1 } else { 0 };
+    let other = i64::from(rustix::process::getuid().is_root());
     call(libc::SYS_setuid, [other, 0, 0, 0, 0]) >= 0
 }
 
@@ -208,8 +208,15 @@ fn int80() -> bool {
     let result: i64;
     // SAFETY: number 20 is `getpid` there and takes nothing.
     unsafe {
-        std::arch::asm!("int 0x80", inlateout("rax") 20_i64 => result, out("r8") _, out("r9") _, out("r10") _, out("r11") _)
-    };
+        std::arch::asm!(
+            "int 0x80",
+            inlateout("rax") 20_i64 => result,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+        );
+    }
     result > 0
 }
 

@@ -9,10 +9,10 @@ use agentry_sandbox::{BackEnd, Sandbox, support, sweep};
 use crate::world::{World, helper};
 
 /// Whether some process has this word among its arguments.
-fn is_running(word: &str) -> bool {
+fn is_running(mark: &str) -> bool {
     let all = fs::read_dir("/proc").expect("a list").filter_map(Result::ok);
     let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(word))
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.contains(mark))
 }
 
 fn usable(world: &World, back_end: BackEnd) -> bool {
@@ -45,14 +45,14 @@ fn nothing_survives_the_run() {
             continue;
         }
         let sandbox = world.sandbox();
-        let word = format!("98{number}{}.25", std::process::id());
+        let mark = format!("98{number}{}.25", std::process::id());
         for line in SURVIVORS {
-            let line = format!("exec >/dev/null 2>&1; {}", line.replace("WORD", &word));
+            let line = format!("exec >/dev/null 2>&1; {}", line.replace("WORD", &mark));
             world.shell(&sandbox, &world.path("work"), &line);
         }
-        wait_for(|| is_running(&word));
+        wait_for(|| is_running(&mark));
         drop(sandbox);
-        assert!(!is_running(&word), "{}", back_end.as_str());
+        assert!(!is_running(&mark), "{}", back_end.as_str());
     }
 }
 
@@ -62,19 +62,19 @@ fn whoever_ends_the_helper_ends_the_run() {
     if !usable(&world, BackEnd::Landlock) {
         return;
     }
-    let word = format!("97{}.25", std::process::id());
+    let mark = format!("97{}.25", std::process::id());
     for line in ["kill -9 $PPID", "kill -9 -- -1", "kill -STOP $PPID"] {
         let sandbox = world.sandbox();
-        let line = format!("exec >/dev/null 2>&1; setsid sleep {word} & {line}; sleep {word}");
+        let line = format!("exec >/dev/null 2>&1; setsid sleep {mark} & {line}; sleep {mark}");
         let command = world.command("/bin/bash", &line);
         let running = sandbox.run(command).expect("sent");
         if line.contains("STOP") {
-            wait_for(|| is_running(&word));
+            wait_for(|| is_running(&mark));
         } else {
             assert!(running.wait().is_err(), "{line}");
         }
         drop(sandbox);
-        assert!(!is_running(&word), "{line}");
+        assert!(!is_running(&mark), "{line}");
         assert_eq!(world.damage(), None, "{line}");
     }
 }
@@ -87,14 +87,14 @@ fn a_killed_command_takes_its_children_along() {
             continue;
         }
         let sandbox = world.sandbox();
-        let word = format!("96{}{}.25", std::process::id(), back_end.as_str().len());
-        let line = format!("setsid sleep {word} & sleep {word} & wait");
+        let mark = format!("96{}{}.25", std::process::id(), back_end.as_str().len());
+        let line = format!("setsid sleep {mark} & sleep {mark} & wait");
         let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
-        wait_for(|| is_running(&word));
+        wait_for(|| is_running(&mark));
         sandbox.kill(running.id).expect("sent");
         let ended = running.wait().expect("an end");
         assert_eq!(ended.signal, Some(9));
-        wait_for(|| !is_running(&word));
+        wait_for(|| !is_running(&mark));
     }
 }
 
@@ -107,14 +107,14 @@ fn a_run_that_is_killed() {
         Ok("landlock") => BackEnd::Landlock,
         _ => BackEnd::Namespaces,
     };
-    let world = World::at(root.clone(), back_end);
+    let world = World::at(&root, back_end);
     let sandbox = world.sandbox();
-    let line = format!("setsid sleep {} & touch free/ready; sleep 600", word(&root));
+    let line = format!("setsid sleep {} & touch free/ready; sleep 600", mark_of(&root));
     let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
     let _ = running.wait();
 }
 
-fn word(root: &std::path::Path) -> String {
+fn mark_of(root: &std::path::Path) -> String {
     let name = root
         .file_name()
         .expect("a name")
@@ -145,8 +145,8 @@ fn nothing_is_left_of_a_run_that_was_killed() {
         }
         child.kill().expect("killed");
         child.wait().expect("an end");
-        let word = word(&root.canonicalize().expect("a path"));
-        wait_for(|| !is_running(&word));
+        let mark = mark_of(&root.canonicalize().expect("a path"));
+        wait_for(|| !is_running(&mark));
         sweep(&world.path("ledger")).expect("swept");
         assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{}", back_end.as_str());
     }

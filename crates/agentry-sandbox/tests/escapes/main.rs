@@ -95,10 +95,10 @@ fn refuses_all(back_end: BackEnd) {
         let said = world.shell(&sandbox, &directory, row.line);
         let escaped = said.contains("ESCAPED") || said.contains("hush");
         let damage = world.damage().or_else(|| escaped.then(|| said.clone()));
-        let word = if damage.is_some() { "ESCAPED" } else { "refused" };
+        let verdict = if damage.is_some() { "ESCAPED" } else { "refused" };
         let line = said.lines().next_back().unwrap_or_default().replace(world.root(), "…");
         let line: String = line.chars().take(80).collect();
-        println!("{:<34} {word:<12} {line}", row.name);
+        println!("{:<34} {verdict:<12} {line}", row.name);
         failed.extend(damage.map(|damage| format!("{}: {damage}", row.name)));
     }
     world.works(&sandbox);

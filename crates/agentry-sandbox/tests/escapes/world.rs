@@ -62,13 +62,13 @@ impl World {
         let dir = tempfile::tempdir_in(worlds).expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
         make(&root);
-        let mut world = Self::at(root, back_end);
+        let mut world = Self::at(&root, back_end);
         world.dir = Some(dir);
         world
     }
 
     /// The world that is there already.
-    pub(crate) fn at(root: PathBuf, back_end: BackEnd) -> Self {
+    pub(crate) fn at(root: &Path, back_end: BackEnd) -> Self {
         let root = root.canonicalize().expect("a path");
         let victim = std::process::Command::new("sleep")
             .arg("90")

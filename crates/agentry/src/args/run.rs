@@ -25,6 +25,7 @@ pub(crate) enum OnAsk {
 
 /// What a run may spend at most, beside what the agent says itself: the smaller one counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, ClapArgs)]
+#[expect(clippy::struct_field_names, reason = "they are named as their flags are")]
 pub(crate) struct Spending {
     /// The most money, in US dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]

@@ -71,22 +71,23 @@ fn sandbox(support: &Support) -> Vec<Looked> {
             what: "seccomp",
             well: Some(support.seccomp),
             found: if support.seccomp { "filters system calls" } else { "none" }.to_owned(),
-            help: (!support.seccomp).then(|| "a kernel with CONFIG_SECCOMP_FILTER is needed".to_owned()),
+            help: (!support.seccomp)
+                .then(|| "a kernel with CONFIG_SECCOMP_FILTER is needed".to_owned()),
         },
         Looked {
             what: "control groups",
             well: support.control_groups.then_some(true),
             found: if support.control_groups { "can be made" } else { "cannot be made" }.to_owned(),
-            help: (!support.control_groups).then(|| {
-                "memory is limited for each process, not for all together".to_owned()
-            }),
+            help: (!support.control_groups)
+                .then(|| "memory is limited for each process, not for all together".to_owned()),
         },
     ]
 }
 
 /// What keeps an ordinary user from making namespaces, on the systems where something does.
 fn namespaces_help() -> Option<String> {
-    let says = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
+    let says =
+        |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|it| it.trim() == value);
     let sysctl = |name: &str| format!("the administrator can permit them: `sysctl -w {name}`");
     if says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
         return Some(sysctl("kernel.apparmor_restrict_unprivileged_userns=0"));
@@ -155,9 +156,8 @@ fn to_text(looked: &[Looked]) -> String {
 }
 
 fn to_json(looked: &[Looked], support: &Support, back_end: &Result<BackEnd, String>) -> Value {
-    let each = |it: &Looked| {
-        json!({"what": it.what, "well": it.well, "found": it.found, "help": it.help})
-    };
+    let each =
+        |it: &Looked| json!({"what": it.what, "well": it.well, "found": it.found, "help": it.help});
     json!({
         "back_end": back_end.as_ref().ok().map(|it| it.as_str()),
         "landlock": support.landlock,

@@ -97,7 +97,7 @@ fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
     admitted(ground, true)?;
     remark(&format!(
         "no model can be used here, so the recorded run `{}` is played: nothing is executed",
-        first.display()
+        first.strip_prefix(".").unwrap_or(first).display()
     ));
     remark("  = help: `agentry resolve` says which keys or servers are looked for");
     replay::run(ground, first, args.prompt.as_deref(), args)

@@ -102,7 +102,8 @@ fn to_json(confined: &Confined, chosen: &Chosen) -> Value {
         Err(_) => (None, &confined.confinement),
     };
     let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
-    let texts = |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
+    let texts =
+        |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
     let network = match network {
         Network::Off => "off",
         Network::Proxy(_) => "proxy",

@@ -87,6 +87,7 @@ fn generated_pages_show_real_output() {
         "docs/guides/convert-an-agent.md",
         "docs/guides/know-what-an-agent-may-do.md",
         "docs/guides/lock-agents.md",
+        "docs/guides/run-an-agent.md",
         "docs/guides/share-agents.md",
         "docs/guides/resolve-an-agent.md",
         "docs/guides/render-for-a-harness.md",

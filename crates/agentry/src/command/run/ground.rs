@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::policy::Judge;
 use agentry_compile::render::{Ledger, protect};
+use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
 use agentry_compile::{
-    Ask, Candidate, Compiled, Plan, Settings, SkillFound, World as _, digest, judge, prompt,
-    resolve, resolved,
+    Ask, Candidate, Caps, Compiled, Config, Plan, Settings, SkillFound, World as _, digest, judge,
+    prompt, resolve, resolved,
 };
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Places;
@@ -41,6 +42,8 @@ pub(crate) struct Ground {
     pub(crate) protected: Vec<String>,
     pub(crate) system: String,
     pub(crate) settings: Settings,
+    /// What the team and the user let every run spend.
+    pub(crate) caps: Caps,
     pub(crate) workspace: PathBuf,
     /// Agentry's own directory.
     pub(crate) home: PathBuf,
@@ -80,6 +83,13 @@ impl Ground {
             reported(&findings, &sources, "your configuration has errors")
         })?;
         let settings = settings.with_environment(&variable);
+        // A limit that cannot be read must not be passed over.
+        let config = Config::read(&*disk, &found.dir);
+        if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+            let failure =
+                reported(&config.diagnostics, &config.sources, "`agentry.toml` has errors");
+            return Err(failure.refused());
+        }
         let plan = resolve(&*disk, &compiled, &settings, Ask::Nobody);
         show(&plan.problems(), &compiled.sources);
         if !plan.problems().is_empty() {
@@ -94,6 +104,7 @@ impl Ground {
             protected: protected(&disk, &compiled, &home),
             system: system(&prompt(&*disk, &compiled)),
             workspace: PathBuf::from(&judge.places().workspace),
+            caps: config.run.narrowed(settings.caps),
             skills: skills(&plan),
             models: plan.models,
             redactor,

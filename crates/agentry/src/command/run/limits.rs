@@ -1,5 +1,7 @@
-//! What a run may spend: what the agent says, and what the user says now. Each only narrows.
+//! What a run may spend: what the agent says, what the team and the user say of all runs, and what the
+//! user says now. Each only narrows.
 
+use agentry_compile::Caps;
 use agentry_compile::model::{Agent, OnError as Declared, OnExceed};
 use agentry_runtime::{Event, Limits, OnError};
 
@@ -8,19 +10,21 @@ use crate::args::Spending;
 /// What an agent may spend in one run, if neither it nor the user says how much.
 const MOST_TURNS: u64 = 200;
 
-/// What a run may spend.
-pub(crate) fn limits(agent: &Agent, spending: &Spending) -> Limits {
+/// What a run may spend. `caps` are those of the team and of the user.
+pub(crate) fn limits(agent: &Agent, spending: &Spending, caps: &Caps) -> Limits {
     let Spending { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
+    let Caps { cost, tokens, steps, turns, seconds } = *caps;
+    let time = seconds.map(|seconds| seconds.saturating_mul(1_000));
     let count = |number: i64| u64::try_from(number).ok();
     let own = agent.behaviour.max_turns.as_ref().and_then(|it| count(it.value));
     let own_steps = agent.budget.step_limit.as_ref().and_then(|it| count(it.value));
     let own_cost = agent.budget.cost_limit.as_ref().map(|it| it.value);
     Limits {
-        turns: least(own, max_turns).or(Some(MOST_TURNS)),
-        steps: least(own_steps, max_steps),
-        tokens: max_tokens,
-        cost: least(own_cost.map(millionths), max_cost.map(millionths)),
-        time: max_time,
+        turns: least([own, max_turns, turns]).or(Some(MOST_TURNS)),
+        steps: least([own_steps, max_steps, steps]),
+        tokens: least([max_tokens, tokens, None]),
+        cost: least([own_cost, max_cost, cost].map(|dollars| dollars.map(millionths))),
+        time: least([max_time, time, None]),
     }
 }
 
@@ -36,11 +40,8 @@ pub(crate) fn began(agent: &Agent, limits: Limits, models: usize, window: Option
     Event::Began { limits, asks_at_limit: asks, on_error, models, window }
 }
 
-fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+fn least(limits: [Option<u64>; 3]) -> Option<u64> {
+    limits.into_iter().flatten().min()
 }
 
 #[expect(
@@ -70,9 +71,13 @@ mod tests {
             (flags(Some(9.0), Some(500)), Some(20), Some(500_000)),
         ];
         for (flags, turns, cost) in cases {
-            let found = limits(&agent, &flags);
+            let found = limits(&agent, &flags, &Caps::default());
             assert_eq!((found.turns, found.cost), (turns, cost), "{flags:?}");
         }
-        assert_eq!(limits(&Agent::default(), &flags(None, None)).turns, Some(MOST_TURNS));
+        let caps = Caps { turns: Some(3), seconds: Some(2), ..Caps::default() };
+        let found = limits(&agent, &flags(None, None), &caps);
+        assert_eq!((found.turns, found.time), (Some(3), Some(2_000)));
+        let found = limits(&Agent::default(), &flags(None, None), &Caps::default());
+        assert_eq!(found.turns, Some(MOST_TURNS));
     }
 }

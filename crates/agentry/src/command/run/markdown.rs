@@ -9,6 +9,7 @@ const PLAIN: &str = "\x1b[0m";
 
 /// Where the stream stands.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "looks are independent of each other")]
 pub(super) struct Markdown {
     /// Marks that may still grow: `*`, `` ` ``, `#`.
     pending: String,

@@ -1,5 +1,6 @@
 //! The person at the terminal: sees the exact call, the rule and what would change, and decides.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentry_runtime::Call;
@@ -109,14 +110,14 @@ fn call_text(call: &Call, decision: &Decision, preview: Option<&str>) -> String 
     let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
     let mut text = format!("\nmay `{}` run?\n{}\n", clean(&call.tool), clean(&arguments));
     if let Some(preview) = preview {
-        text += &format!("\n{}\n", clean(preview));
+        let _ = writeln!(text, "\n{}", clean(preview));
     }
-    text += &format!("\nwhy you are asked: {}\n", clean(&decision.reason));
+    let _ = writeln!(text, "\nwhy you are asked: {}", clean(&decision.reason));
     if !decision.places.is_empty() {
-        text += &format!("written at: {}\n", clean(&decision.places.join(", ")));
+        let _ = writeln!(text, "written at: {}", clean(&decision.places.join(", ")));
     }
     if !decision.rules.is_empty() {
-        text += &format!("always for this run: {}\n", clean(&decision.rules.join("; ")));
+        let _ = writeln!(text, "always for this run: {}", clean(&decision.rules.join("; ")));
     }
     text
 }

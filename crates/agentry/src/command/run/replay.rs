@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use agentry_compile::Caps;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{Difference, Tape};
 use agentry_runtime::commands::Refused;
@@ -89,7 +90,7 @@ pub(crate) fn play(
     };
     let mut driver = Driver::new(parts, approvals);
     played.stop_by(driver.canceller());
-    let limits = limits(&ground.agent, &Spending::default());
+    let limits = limits(&ground.agent, &Spending::default(), &Caps::default());
     driver.begin(began(&ground.agent, limits, played.models(), None)).map_err(broken)?;
     hears(Output::Run {
         id: None,

@@ -8,14 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Recorder;
-use agentry_runtime::commands::{Commands, Unconfined};
+use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined};
+use agentry_runtime::confine::Surroundings;
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
 use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal};
 use agentry_runtime::provider::http;
-use agentry_runtime::provider::plan::Plan;
+use agentry_runtime::provider::plan::{Entry, Plan};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::{Ending, Happened, Limits};
@@ -100,13 +101,13 @@ impl<'a> Session<'a> {
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
         let commands = commands(ground, args.unconfined);
-        let names: Vec<String> = plan.entries.iter().map(|entry| entry.id()).collect();
+        let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
         let listed = || listing(ground, commands.confined_by(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
             crate::output::remark(&format!("note: {note}"));
         }
-        let limits = limits(&ground.agent, &args.spending);
+        let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let about = About {
             agent: ground.full_path(),
             name: ground.agent.name().to_owned(),
@@ -303,10 +304,7 @@ pub(crate) fn commands(ground: &Ground, unconfined: bool) -> Arc<dyn Commands> {
     confined(ground, granted)
 }
 
-#[cfg(target_os = "linux")]
 fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
-    use agentry_runtime::commands::{Refused, Sandboxed};
-    use agentry_runtime::confine::Surroundings;
     let Ok(program) = std::env::current_exe() else {
         return Arc::new(Refused("the program cannot find itself".to_owned()));
     };
@@ -316,7 +314,13 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
         surroundings: Surroundings {
             home: ground.judge.places().home.as_ref().map(PathBuf::from),
             agentry_home: Some(ground.home.clone()),
-            definition: ground.protected.iter().map(PathBuf::from).collect(),
+            // What decides about agents and does not exist yet is protected anyway.
+            definition: ground
+                .protected
+                .iter()
+                .map(PathBuf::from)
+                .filter(|it| it.exists())
+                .collect(),
             programs: std::env::split_paths(&path).collect(),
         },
         granted,
@@ -325,12 +329,6 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
         leavings: ground.home.join("leavings"),
         sandbox: std::sync::OnceLock::new(),
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn confined(_: &Ground, _: Vec<String>) -> Arc<dyn Commands> {
-    let why = "commands can only be confined on Linux (`--unconfined` runs them anyway)";
-    Arc::new(agentry_runtime::commands::Refused(why.to_owned()))
 }
 
 /// Ctrl-C once stops the turn, twice the run.

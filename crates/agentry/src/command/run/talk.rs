@@ -33,10 +33,9 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
     }
     let mut last = None;
     loop {
-        let line = match next(&attendant).await {
-            Some(line) => line,
+        let Some(line) = next(&attendant).await else {
             // Whoever leaves a conversation has finished it.
-            None => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
+            return Ok(last.filter(|ending| *ending != Ending::Cancelled));
         };
         match line.as_str() {
             "" => {}

@@ -23,6 +23,7 @@ const FOLDED: usize = 3;
 
 /// What a person sees.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another thing")]
 pub(crate) struct Terminal {
     /// Whether it is one.
     rich: bool,
@@ -192,7 +193,12 @@ impl Terminal {
             let state = if failed { "failed" } else { "done" };
             let first =
                 lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
-            self.note(&format!("  {call}: {state}, {} lines{first}", lines.len()), look);
+            let count = if lines.len() == 1 {
+                "1 line".to_owned()
+            } else {
+                format!("{} lines", lines.len())
+            };
+            self.note(&format!("  {}: {state}, {count}{first}", cut(call, 50)), look);
             return;
         }
         for line in lines.iter().take(FOLDED) {

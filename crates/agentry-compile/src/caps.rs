@@ -1,0 +1,105 @@
+//! `[run]`: what a run may spend at most, whoever's agent it is. The team's file and the user's own both
+//! have it; each only narrows.
+
+use agentry_text::{Field, Kind, Record, Table};
+
+/// `[run]`.
+pub(crate) static RUN: Table = Table::new(
+    "`[run]`",
+    &[
+        Field::optional(
+            "max_cost",
+            Kind::Float(0.0, f64::MAX),
+            "The most money of one run, in US dollars.",
+        ),
+        Field::optional(
+            "max_tokens",
+            Kind::Int(0, i64::MAX),
+            "The most tokens, read and written together.",
+        ),
+        Field::optional("max_steps", Kind::Int(0, i64::MAX), "The most calls of tools."),
+        Field::optional("max_turns", Kind::Int(0, i64::MAX), "The most answers of the model."),
+        Field::optional(
+            "max_seconds",
+            Kind::Int(0, i64::MAX),
+            "The most time; waiting for a person does not count.",
+        ),
+    ],
+);
+
+/// What a run may spend at most; nothing where there is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Caps {
+    /// US dollars.
+    pub cost: Option<f64>,
+    /// Tokens, read and written together.
+    pub tokens: Option<u64>,
+    /// Calls of tools.
+    pub steps: Option<u64>,
+    /// Answers of the model.
+    pub turns: Option<u64>,
+    /// Seconds.
+    pub seconds: Option<u64>,
+}
+
+impl Caps {
+    /// What a file says.
+    pub(crate) fn read(run: &Record<'_>) -> Self {
+        let count = |name| run.int(name).map(|it| u64::try_from(it.value).unwrap_or(0));
+        Self {
+            cost: run.float("max_cost").map(|it| it.value),
+            tokens: count("max_tokens"),
+            steps: count("max_steps"),
+            turns: count("max_turns"),
+            seconds: count("max_seconds"),
+        }
+    }
+
+    /// The smaller of each.
+    #[must_use]
+    pub fn narrowed(self, other: Self) -> Self {
+        let count = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        let cost = match (self.cost, other.cost) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            cost,
+            tokens: count(self.tokens, other.tokens),
+            steps: count(self.steps, other.steps),
+            turns: count(self.turns, other.turns),
+            seconds: count(self.seconds, other.seconds),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, MemoryWorld, Settings};
+
+    #[test]
+    fn both_files_narrow() {
+        let world = MemoryWorld::new([
+            ("agentry.toml".to_owned(), "[run]\nmax_cost = 2\nmax_steps = 10\n"),
+            (
+                "home/user/.config/agentry/config.toml".to_owned(),
+                "[run]\nmax_cost = 0.5\nmax_turns = 7\nmax_tokens = 0\n",
+            ),
+        ]);
+        let team = Config::read(&world, "").run;
+        let own = Settings::read(&world).unwrap().caps;
+        let expected = Caps {
+            cost: Some(0.5),
+            tokens: Some(0),
+            steps: Some(10),
+            turns: Some(7),
+            seconds: None,
+        };
+        assert_eq!(team.narrowed(own), expected);
+        assert_eq!(own.narrowed(team), expected);
+    }
+}
