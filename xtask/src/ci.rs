@@ -38,6 +38,9 @@ const STEPS: &[Step] = &[
         "cargo test --workspace; no file of the repository may change",
         tests_change_nothing,
     ),
+    step("features", "cargo test of what is only built when it is asked for", || {
+        command("test --quiet --package agentry --features otel --test cli telemetry")
+    }),
     Step {
         in_fast: false,
         ..step("rustdoc", "cargo doc, with warnings as errors", || {

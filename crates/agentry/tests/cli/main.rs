@@ -42,4 +42,6 @@ mod sign;
 mod store;
 mod store_crash;
 mod store_gc;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod test;
