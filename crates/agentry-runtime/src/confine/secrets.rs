@@ -99,11 +99,11 @@ impl Search<'_> {
                     waiting.push(path);
                 }
             }
-            match hidden.len() > MOST_IN_ONE {
-                // A mount each would be too many.
-                true => self.hidden.push(directory),
-                false => self.hidden.extend(hidden),
+            // A mount each would be too many.
+            if hidden.len() > MOST_IN_ONE {
+                hidden = vec![directory];
             }
+            self.hidden.append(&mut hidden);
         }
     }
 

@@ -30,6 +30,7 @@ mod render_refused;
 mod render_watch;
 mod resolve;
 mod rules;
+mod sandbox;
 mod schema;
 mod search;
 mod shell;
