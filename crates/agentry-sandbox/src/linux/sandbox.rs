@@ -178,6 +178,7 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
             let (id, result) = match reply {
                 Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
                 Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
+                Reply::Replaced(id, path) => (id, Err(Error::Replaced(path))),
                 Reply::Ready | Reply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
