@@ -57,8 +57,9 @@ fn open(path: &Path, closed: &[&PathBuf], out: &mut Vec<PathBuf>) -> Option<()> 
     }
     let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     for entry in entries {
-        // Where a link leads is open if it lies in something that is.
-        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+        // Where a link leads is open if it lies in something that is. What is no text cannot be said.
+        let is_text = entry.file_name().to_str().is_some();
+        if is_text && entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             open(&entry.path(), closed, out)?;
         }
     }

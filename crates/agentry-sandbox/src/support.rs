@@ -89,7 +89,7 @@ impl Support {
     }
 }
 
-const UNLIMITED: &str =
+pub(crate) const UNLIMITED: &str =
     "nothing limits the number of the administrator's processes: no control groups";
 
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.

@@ -61,11 +61,12 @@ fn become_confined(
 ) -> io::Result<(Option<TcpListener>, Mounts)> {
     let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
-    groups::join(&becoming.groups)?;
+    // Whoever may make a group may not always move there.
+    let counted = groups::join(&becoming.groups).is_ok() && becoming.counts_processes;
     let mut mounted = Vec::new();
     match becoming.back_end {
         BackEnd::Namespaces => {
-            mounted = namespaces::enter(becoming)?;
+            mounted = namespaces::enter(&becoming.confinement, counted)?;
             // The tree holds nothing but what may be read.
             reads = vec!["/".into()];
             writes.extend(OWN.map(PathBuf::from));
@@ -76,10 +77,8 @@ fn become_confined(
             reads.push("/proc".into());
             reads.extend(["/dev/zero", "/dev/random", "/dev/urandom"].map(PathBuf::from));
             writes.extend(["/dev/null", "/dev/full"].map(PathBuf::from));
-            if !becoming.counts_processes {
-                let others = user::tasks();
-                let most = u64::from(limits.processes).saturating_add(others);
-                system::limit(libc::RLIMIT_NPROC, most)?;
+            if !counted {
+                user::limit_processes(limits.processes)?;
             }
         }
     }

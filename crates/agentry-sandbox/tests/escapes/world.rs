@@ -210,6 +210,10 @@ impl World {
     fn env(&self) -> Vec<(String, String)> {
         let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("one").port();
         let exe = env::current_exe().expect("a path");
+        // Without control groups the administrator is bound by numbers, of which there are some more.
+        let support = support(&helper());
+        let more = if support.administrator && !support.control_groups { 300 } else { 0 };
+        let processes = LIMITS.processes + more;
         [
             ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
             ("TRY", exe.display().to_string()),
@@ -220,7 +224,7 @@ impl World {
             ("UDP", port(self.udp.local_addr()).to_string()),
             ("SHARED", self.memory.to_string()),
             ("ABSTRACT", self.name.clone()),
-            ("PROCESSES", LIMITS.processes.to_string()),
+            ("PROCESSES", processes.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()
