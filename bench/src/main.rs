@@ -10,6 +10,7 @@ mod reference;
 mod render;
 mod report;
 mod running;
+mod sandbox;
 mod targets;
 
 use std::path::Path;
@@ -26,23 +27,23 @@ usage: cargo xtask bench [COMMAND]
   policy             measures verdicts and comparisons only
   render             measures rendering only
   run                measures running only, against the real clients
+  sandbox            measures confined commands only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
 fn main() -> ExitCode {
-    // Commands are confined by this program started once more, before it has a second thread.
-    if std::env::args_os().nth(1).is_some_and(|first| first == agentry_sandbox::HELPER) {
-        return agentry_sandbox::serve().into();
-    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["run"] => run_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
+        // This program is its own helper.
+        [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -74,9 +75,9 @@ fn run() -> Result<bool, String> {
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
-    running::confining(&mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
+    sandbox::confining(&mut table)?;
     Ok(shown(&table))
 }
 
@@ -99,6 +100,13 @@ fn lock_table() -> Result<Table, String> {
     Ok(table)
 }
 
+/// Confined commands alone.
+fn sandbox_table() -> Result<Table, String> {
+    let mut table = Table::default();
+    sandbox::confining(&mut table)?;
+    Ok(table)
+}
+
 /// Rendering alone.
 fn render_table() -> Result<Table, String> {
     let program = program::build()?;
@@ -112,7 +120,6 @@ fn render_table() -> Result<Table, String> {
 fn run_table() -> Result<Table, String> {
     let mut table = Table::default();
     running::racing(&mut table)?;
-    running::confining(&mut table)?;
     Ok(table)
 }
 

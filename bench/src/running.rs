@@ -1,25 +1,13 @@
-//! Running agents: against the real clients on the same model, and a confined command against a bare
-//! one.
+//! Running agents: against the real clients on the same model.
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use agentry_sandbox::{BackEnd, Command as Confined, Confinement, Limits, Network, Sandbox};
 use serde_json::Value;
 
-use crate::measure::median;
 use crate::report::{Row, Table, bytes, seconds};
 use crate::targets::ratio;
 
-/// Commands of each kind that are timed.
-const COMMANDS: usize = 200;
-/// A program that does nothing.
-const NOTHING: &str = "/bin/true";
-/// The longest a confined command may take beside namespaces.
-const CONFINED: Duration = Duration::from_millis(10);
 /// The longest a step of the loop may take.
 const STEP: Duration = Duration::from_millis(1);
 
@@ -95,30 +83,6 @@ fn runner(line: &str) -> Option<Runner> {
     })
 }
 
-/// A command in the sandbox of a run, against the same command without.
-pub(crate) fn confining(table: &mut Table) -> Result<(), String> {
-    eprintln!("confining commands");
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let support = agentry_sandbox::support(&own);
-    let bare = median((0..COMMANDS).map(|_| bare()).collect::<Result<_, _>>()?);
-    match &support.namespaces {
-        Ok(()) => {
-            let time = confined(&own, BackEnd::Namespaces)?;
-            table.add(limit("a confined command, namespaces", time, CONFINED));
-        }
-        Err(why) => table.skip("a confined command, namespaces".to_owned(), why.clone()),
-    }
-    match support.without_landlock(&confinement()) {
-        None => {
-            let time = confined(&own, BackEnd::Landlock)?;
-            let what = "a confined command, Landlock / bare".to_owned();
-            table.add(ratio(what, time, bare, NOTHING, 2.0));
-        }
-        Some(why) => table.skip("a confined command, Landlock / bare".to_owned(), why),
-    }
-    Ok(())
-}
-
 fn limit(what: &str, time: Duration, most: Duration) -> Row {
     Row {
         what: what.to_owned(),
@@ -127,51 +91,6 @@ fn limit(what: &str, time: Duration, most: Duration) -> Row {
         target: format!("< {}", seconds(most)),
         is_met: time < most,
     }
-}
-
-/// Everything may be read, nothing written, nobody reached: what both back ends can do.
-fn confinement() -> Confinement {
-    Confinement {
-        reads: vec![PathBuf::from("/")],
-        writes: Vec::new(),
-        read_only: Vec::new(),
-        hidden: Vec::new(),
-        private: Vec::new(),
-        network: Network::Off,
-        limits: Limits::default(),
-    }
-}
-
-fn bare() -> Result<Duration, String> {
-    let start = Instant::now();
-    run(&mut Command::new(NOTHING))?;
-    Ok(start.elapsed())
-}
-
-/// The time of one command in a sandbox that has started already, as in a run.
-fn confined(own: &Path, back_end: BackEnd) -> Result<Duration, String> {
-    let sandbox = Sandbox::start(own, back_end, confinement(), None);
-    let sandbox = sandbox.map_err(|error| error.to_string())?;
-    let nothing = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);
-    let one = || -> Result<Duration, String> {
-        let stream = || nothing().map_err(|error| error.to_string());
-        let command = Confined {
-            argv: vec![NOTHING.to_owned()],
-            directory: PathBuf::from("/"),
-            env: Vec::new(),
-            input: stream()?,
-            output: stream()?,
-            errors: stream()?,
-        };
-        let start = Instant::now();
-        let running = sandbox.run(command).map_err(|error| error.to_string())?;
-        let ended = running.wait().map_err(|error| error.to_string())?;
-        match ended.code {
-            Some(0) => Ok(start.elapsed()),
-            code => Err(format!("`{NOTHING}` ended with {code:?} in the sandbox")),
-        }
-    };
-    Ok(median((0..COMMANDS).map(|_| one()).collect::<Result<_, _>>()?))
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
