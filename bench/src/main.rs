@@ -9,6 +9,7 @@ mod program;
 mod reference;
 mod render;
 mod report;
+mod sandbox;
 mod targets;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ usage: cargo xtask bench [COMMAND]
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
   render             measures rendering only
+  sandbox            measures confined commands only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
 ";
 
@@ -34,8 +36,11 @@ fn main() -> ExitCode {
         [] => run(),
         ["policy"] => Ok(shown(&policy_table())),
         ["lock"] => lock_table().map(|table| shown(&table)),
+        ["sandbox"] => sandbox_table().map(|table| shown(&table)),
         ["render"] => render_table().map(|table| shown(&table)),
         ["corpus", count, dir] => write_corpus(count, Path::new(dir)),
+        // This program is its own helper.
+        [agentry_sandbox::HELPER] => return agentry_sandbox::serve().into(),
         [measure::CHILD, program, arguments @ ..] => measure::child(program, arguments),
         _ => Err(USAGE.to_owned()),
     };
@@ -68,6 +73,7 @@ fn run() -> Result<bool, String> {
     render::rendering(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
+    sandbox::confining(&mut table)?;
     Ok(shown(&table))
 }
 
@@ -87,6 +93,13 @@ fn lock_table() -> Result<Table, String> {
     let mut table = Table::default();
     locking::locking(&program, &inherited, &mut table)?;
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
+    Ok(table)
+}
+
+/// Confined commands alone.
+fn sandbox_table() -> Result<Table, String> {
+    let mut table = Table::default();
+    sandbox::confining(&mut table)?;
     Ok(table)
 }
 

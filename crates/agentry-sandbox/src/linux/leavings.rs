@@ -65,12 +65,12 @@ impl Leavings {
     }
 
     /// Writes down what is about to be made. It is on the disk when this returns, unless it is only
-    /// about groups, which no restart of the machine outlives.
+    /// about what is of no consequence after a restart of the machine.
     pub(crate) fn record(&mut self, leavings: impl IntoIterator<Item = Leaving>) -> io::Result<()> {
         let _lock = lock(&self.directory)?;
         let mut lasting = false;
         for leaving in leavings {
-            lasting |= !matches!(leaving, Leaving::Group(_));
+            lasting |= matches!(leaving, Leaving::File(_) | Leaving::Directory(_));
             serde_json::to_writer(&self.file, &leaving)?;
             self.file.write_all(b"\n")?;
             self.all.push(leaving);

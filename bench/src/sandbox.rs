@@ -1,0 +1,120 @@
+//! What it costs to confine commands: the world that is made once a run, and each command in it.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command as Bare, Stdio};
+use std::time::{Duration, Instant};
+
+use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+
+use crate::report::{Row, Table, seconds};
+
+/// How many commands are started, and how many worlds are made.
+const COMMANDS: usize = 300;
+const WORLDS: usize = 30;
+/// What a confined command may take with namespaces.
+const ALONE: Duration = Duration::from_millis(10);
+/// What one may take with Landlock, in terms of a bare one.
+const TIMES_BARE: f64 = 2.0;
+
+/// Starts `/bin/true`, bare and confined by each back end. The program that runs is the helper, too.
+pub(crate) fn confining(table: &mut Table) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| format!("who am I: {error}"))?;
+    let support = support(&program);
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let folder = folder.path().canonicalize().map_err(|error| error.to_string())?;
+    eprintln!("starting {COMMANDS} commands, bare and confined");
+    for back_end in [BackEnd::Namespaces, BackEnd::Landlock] {
+        let missing = match back_end {
+            BackEnd::Namespaces => support.without_namespaces(),
+            BackEnd::Landlock => support.without_landlock(&confinement(&folder)),
+        };
+        if let Some(missing) = missing {
+            table.skip(format!("commands confined by {}", back_end.as_str()), missing);
+            continue;
+        }
+        measured(&program, back_end, &folder, table).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn measured(
+    program: &Path,
+    back_end: BackEnd,
+    folder: &Path,
+    table: &mut Table,
+) -> Result<(), agentry_sandbox::Error> {
+    let start =
+        || Sandbox::start(program, back_end, confinement(folder), Some(&folder.join("left")));
+    let mut worlds = Vec::new();
+    for _ in 0..WORLDS {
+        let before = Instant::now();
+        let sandbox = start()?;
+        sandbox.run(nothing()?)?.wait()?;
+        worlds.push(before.elapsed());
+    }
+    let sandbox = start()?;
+    let (mut confined, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..COMMANDS {
+        let before = Instant::now();
+        sandbox.run(nothing()?)?.wait()?;
+        confined.push(before.elapsed());
+        let before = Instant::now();
+        bared()?;
+        bare.push(before.elapsed());
+    }
+    let name = back_end.as_str();
+    let (confined, bare) = (median(confined), median(bare));
+    let ratio = confined.as_secs_f64() / bare.as_secs_f64();
+    let is_second = back_end == BackEnd::Landlock;
+    table.add(Row {
+        what: format!("`/bin/true` confined by {name}, against a bare one"),
+        measured: format!("{} / {}", seconds(confined), seconds(bare)),
+        ratio: format!("{ratio:.2}"),
+        target: if is_second {
+            format!("≤ {TIMES_BARE}")
+        } else {
+            format!("≤ {}", seconds(ALONE))
+        },
+        is_met: if is_second { ratio <= TIMES_BARE } else { confined <= ALONE },
+    });
+    table.note(format!("a world of {name} with its first command: {}", seconds(median(worlds))));
+    Ok(())
+}
+
+/// A workspace with the usual things to protect, as far as both back ends can.
+fn confinement(folder: &Path) -> Confinement {
+    Confinement {
+        reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),
+        writes: vec![folder.to_owned()],
+        read_only: Vec::new(),
+        hidden: Vec::new(),
+        private: Vec::new(),
+        network: Network::Off,
+        limits: Limits::default(),
+    }
+}
+
+/// A command that does nothing.
+fn nothing() -> Result<Command, std::io::Error> {
+    let null = || File::options().read(true).write(true).open("/dev/null");
+    Ok(Command {
+        argv: vec!["/bin/true".to_owned()],
+        directory: "/".into(),
+        env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+        input: null()?.into(),
+        output: null()?.into(),
+        errors: null()?.into(),
+    })
+}
+
+fn bared() -> Result<(), std::io::Error> {
+    let mut command = Bare::new("/bin/true");
+    command.env_clear().env("PATH", "/usr/bin:/bin");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
