@@ -17,7 +17,7 @@ use agentry_compile::model::Format;
 use agentry_compile::policy::Section;
 use agentry_compile::targets::{IMPORT_ONLY, Scope, TARGETS, Target};
 
-/// Agent definitions are source code. Agentry is their compiler.
+/// Agent definitions are source code. Agentry is their compiler and their runtime.
 #[derive(Debug, Parser)]
 #[command(
     name = "agentry",

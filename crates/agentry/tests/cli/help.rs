@@ -7,7 +7,7 @@ fn help() {
     insta::assert_snapshot!(Test::new().run("--help"), @r#"
     $ agentry --help
     --- stdout
-    Agent definitions are source code. Agentry is their compiler
+    Agent definitions are source code. Agentry is their compiler and their runtime
 
     Usage: agentry <COMMAND>
 
@@ -30,7 +30,13 @@ fn help() {
       verify       Verify an agent of the store and its signatures
       lock         Pin what the agents of a workspace are, or say what changed since
       resolve      Find out which model, tools and skills an agent comes down to, and why
+      run          Run an agent
+      resume       Go on with a run that was stopped
+      consent      Show and take back what you agreed to when agents first ran
+      test         Replay the cassettes of agents and run the examples of their policies
       runs         List the runs of agents; show one, follow it, take its changes back
+      sandbox      Ask what confines the commands of an agent
+      doctor       Find out what this machine supports, and what to do about the rest
       new          Start a new agent
       schema       Print the JSON Schema of a format, for editors
       rules        List every rule, or explain one

@@ -40,7 +40,11 @@ fn manual_pages() {
     insta::assert_snapshot!(names.join("\n"), @r#"
     agentry-check.1
     agentry-completions.1
+    agentry-consent-list.1
+    agentry-consent-revoke.1
+    agentry-consent.1
     agentry-convert.1
+    agentry-doctor.1
     agentry-gc.1
     agentry-guard.1
     agentry-hash.1
@@ -59,11 +63,21 @@ fn manual_pages() {
     agentry-push.1
     agentry-render.1
     agentry-resolve.1
+    agentry-resume.1
     agentry-rules.1
+    agentry-run.1
+    agentry-runs-prune.1
+    agentry-runs-show.1
+    agentry-runs-tail.1
+    agentry-runs-undo.1
+    agentry-runs.1
+    agentry-sandbox-explain.1
+    agentry-sandbox.1
     agentry-schema.1
     agentry-search.1
     agentry-show.1
     agentry-sign.1
+    agentry-test.1
     agentry-verify.1
     agentry.1
     "#);

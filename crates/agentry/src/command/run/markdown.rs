@@ -30,7 +30,11 @@ impl Markdown {
                 self.pending.push(char);
                 continue;
             }
+            let heading = self.heading;
             self.settle(char, &mut out);
+            if self.heading && !heading && char == ' ' {
+                continue;
+            }
             if char == '\n' {
                 self.end_of_line(&mut out);
             } else {
@@ -136,7 +140,7 @@ mod tests {
             ("plain", "plain"),
             ("a **b** c\n", "a </><b>b</> c\n"),
             ("use `x` now\n", "use </><c>x</> now\n"),
-            ("# Title\ntext\n", "</><b> Title</>\ntext\n"),
+            ("# Title\ntext\n", "</><b>Title</>\ntext\n"),
             ("C# is no heading\n", "C# is no heading\n"),
             ("2 * 3 * 4\n", "2 * 3 * 4\n"),
             ("* one\n- two\n", "• one\n- two\n"),
