@@ -69,7 +69,6 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
     let workspace = PathBuf::from(&judge.places().workspace);
     let writes = roots::of(judge, Section::Edit, surroundings.home.as_deref(), &mut narrowed);
     let open = roots::of(judge, Section::Read, surroundings.home.as_deref(), &mut narrowed);
-    let mut hidden = open.closed.clone();
     let writable = |root: &PathBuf| open.open.iter().any(|other| root.starts_with(other));
     let (writes_open, unread): (Vec<_>, Vec<_>) = writes.open.into_iter().partition(writable);
     narrowed.extend(unread.iter().map(|path| {
@@ -79,12 +78,9 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
     reads.extend(open.open.iter().cloned());
     let mut read_only = writes.closed;
     read_only.extend(protected(&workspace, surroundings));
-    hidden.push(workspace.join(".agentry"));
-    hidden.extend(surroundings.agentry_home.clone());
-    hidden.extend(secrets::of_system());
-    hidden.extend(surroundings.home.iter().flat_map(|home| secrets::of_home(home)));
-    hidden.push(workspace.join(".env"));
+    let mut hidden = unseen(&workspace, surroundings);
     hidden.extend(secrets::below(&open.open, judge, &mut narrowed));
+    hidden.extend(open.closed);
     let hosts = Hosts::new(judge);
     let network = if hosts.is_empty() { Network::Off } else { Network::Proxy(PROXY) };
     let private = private(surroundings.home.as_deref(), &reads, &writes_open);
@@ -113,6 +109,14 @@ fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     settings.chain(repository).chain(definition).collect()
 }
 
+/// What nobody may see wherever it lies.
+fn unseen(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let own = [workspace.join(".agentry"), workspace.join(".env")];
+    let home = surroundings.home.iter().flat_map(|home| secrets::of_home(home));
+    let agentry = surroundings.agentry_home.clone();
+    own.into_iter().chain(agentry).chain(secrets::of_system()).chain(home).collect()
+}
+
 /// The directories of the system, and those of programs on `PATH` that the policy does not deny.
 fn system(surroundings: &Surroundings, judge: &Judge) -> Vec<PathBuf> {
     let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
@@ -129,7 +133,7 @@ fn programs_at(path: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     let below = surroundings.home.as_ref().and_then(|home| {
         let first = path.strip_prefix(home).ok()?.iter().next()?.to_str()?;
         let own = first.starts_with('.') && !SHARED.contains(&first);
-        own.then(|| (home, first))
+        own.then_some((home, first))
     });
     match below {
         Some((home, ".cargo")) => vec![home.join(".cargo"), home.join(".rustup")],

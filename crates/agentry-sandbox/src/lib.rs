@@ -48,6 +48,10 @@ pub enum Error {
     /// The helper could not set itself up.
     #[error("the sandbox could not be set up: {0}")]
     SetUp(String),
+    /// Somebody outside replaced something protected, and with it the mount that protects it. Nothing
+    /// runs in this sandbox any more; another one can be started.
+    #[error("`{}` was replaced from outside: it is no longer protected", .0.display())]
+    Replaced(std::path::PathBuf),
     /// The helper is gone.
     #[error("the sandbox has ended")]
     Gone,

@@ -16,6 +16,7 @@ impl Confinement {
     /// many paths.
     pub fn plain(&self) -> Option<Self> {
         let Self { reads, writes, read_only, hidden, private, network, limits } = self;
+        let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
         let mut out = Self {
             reads: Vec::new(),
             writes: Vec::new(),
@@ -26,7 +27,7 @@ impl Confinement {
             limits: *limits,
         };
         for root in writes {
-            let closed: Vec<&PathBuf> = read_only.iter().chain(hidden).collect();
+            let closed: Vec<&PathBuf> = read_only.iter().chain(&hidden).collect();
             open(root, &closed, &mut out.writes)?;
         }
         let hidden: Vec<&PathBuf> = hidden.iter().collect();
@@ -37,6 +38,12 @@ impl Confinement {
         }
         Some(out)
     }
+}
+
+/// Paths, and where they lead.
+pub(crate) fn with_targets(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let targets = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
+    paths.iter().cloned().chain(targets).collect()
 }
 
 /// Adds `path`, or what is in it and open, to `out`.
@@ -50,8 +57,9 @@ fn open(path: &Path, closed: &[&PathBuf], out: &mut Vec<PathBuf>) -> Option<()> 
     }
     let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
     for entry in entries {
-        // Where a link leads is open if it lies in something that is.
-        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+        // Where a link leads is open if it lies in something that is. What is no text cannot be said.
+        let is_text = entry.file_name().to_str().is_some();
+        if is_text && entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
             open(&entry.path(), closed, out)?;
         }
     }

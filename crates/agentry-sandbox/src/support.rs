@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::plain::with_targets;
 use crate::{BackEnd, Confinement, Network};
 
 /// What this machine can enforce, and why not where it cannot.
@@ -88,7 +89,7 @@ impl Support {
     }
 }
 
-const UNLIMITED: &str =
+pub(crate) const UNLIMITED: &str =
     "nothing limits the number of the administrator's processes: no control groups";
 
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
@@ -96,6 +97,7 @@ fn beyond_landlock(confinement: &Confinement) -> Option<String> {
     let Confinement { reads, writes, read_only, hidden, private: _, network, limits: _ } =
         confinement;
     let below = |roots: &[PathBuf], path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
+    let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
     if let Some(path) = hidden.iter().find(|path| below(reads, path) || below(writes, path)) {
         return Some(format!("hide `{}` inside what may be read", path.display()));
     }

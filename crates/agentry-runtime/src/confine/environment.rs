@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn only_what_was_granted_is_there() {
-        let private = Private { home: "/home/u".into(), temporary: "/tmp".into() };
+        let private = Private { home: "/own/home".into(), temporary: "/tmp".into() };
         let known =
             [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
         let lookup = |name: &str| {
@@ -74,7 +74,7 @@ mod tests {
         let found: Vec<String> =
             found.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let expected =
-            ["PATH=/bin", "HOME=/home/u", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
+            ["PATH=/bin", "HOME=/own/home", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
         assert_eq!(found, expected);
     }
 }

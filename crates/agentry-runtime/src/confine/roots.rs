@@ -91,14 +91,10 @@ fn exceptions(judge: &Judge, section: Section, path: &Path) -> Vec<PathBuf> {
     let sections = if inside { vec![section] } else { vec![section, Section::ExternalDirectory] };
     let rules = sections.into_iter().flat_map(|section| judge.rules(section));
     let rules = rules.flat_map(|(_, rules)| rules.rules.iter());
-    let against = rules.filter(|rule| match inside {
-        true => rule.action == Action::Deny,
-        false => rule.action != Action::Allow,
-    });
-    let named = against.filter_map(|rule| match inside && section == Section::Read {
-        true => tree(&rule.pattern.text, places),
-        false => prefix(&rule.pattern.text, places),
-    });
+    let mildest = if inside { Action::Deny } else { Action::Ask };
+    let against = rules.filter(|rule| rule.action >= mildest);
+    let place = if inside && section == Section::Read { tree } else { prefix };
+    let named = against.filter_map(|rule| place(&rule.pattern.text, places));
     named.filter(|named| named.starts_with(path) && named != path).collect()
 }
 

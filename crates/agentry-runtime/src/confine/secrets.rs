@@ -99,18 +99,19 @@ impl Search<'_> {
                     waiting.push(path);
                 }
             }
-            match hidden.len() > MOST_IN_ONE {
-                // A mount each would be too many.
-                true => self.hidden.push(directory),
-                false => self.hidden.extend(hidden),
+            // A mount each would be too many, and a name that is no text cannot be said.
+            let unsaid = hidden.iter().any(|path: &PathBuf| path.to_str().is_none());
+            if unsaid || hidden.len() > MOST_IN_ONE {
+                hidden = vec![directory];
             }
+            self.hidden.append(&mut hidden);
         }
     }
 
-    /// Whether nobody may see this entry. One whose name is no text cannot be judged.
+    /// Whether nobody may see this entry.
     fn is_closed(&self, path: &Path) -> bool {
-        let Some(text) = path.to_str() else { return true };
-        is_secret(text, self.judge.places().home.as_deref()).is_some()
+        let text = path.to_string_lossy();
+        is_secret(&text, self.judge.places().home.as_deref()).is_some()
             || (self.denies && is_denied(self.judge, Section::Read, path))
     }
 }

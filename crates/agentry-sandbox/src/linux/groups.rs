@@ -69,10 +69,23 @@ pub(crate) fn close(directories: &[PathBuf]) {
     }
 }
 
+/// A group can be removed a moment after its last process has ended.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    for _ in 0..50 {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            other => return other,
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
 /// Whether this process may make a group that counts processes.
 pub(crate) fn supported() -> bool {
     let groups = make(&candidates(), &Limits::default());
-    groups.directories.iter().for_each(|directory| drop(fs::remove_dir(directory)));
+    groups.directories.iter().for_each(|directory| drop(remove(directory)));
     groups.counts_processes
 }
 

@@ -61,11 +61,12 @@ fn become_confined(
 ) -> io::Result<(Option<TcpListener>, Mounts)> {
     let Confinement { reads, writes, private, network, limits, .. } = &becoming.confinement;
     let (mut reads, mut writes) = (reads.clone(), writes.clone());
-    groups::join(&becoming.groups)?;
+    // Whoever may make a group may not always move there.
+    let counted = groups::join(&becoming.groups).is_ok() && becoming.counts_processes;
     let mut mounted = Vec::new();
     match becoming.back_end {
         BackEnd::Namespaces => {
-            mounted = namespaces::enter(becoming)?;
+            mounted = namespaces::enter(&becoming.confinement, counted)?;
             // The tree holds nothing but what may be read.
             reads = vec!["/".into()];
             writes.extend(OWN.map(PathBuf::from));
@@ -76,10 +77,8 @@ fn become_confined(
             reads.push("/proc".into());
             reads.extend(["/dev/zero", "/dev/random", "/dev/urandom"].map(PathBuf::from));
             writes.extend(["/dev/null", "/dev/full"].map(PathBuf::from));
-            if !becoming.counts_processes {
-                let others = user::tasks();
-                let most = u64::from(limits.processes).saturating_add(others);
-                system::limit(libc::RLIMIT_NPROC, most)?;
+            if !counted {
+                user::limit_processes(limits.processes)?;
             }
         }
     }
@@ -158,7 +157,10 @@ impl Helper<'_> {
         match request {
             Request::Start(start) => {
                 let id = start.id;
-                match self.begin(start, descriptors) {
+                if let Some(path) = self.mounts.replaced() {
+                    return send(self.socket, &Reply::Replaced(id, path.to_owned()), &[]);
+                }
+                match begin(start, descriptors) {
                     Ok(pid) => drop(self.running.insert(pid, id)),
                     Err(error) => {
                         send(self.socket, &Reply::NotStarted(id, error.to_string()), &[])?;
@@ -185,33 +187,28 @@ impl Helper<'_> {
         }
         Ok(())
     }
+}
 
-    /// Starts a command in a process group of its own.
-    fn begin(&self, start: Start, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
-        if let Some(path) = self.mounts.replaced() {
-            let path = path.display();
-            let message = format!("`{path}` was replaced from outside: it is no longer protected");
-            return Err(io::Error::other(message));
-        }
-        let Start { id: _, argv, directory, env } = start;
-        let (program, arguments) =
-            argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
-        if !directory.is_dir() {
-            let message = format!("`{}` is no directory in the sandbox", directory.display());
-            return Err(io::Error::other(message));
-        }
-        let mut streams = descriptors.into_iter();
-        let mut stream = || streams.next().map_or_else(Stdio::null, Stdio::from);
-        let (input, output, errors) = (stream(), stream(), stream());
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(directory).env_clear().envs(env);
-        command.stdin(input).stdout(output).stderr(errors).process_group(0);
-        system::start_unblocked(&mut command);
-        let child = command
-            .spawn()
-            .map_err(|error| io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
-        Ok(child.id().cast_signed())
+/// Starts a command in a process group of its own.
+fn begin(start: Start, descriptors: Vec<OwnedFd>) -> io::Result<libc::pid_t> {
+    let Start { id: _, argv, directory, env } = start;
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| io::Error::other("there is no command"))?;
+    if !directory.is_dir() {
+        let message = format!("`{}` is no directory in the sandbox", directory.display());
+        return Err(io::Error::other(message));
     }
+    let mut streams = descriptors.into_iter();
+    let mut stream = || streams.next().map_or_else(Stdio::null, Stdio::from);
+    let (input, output, errors) = (stream(), stream(), stream());
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory).env_clear().envs(env);
+    command.stdin(input).stdout(output).stderr(errors).process_group(0);
+    system::start_unblocked(&mut command);
+    let child = command
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("`{program}`: {error}")))?;
+    Ok(child.id().cast_signed())
 }
 
 /// Ends a command: its process group, and its descendants in other groups.

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::groups;
+
 /// What a placeholder says: a comment in most languages.
 const PLACEHOLDER: &str =
     "# held by a running agent, which must not make this file; goes when it ends\n";
@@ -182,22 +184,9 @@ fn take_away(all: &[Leaving], others: &[Leaving]) {
             // Only an empty one goes.
             Leaving::Directory(path) => fs::remove_dir(path),
             Leaving::Private(path) => fs::remove_dir_all(path),
-            Leaving::Group(path) => remove_group(path),
+            Leaving::Group(path) => groups::remove(path),
         };
     }
-}
-
-/// A group can be removed a moment after its last process has ended.
-fn remove_group(path: &Path) -> io::Result<()> {
-    for _ in 0..50 {
-        match fs::remove_dir(path) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            }
-            other => return other,
-        }
-    }
-    Err(io::ErrorKind::ResourceBusy.into())
 }
 
 #[cfg(test)]

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::{self, Tree};
 use super::system::{self, Fork};
-use crate::protocol::Become;
+use crate::support::UNLIMITED;
 use crate::{Confinement, Network};
 
 /// Moves this process and all that it starts into namespaces of their own, and gives the paths that
 /// must stay mounts. Only the first process of the new world returns; the old one waits for it and ends.
-pub(crate) fn enter(becoming: &Become) -> io::Result<Vec<PathBuf>> {
-    let Become { confinement, counts_processes, .. } = becoming;
+pub(crate) fn enter(confinement: &Confinement, counted: bool) -> io::Result<Vec<PathBuf>> {
     step("namespaces", isolate(&confinement.network))?;
     step("mounts", system::make_private())?;
     let Tree { root, mounted } = step("the file tree", mounts::build(confinement))?;
@@ -20,7 +19,7 @@ pub(crate) fn enter(becoming: &Become) -> io::Result<Vec<PathBuf>> {
         wait();
     }
     system::die_with_parent(libc::SIGKILL)?;
-    step("the process table", process_table(&root.join("proc"), confinement, *counts_processes))?;
+    step("the process table", process_table(&root.join("proc"), confinement, counted))?;
     step("the root", system::enter(&root))?;
     if confinement.network != Network::Full {
         step("the loopback device", system::loopback_up())?;
@@ -78,16 +77,15 @@ fn process_table(proc: &Path, confinement: &Confinement, counted: bool) -> io::R
 /// Bounds the number of processes where there are no control groups: by the user's limit, or, for the
 /// administrator whom that does not bind, by the numbers that there are for processes.
 fn count_processes(proc: &Path, most: u32) -> io::Result<()> {
-    const LEAST: u32 = 301;
+    // Numbers that are given out once and not again, so that for a start there are as many more.
+    const RESERVED: u32 = 300;
     if !rustix::process::getuid().is_root() {
         return system::limit(libc::RLIMIT_NPROC, most.into());
     }
     if !numbers_are_own() {
-        return Err(io::Error::other(
-            "nothing limits the processes of the administrator: no control groups",
-        ));
+        return Err(io::Error::other(UNLIMITED));
     }
-    fs::write(proc.join("sys/kernel/pid_max"), most.max(LEAST).to_string())
+    fs::write(proc.join("sys/kernel/pid_max"), most.saturating_add(RESERVED).to_string())
 }
 
 /// Whether a process namespace has its own range of numbers; before Linux 6.14 there is one for the

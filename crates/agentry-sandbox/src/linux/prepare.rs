@@ -14,8 +14,14 @@ use crate::{BackEnd, Confinement, Error, Private};
 pub(crate) struct Prepared {
     pub(crate) groups: Groups,
     pub(crate) private: Private,
-    /// Dropped last: groups can be removed when nobody is in them.
     _leavings: Option<Leavings>,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // Nobody is in them any more: the helper has ended.
+        self.groups.directories.iter().for_each(|directory| drop(groups::remove(directory)));
+    }
 }
 
 /// Makes what `confinement` needs, and gives it back with what does not exist yet replaced by what

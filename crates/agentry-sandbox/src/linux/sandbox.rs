@@ -62,7 +62,7 @@ impl Sandbox {
         confinement: Confinement,
         leavings: Option<&Path>,
     ) -> Result<Self, Error> {
-        let (mut prepared, confinement) = prepare(back_end, confinement, leavings)?;
+        let (prepared, confinement) = prepare(back_end, confinement, leavings)?;
         let (socket, theirs) = UnixStream::pair()?;
         let helper = std::process::Command::new(program)
             .arg(HELPER)
@@ -72,8 +72,9 @@ impl Sandbox {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let Groups { directories, counts_processes } = std::mem::take(&mut prepared.groups);
-        let becoming = Become { back_end, confinement, groups: directories, counts_processes };
+        let Groups { directories, counts_processes } = &prepared.groups;
+        let (groups, counts_processes) = (directories.clone(), *counts_processes);
+        let becoming = Become { back_end, confinement, groups, counts_processes };
         let mut sandbox = Self {
             back_end,
             helper,
@@ -178,6 +179,7 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
             let (id, result) = match reply {
                 Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
                 Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
+                Reply::Replaced(id, path) => (id, Err(Error::Replaced(path))),
                 Reply::Ready | Reply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,10 +1,23 @@
-//! What the user of this process already runs.
+//! What the user of this process already runs, and how much more that may become.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
+use super::system;
+use crate::support::UNLIMITED;
+
+/// Bounds the processes of the user, of which there are some already. The administrator's are not bound
+/// by that.
+pub(crate) fn limit_processes(most: u32) -> io::Result<()> {
+    if rustix::process::getuid().is_root() {
+        return Err(io::Error::other(UNLIMITED));
+    }
+    system::limit(libc::RLIMIT_NPROC, u64::from(most).saturating_add(tasks()))
+}
+
 /// The number of processes and threads that the user has, which a limit on them counts.
-pub(crate) fn tasks() -> u64 {
+fn tasks() -> u64 {
     let own = rustix::process::getuid().as_raw();
     let Ok(all) = fs::read_dir("/proc") else { return 0 };
     let of = |entry: fs::DirEntry| {

@@ -35,6 +35,18 @@ fn every_way_out_of_landlock_is_refused() {
     refuses_all(BackEnd::Landlock);
 }
 
+/// What Landlock makes of a workspace with things to protect in it: less, and just as closed.
+#[test]
+fn every_way_out_of_a_plain_confinement_is_refused() {
+    let mut world = World::new(BackEnd::Namespaces);
+    if !world.make_plain() {
+        eprintln!("SKIPPED: Landlock alone cannot be tried here");
+        return;
+    }
+    let rows = ROWS.iter().filter(|row| row.name != "signal the helper");
+    refuses(&world, BackEnd::Landlock, rows);
+}
+
 /// The same again as a user with no rights, if this one has the right to become one.
 #[test]
 fn every_way_out_is_refused_to_an_ordinary_user() {
@@ -58,7 +70,7 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
     };
     let tests = copy(&env::current_exe().expect("a path"), "escapes");
     let helper = copy(&world::helper(), "helper");
-    for test in ["every_way_out_of_namespaces_is_refused", "every_way_out_of_landlock_is_refused"] {
+    for test in TESTS {
         let output = process::Command::new(setpriv)
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
             .arg(&tests)
@@ -74,6 +86,12 @@ fn every_way_out_is_refused_to_an_ordinary_user() {
 }
 
 const NOBODY: u32 = 65_534;
+/// What is tried again as an ordinary user.
+const TESTS: &[&str] = &[
+    "every_way_out_of_namespaces_is_refused",
+    "every_way_out_of_landlock_is_refused",
+    "every_way_out_of_a_plain_confinement_is_refused",
+];
 
 fn refuses_all(back_end: BackEnd) {
     let support = support(&world::helper());
@@ -86,11 +104,17 @@ fn refuses_all(back_end: BackEnd) {
         eprintln!("SKIPPED: {} cannot be tried here: {missing}", back_end.as_str());
         return;
     }
+    let rows = ROWS.iter().filter(|row| row.only.is_none_or(|only| only == back_end));
+    refuses(&world, back_end, rows);
+}
+
+/// Tries the rows one after the other and prints what became of them.
+fn refuses(world: &World, back_end: BackEnd, rows: impl Iterator<Item = &'static table::Row>) {
     let sandbox = world.sandbox();
     world.works(&sandbox);
     let mut failed = Vec::new();
     println!("{:<34} {:<12} said", "way out", back_end.as_str());
-    for row in ROWS.iter().filter(|row| row.only.is_none_or(|only| only == back_end)) {
+    for row in rows {
         let directory: PathBuf = world.path(row.directory.unwrap_or("work"));
         let said = world.shell(&sandbox, &directory, row.line);
         let escaped = said.contains("ESCAPED") || said.contains("hush");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::{env, fs};
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox};
+use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
 
 /// The most processes, bytes of memory and bytes of a file.
 pub(crate) const LIMITS: Limits = Limits { processes: 64, memory: 512 << 20, file_size: 1 << 20 };
@@ -45,6 +45,8 @@ pub(crate) struct World {
     name: String,
     /// Memory that processes share by its number.
     memory: i32,
+    /// A confinement without exceptions, if it is to be that.
+    plain: Option<Confinement>,
 }
 
 impl Drop for World {
@@ -92,7 +94,19 @@ impl World {
         hidden.set_nonblocking(true).expect("set");
         // SAFETY: takes no pointers.
         let memory = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o666) };
-        Self { back_end, dir: None, root, victim, tcp, udp, unix, hidden, name, memory }
+        Self {
+            back_end,
+            dir: None,
+            root,
+            victim,
+            tcp,
+            udp,
+            unix,
+            hidden,
+            name,
+            memory,
+            plain: None,
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -103,8 +117,19 @@ impl World {
         self.root.to_str().expect("text")
     }
 
+    /// Has Landlock confine what namespaces would; whether it can here.
+    pub(crate) fn make_plain(&mut self) -> bool {
+        let plain = self.confinement().plain().expect("few paths");
+        self.back_end = BackEnd::Landlock;
+        self.plain = Some(plain);
+        support(&helper()).without_landlock(&self.confinement()).is_none()
+    }
+
     /// Namespaces protect inside of what may be written; Landlock can only leave things out.
     pub(crate) fn confinement(&self) -> Confinement {
+        if let Some(plain) = &self.plain {
+            return plain.clone();
+        }
         let paths = |names: &[&str]| names.iter().map(|name| self.path(name)).collect::<Vec<_>>();
         let mut reads: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         reads.push(env::current_exe().expect("a path"));
@@ -185,6 +210,10 @@ impl World {
     fn env(&self) -> Vec<(String, String)> {
         let port = |address: std::io::Result<std::net::SocketAddr>| address.expect("one").port();
         let exe = env::current_exe().expect("a path");
+        // Without control groups the administrator is bound by numbers, of which there are some more.
+        let support = support(&helper());
+        let more = if support.administrator && !support.control_groups { 300 } else { 0 };
+        let processes = LIMITS.processes + more;
         [
             ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
             ("TRY", exe.display().to_string()),
@@ -195,7 +224,7 @@ impl World {
             ("UDP", port(self.udp.local_addr()).to_string()),
             ("SHARED", self.memory.to_string()),
             ("ABSTRACT", self.name.clone()),
-            ("PROCESSES", LIMITS.processes.to_string()),
+            ("PROCESSES", processes.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()

@@ -1,5 +1,6 @@
 //! `agentry doctor`: what this machine supports, and what to do about the rest.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -149,7 +150,7 @@ fn to_text(looked: &[Looked]) -> String {
     let mut out = columns(&looked.iter().map(row).collect::<Vec<_>>());
     for it in looked {
         if let Some(help) = &it.help {
-            out.push_str(&format!("\n{}: {help}\n", it.what));
+            let _ = writeln!(out, "\n{}: {help}", it.what);
         }
     }
     out

@@ -1,5 +1,6 @@
 //! `agentry sandbox explain`: what the commands of an agent are confined to here, and by what.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
@@ -77,10 +78,10 @@ fn to_text(confined: &Confined, chosen: &Chosen) -> String {
         let names = confined.hosts.names();
         let all = confined.hosts.is_everything();
         let names = if all { "every public host".to_owned() } else { names.join(", ") };
-        out.push_str(&format!("\nthe proxy lets through: {}\n", visible(&names)));
+        let _ = writeln!(out, "\nthe proxy lets through: {}", visible(&names));
     }
     for what in &confined.narrowed {
-        out.push_str(&format!("\nnote: {}\n", visible(what)));
+        let _ = writeln!(out, "\nnote: {}", visible(what));
     }
     out
 }

@@ -32,6 +32,7 @@ mod resolve;
 mod rules;
 mod run;
 mod runs;
+mod sandbox;
 mod schema;
 mod search;
 #[path = "../../../agentry-runtime/tests/server/mod.rs"]
