@@ -11,7 +11,9 @@ const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
     [permissions.bash]\nintent = \"deny\"\n";
 
 fn writer() -> Test {
-    Test::new().file("writer/agent.toml", WRITER).file("writer/system-prompt.md", "You write files.\n")
+    Test::new()
+        .file("writer/agent.toml", WRITER)
+        .file("writer/system-prompt.md", "You write files.\n")
 }
 
 fn write(path: &str) -> Turn {

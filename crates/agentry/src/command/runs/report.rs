@@ -36,7 +36,9 @@ pub(super) fn event(happened: &Happened) -> String {
             let about = id.as_ref().map_or("the run", |id| id);
             let answer = match answer {
                 Answer::Yes => "yes".to_owned(),
-                Answer::Always(names) => format!("yes, for the rest of the run: {}", names.join("; ")),
+                Answer::Always(names) => {
+                    format!("yes, for the rest of the run: {}", names.join("; "))
+                }
                 Answer::No(None) => "no".to_owned(),
                 Answer::No(Some(why)) => format!("no: {why}"),
                 Answer::Park => "later".to_owned(),
