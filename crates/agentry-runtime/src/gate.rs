@@ -59,18 +59,18 @@ mod tests {
     use super::*;
     use agentry_compile::text::{FileId, Span, Spanned};
 
-    fn field<T>(value: T) -> Option<Spanned<T>> {
-        Some(Spanned::new(value, Span::start_of(FileId::BUILT_IN)))
+    fn field<T>(value: T) -> Spanned<T> {
+        Spanned::new(value, Span::start_of(FileId::BUILT_IN))
     }
 
     #[test]
     fn what_must_hold_before_a_start() {
         let agent = |status: Option<Status>, env: &[&str], startup: Option<&str>| {
             let mut agent = Agent::default();
-            agent.identity.status = status.and_then(field);
+            agent.identity.status = status.map(field);
             agent.requirements.env =
-                Some(env.iter().filter_map(|name| field((*name).to_owned())).collect());
-            agent.requirements.startup = startup.and_then(|tool| field(tool.to_owned()));
+                Some(env.iter().map(|name| field((*name).to_owned())).collect());
+            agent.requirements.startup = startup.map(|tool| field(tool.to_owned()));
             agent
         };
         let unset =

@@ -113,8 +113,10 @@ impl Driver {
 
     /// Goes on with what was under way. Nothing if there was nothing.
     pub async fn resume(&mut self) -> Result<Option<Ending>, Broken> {
+        let was_idle = self.state.phase == Phase::Idle;
         self.happen(Event::Resumed)?;
-        if self.effects.is_empty() && self.state.phase == Phase::Idle {
+        if was_idle && self.state.phase == Phase::Idle {
+            self.effects.clear();
             return Ok(None);
         }
         self.go().await.map(Some)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentry_runtime::consent::Consents;
 use agentry_runtime::journal::{Journal, find};
 
 use crate::args::Resume;
@@ -26,6 +27,10 @@ pub(crate) fn run(args: &Resume) -> Outcome {
     let setting = |name: &str| about.settings.get(name);
     let model = setting("model").and_then(|model| model.as_str());
     let unconfined = setting("unconfined").and_then(serde_json::Value::as_bool).unwrap_or(false);
+    if !Consents::of(&home).has(&ground.digest, unconfined) {
+        let message = format!("consent to `{}` was taken back", about.agent);
+        return Err(Failure::new(message).hint("run it anew to be asked").refused());
+    }
     let plan = models::plan(&ground, model)?;
     let (journal, _, happened) =
         Journal::open(&home, &id, Arc::clone(&ground.redactor)).map_err(failed)?;
@@ -34,6 +39,7 @@ pub(crate) fn run(args: &Resume) -> Outcome {
         format: args.format,
         on_ask: args.on_ask,
         commands: commands(&ground, unconfined),
+        unconfined,
         record: None,
     };
     Session::over(setting, plan, journal)?.go_on(happened, args.prompt.clone())

@@ -136,6 +136,7 @@ fn a_parked_run_is_resumed() {
     let ran = with(&test, &server, &args).exits(3);
     assert!(ran.stderr.contains("the run waits for an answer"), "{ran}");
     assert_eq!(server.count(), 1);
+    assert!(ran.stderr.contains("agentry resume"), "{ran}");
     let id = test.run("runs --format json").json()[0]["id"].as_str().unwrap().to_owned();
     let ran = with(&test, &server, &["resume", &id]).exits(0);
     assert_eq!(ran.stdout, "Done.\n", "{ran}");
@@ -155,7 +156,7 @@ fn limits_end_a_run() {
     let args = ["run", "writer", "go", "--yes", "--max-steps", "3"];
     let ran = with(&test, &server, &args).exits(3);
     assert!(ran.stderr.contains("limit of 3 steps"), "{ran}");
-    assert!(ran.stderr.contains("agentry resume"), "{ran}");
+    assert!(!ran.stderr.contains("agentry resume"), "a limit is a hard stop: {ran}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
-use agentry_runtime::{Ending, Happened, Limits};
+use agentry_runtime::{Ending, Happened, Limits, Phase};
 use serde_json::json;
 
 use super::ground::{Around, Ground, variable};
@@ -29,7 +29,7 @@ use super::person::Attendant;
 use super::terminal::Terminal;
 use super::{exit, talk};
 use crate::args::{OnAsk, Run, RunFormat};
-use crate::output::{Exit, Failure, Outcome, print, said};
+use crate::output::{Failure, Outcome, print, said};
 
 /// A run that can be talked to.
 pub(crate) struct Session<'a> {
@@ -41,6 +41,8 @@ pub(crate) struct Session<'a> {
     recording: Option<Kept>,
     journal: SharedJournal,
     hears: Sink,
+    /// What confines commands, in words.
+    sandbox: String,
 }
 
 /// A journal that the driver writes to and that is told how the run ended.
@@ -89,6 +91,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) format: RunFormat,
     pub(crate) on_ask: OnAsk,
     pub(crate) commands: Arc<dyn Commands>,
+    pub(crate) unconfined: bool,
     pub(crate) record: Option<&'a str>,
 }
 
@@ -127,6 +130,7 @@ impl<'a> Session<'a> {
             format: args.format,
             on_ask: args.on_ask,
             commands,
+            unconfined: args.unconfined,
             record: args.record.as_deref(),
         };
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
@@ -142,7 +146,9 @@ impl<'a> Session<'a> {
         plan: Plan,
         journal: Journal,
     ) -> Result<Self, Failure> {
-        let Setting { ground, format, on_ask, commands, record } = setting;
+        let Setting { ground, format, on_ask, commands, unconfined, record } = setting;
+        // Which back end it is turns out with the first command.
+        let sandbox = if unconfined { "unconfined" } else { "confined" }.to_owned();
         let terminal = Arc::new(Mutex::new(Terminal::new()));
         let hears = sink(format, &terminal);
         let attended = Terminal::is_attended() && format == RunFormat::Human;
@@ -193,7 +199,7 @@ impl<'a> Session<'a> {
         if let Some(attendant) = &attendant {
             attendant.stop_by(driver.canceller());
         }
-        Ok(Self { ground, driver, terminal, attendant, tools, recording, journal, hears })
+        Ok(Self { ground, driver, terminal, attendant, tools, recording, journal, hears, sandbox })
     }
 
     /// Says what runs.
@@ -206,7 +212,7 @@ impl<'a> Session<'a> {
             digest: self.ground.digest.clone(),
             models: (0..self.driver.state().models).map(|at| self.driver.model(at)).collect(),
             tools: self.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
-            sandbox: String::new(),
+            sandbox: self.sandbox.clone(),
             limits,
             greeting,
         });
@@ -258,7 +264,8 @@ impl<'a> Session<'a> {
             recording.keep().map_err(|error| Failure::new(message(error)))?;
         }
         let exit = exit(&ending);
-        if matches!(exit, Exit::Refused | Exit::Interrupted) {
+        let stopped = ending == Ending::Cancelled && self.driver.state().phase == Phase::Idle;
+        if stopped || matches!(ending, Ending::Parked { .. }) {
             let hint = format!("`agentry resume {}` goes on with it", journal.id());
             crate::output::remark(&format!("  = help: {hint}"));
         }
