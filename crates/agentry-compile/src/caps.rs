@@ -9,7 +9,7 @@ pub(crate) static RUN: Table = Table::new(
     &[
         Field::optional(
             "max_cost",
-            Kind::Float(0.0, f64::MAX),
+            Kind::Float(0.0, f64::INFINITY),
             "The most money of one run, in US dollars.",
         ),
         Field::optional(
