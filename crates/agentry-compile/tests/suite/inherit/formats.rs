@@ -201,7 +201,7 @@ fn the_smaller_number_of_turns_counts_across_formats() {
         ]);
         let compiled = checked(&world, "x");
         let turns = compiled.whole().behaviour.max_turns.as_ref().map(|turns| turns.value);
-        assert_eq!(turns.map(i64::from), Some(expected), "{base} {child}");
+        assert_eq!(turns, Some(expected), "{base} {child}");
     }
 }
 
