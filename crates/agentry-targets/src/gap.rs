@@ -6,11 +6,13 @@
 
 use agentry_policy::Protections;
 use agentry_policy::compare::{Example, decide};
+use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
 use crate::encoding::Encoding;
-use crate::model::Model;
+use crate::model::{Model, Way};
+use crate::proof;
 use crate::subject::Subject;
 
 /// Something that a harness does not look at.
@@ -75,13 +77,30 @@ impl Gap {
     }
 }
 
+/// What was found already, by all that it depends on.
+static KNOWN: Known<String, Vec<Gap>> = Known::new();
+
 /// The blind spots of a harness that make a difference to an agent.
 pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
         return Vec::new();
     };
-    let layers: Vec<&Rules> = way.layers.iter().collect();
     let commands = commands(subject);
+    KNOWN.get(key(subject, &commands, way, blind), || tried(subject, &commands, way, blind))
+}
+
+/// All that gaps depend on, as text. The places of all subjects are the same.
+fn key(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> String {
+    let spots: Vec<&str> = blind.iter().flat_map(|spot| [spot.name, spot.why]).collect();
+    let source = Section::ALL.iter().flat_map(|section| subject.judge.rules(*section));
+    let source = proof::key(source.map(|(_, rules)| rules));
+    let parts = [spots.join("\n"), commands.join("\n"), proof::key(&way.layers), source];
+    parts.join("\n\u{1}\n")
+}
+
+/// Tries the lines of every blind spot.
+fn tried(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> Vec<Gap> {
+    let layers: Vec<&Rules> = way.layers.iter().collect();
     let crossed = |spot: &Blind| {
         let mut lines = commands.iter().flat_map(|command| (spot.lines)(command));
         lines.find_map(|line| crossing(subject, &layers, spot, line))

@@ -16,7 +16,7 @@ pub struct Settings<'a> {
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
     /// its start, below the home directory.
-    pub existing: &'a dyn Fn(&str) -> Option<String>,
+    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 words! {

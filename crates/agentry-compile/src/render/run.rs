@@ -1,7 +1,7 @@
 //! Agents through all targets of a run.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::{Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
 
@@ -24,7 +24,7 @@ pub struct Job<'a> {
     /// What the workspace says.
     pub config: &'a RenderConfig,
     /// The text of a file without what was rendered before.
-    pub existing: &'a dyn Fn(&str) -> Option<String>,
+    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 /// What became of the agents in one harness.
@@ -41,9 +41,9 @@ pub struct Ran {
 /// Renders the agents for each target. Their names are left as they are in the last one.
 pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
     // A file that two targets share holds what both of them say.
-    let shared: RefCell<HashMap<String, String>> = RefCell::default();
+    let shared: RwLock<HashMap<String, String>> = RwLock::default();
     let existing = |path: &str| {
-        let known = shared.borrow().get(path).cloned();
+        let known = shared.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         known.or_else(|| (job.existing)(path))
     };
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
@@ -67,7 +67,7 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
             Vec::new()
         };
         let texts = rendering.shared.iter().map(|file| (file.path.clone(), file.text().to_owned()));
-        shared.borrow_mut().extend(texts);
+        shared.write().unwrap_or_else(PoisonError::into_inner).extend(texts);
         out.push(Ran { target, rendering, explained });
     }
     out

@@ -24,6 +24,7 @@ use crate::automata::TooLarge;
 use crate::automata::leaf::leaf;
 use crate::automata::machine::{Machine, NONE};
 use crate::automata::subject::encode;
+use crate::known::Known;
 use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
@@ -74,6 +75,9 @@ pub struct Pattern {
 #[derive(Debug, Clone, Default)]
 struct Memo(Arc<OnceLock<Result<Machine, TooLarge>>>);
 
+/// Patterns of other rule languages, with the places of their machines.
+static FOREIGN: Known<(Kind, Action, String), (Shape, Memo)> = Known::new();
+
 impl PartialEq for Memo {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -123,11 +127,15 @@ impl Pattern {
     /// `/` (without the first one), an address with `.` after its host and its port always written,
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
     pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
-        let shape = match crate::automata::regex::read(regex) {
-            Some(_) => Shape::Foreign(regex.to_owned()),
-            None => Shape::Wrong("the pattern is no regular expression".to_owned()),
+        let read = || match crate::automata::regex::read(regex) {
+            Some(_) => (Shape::Foreign(regex.to_owned()), Memo::default()),
+            None => {
+                let why = "the pattern is no regular expression".to_owned();
+                (Shape::Wrong(why), Memo::default())
+            }
         };
-        Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
+        let (shape, machine) = FOREIGN.get((kind, action, regex.to_owned()), read);
+        Self { text: text.to_owned(), kind, action, shape, machine }
     }
 
     /// Whether the rule holds for `subject`.

@@ -10,6 +10,7 @@ use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Subject};
@@ -65,12 +66,11 @@ fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<
                 plan(subject, group.section, settings)
             }
         };
-        let mut plans: Vec<Plan> = subjects.iter().map(one).collect();
+        let mut plans: Vec<Plan> = each(subjects, one);
         rules.extend(&shared(subjects, group.section, &mut plans));
         by_group.push(plans);
     }
-    let mut of_servers: Vec<Plan> =
-        subjects.iter().map(|subject| servers(subject, settings.scope)).collect();
+    let mut of_servers = each(subjects, |subject| servers(subject, settings.scope));
     let for_servers = shared(subjects, Section::Mcp, &mut of_servers);
     if !settings.guard {
         rules.extend(&for_servers);

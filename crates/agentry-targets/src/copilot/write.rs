@@ -12,6 +12,7 @@ use crate::front;
 use crate::gap::gaps;
 use crate::model::always;
 use crate::protection::protects;
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
@@ -23,7 +24,7 @@ const LONGEST: usize = 30_000;
 const SKILLS: &[&str] = &[".github/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     Rendering { agents, shared: Vec::new() }
 }
 

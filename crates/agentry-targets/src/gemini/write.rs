@@ -9,6 +9,7 @@ use super::policy;
 use super::tools::{NEEDS, of, path};
 use crate::front::{self, MARK};
 use crate::model::{Model, always};
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
@@ -17,7 +18,7 @@ use crate::{loss, servers, skills};
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     Rendering { agents, shared: Vec::new() }
 }
 

@@ -8,6 +8,7 @@ use super::encode::permission;
 use super::guard::PLUGIN;
 use super::layers;
 use crate::front;
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
@@ -17,7 +18,7 @@ const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents: Vec<Rendered> = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     let mut shared = Vec::new();
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
         shared.push(plugin(subjects));

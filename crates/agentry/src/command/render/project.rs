@@ -162,7 +162,7 @@ impl Project<'_> {
 
     fn job<'a>(
         &'a self,
-        existing: &'a dyn Fn(&str) -> Option<String>,
+        existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
         guard: &'a dyn Fn(&Target) -> bool,
     ) -> Job<'a> {
         let render = &self.config.render;
