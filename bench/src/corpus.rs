@@ -12,6 +12,8 @@ use prose::Prose;
 pub(crate) enum Kind {
     /// All five, in turn.
     Mixed,
+    /// All five, in turn, and no two bring a skill of one name: they go to one project.
+    Together,
     /// Manifests of one file only.
     Manifests,
     /// Manifests that are built on one another, three levels deep.
@@ -63,12 +65,20 @@ fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     let name = format!("agent-{number:05}");
     match (kind, number % 5) {
         (Kind::Inherited, _) => inherited(number, &name, prose),
+        (Kind::Together, 4) => together(&name, prose),
         (Kind::Manifests, _) | (_, 0) => formats::manifest(&name, prose),
         (_, 1) => formats::agent_md(&name, prose),
         (_, 2) => formats::agent_toml(&name, prose),
         (_, 3) => formats::agentfs(&name, prose),
         (_, _) => formats::agent_dir(&name, prose),
     }
+}
+
+/// An agent that brings a skill of its own name.
+fn together(name: &str, prose: &mut Prose) -> Vec<(String, String)> {
+    let files = formats::agent_dir(name, prose).into_iter();
+    let renamed = |path: String| path.replace("/skills/summary", &format!("/skills/{name}"));
+    files.map(|(path, text)| (renamed(path), text)).collect()
 }
 
 /// Of every fifty agents, the first is built on none, the next five on the first, the rest on those.

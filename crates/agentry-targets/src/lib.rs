@@ -13,6 +13,7 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+mod blind;
 pub mod claude_code;
 pub mod codex;
 pub mod copilot;

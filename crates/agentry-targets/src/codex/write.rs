@@ -30,8 +30,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let rules = common(subjects);
     let (others, unclear) = role::beside(settings.existing, PROJECT);
     let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
-    let mut agents: Vec<Rendered> =
-        each(subjects, |subject| agent(subject, &all, settings));
+    let mut agents: Vec<Rendered> = each(subjects, |subject| agent(subject, &all, settings));
     for path in &unclear {
         let detail = format!("`{path}` holds rules that are not understood: they may allow more");
         for agent in &mut agents {

@@ -5,6 +5,7 @@ mod search;
 
 use std::collections::BTreeMap;
 
+use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Format;
 use agentry_compile::targets::LossKind;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
 }
 
 /// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
-pub(super) fn hint(disk: &Disk, path: &str) -> Option<String> {
+pub(super) fn hint(disk: &dyn World, path: &str) -> Option<String> {
     holds_some(disk, path)
         .then(|| format!("agents of a harness: `agentry import {path} --to agent-toml -o DIR`"))
 }

@@ -6,12 +6,11 @@ use agentry_compile::render::{
     Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
 };
 use agentry_compile::targets::{Scope, Subject, Target};
-use agentry_compile::{Compiled, Config, Found, World as _, discover, read, subject};
+use agentry_compile::{Compiled, Config, Found, Recorder, World as _, discover, read, subject};
 use rayon::prelude::*;
 
 use crate::args::Render;
 use crate::command::show_errors;
-use crate::disk::Disk;
 use crate::output::{Failure, complain};
 use crate::save::{Replace, Saving};
 
@@ -24,7 +23,7 @@ const FEW: usize = 8;
 /// One workspace, and where its agents go.
 pub(super) struct Project<'a> {
     pub(super) args: &'a Render,
-    pub(super) disk: &'a Disk,
+    pub(super) disk: &'a Recorder<'a>,
     pub(super) config: &'a Config,
     pub(super) place: Place,
     pub(super) targets: Vec<&'static Target>,
@@ -45,6 +44,15 @@ pub(super) struct Done {
     pub(super) written: bool,
     /// The targets that only have the guard because they had it before.
     pub(super) kept_guard: Vec<&'static str>,
+}
+
+impl Done {
+    /// Whether everything was found as it should be.
+    pub(super) fn is_settled(&self) -> bool {
+        let Plan { changes, refused, ledger } = &self.plan;
+        let kept = changes.iter().all(|change| change.kind == ChangeKind::Keep);
+        kept && refused.is_empty() && *ledger == self.place.ledger
+    }
 }
 
 /// An agent that was rendered.
@@ -98,7 +106,7 @@ impl Project<'_> {
         let Gathered { mut subjects, agents, broken, not_as_locked } = self.gather(found);
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
-        let existing = |path: &str| self.place.existing(&known, path);
+        let existing = |path: &str| self.place.existing(self.disk, &known, path);
         let guard = |target: &Target| self.guards(target);
         let runs = run(&self.job(&existing, &guard), &mut subjects);
         let plan = self.plan(&runs, &agents, &broken.union(&not_as_locked).cloned().collect());
@@ -280,7 +288,7 @@ impl Project<'_> {
         };
         let situation = Situation {
             ledger: &self.place.ledger,
-            present: &|path| self.place.present(path),
+            present: &|path| self.place.present(self.disk, path),
             covers: &covers,
             held,
             force: self.args.force,
