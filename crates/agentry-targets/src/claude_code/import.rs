@@ -9,7 +9,7 @@ use agentry_text::{Data, FileId, Span, Spanned};
 
 use super::front::{self, Front};
 use super::ruleset::{Silence, of, tools};
-use super::settings::{Known, Lists, known};
+use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::Files;
@@ -31,6 +31,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let mut losses = BTreeSet::new();
     let mut agent = Agent::default();
     identity(&front, &mut agent, &mut losses)?;
+    of_the_user(files, &mut losses);
     let mut known = known(files);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
@@ -43,6 +44,21 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     changed(&known, &mut losses);
     let model = of(&tools, &known, silence);
     Ok(Read { agent, model, losses })
+}
+
+/// Notes what the user's own settings say, which hold for agents of every project and are no part of
+/// one.
+fn of_the_user(files: &Files<'_>, losses: &mut BTreeSet<Loss>) {
+    let Lists { allow, ask, deny } = &personal(files).rules;
+    for (list, verb) in [(allow, "allows"), (ask, "asks about"), (deny, "denies")] {
+        if let Some((first, more)) = list.split_first() {
+            let more = if more.is_empty() { "" } else { " and more" };
+            let detail = format!(
+                "your own `{PERSONAL}` {verb} `{first}`{more} in every project: not taken over"
+            );
+            lose(losses, "permissions", LossKind::Changed, detail);
+        }
+    }
 }
 
 /// Notes the rules about commands that became others.

@@ -80,6 +80,11 @@ pub(super) fn known_by_all(files: &Files<'_>) -> Known {
     known_by(files, &[SHARED, LOCAL, PERSONAL])
 }
 
+/// What the user's own file says alone.
+pub(super) fn personal(files: &Files<'_>) -> Known {
+    known_by(files, &[PERSONAL])
+}
+
 fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
     let mut known = Known::default();
     for path in paths {

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
     let mut agents = Vec::new();
     for found in &found {
-        match one(args, found, many) {
+        match one(&disk, args, found, many) {
             Ok(agent) => agents.push(agent),
             Err(failure) => {
                 complain(&failure);
@@ -80,9 +80,9 @@ struct Lost {
     missing: bool,
 }
 
-fn one(args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
+fn one(disk: &Disk, args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
     let path = &found.path;
-    let imported = import(found.harness, &|file| found.read(file), &found.file);
+    let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
     let Imported { agent, losses } =
         imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
     let name = agent.name().to_owned();

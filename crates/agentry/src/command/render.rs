@@ -4,6 +4,7 @@
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
 //! ```
 
+mod belongs;
 mod locked;
 mod look;
 mod place;

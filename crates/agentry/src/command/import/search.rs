@@ -28,9 +28,21 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The text of a file of the project.
-    pub(super) fn read(&self, file: &str) -> Option<String> {
-        text(&join(&self.root, file))
+    /// The text of a file of the project, or of the home directory for `~/`; the names in a
+    /// directory, which ends with `/`.
+    pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
+        let path = match file.strip_prefix("~/") {
+            Some(rest) => join(&self.home(disk)?, rest),
+            None => join(&self.root, file),
+        };
+        let Some(dir) = path.strip_suffix('/') else { return text(&path) };
+        let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
+        Some(names.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The home directory, unless the agent was found there.
+    fn home(&self, disk: &dyn World) -> Option<String> {
+        disk.home().filter(|home| disk.absolute(&self.root) != disk.absolute(home))
     }
 }
 
