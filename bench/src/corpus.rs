@@ -63,22 +63,27 @@ impl Corpus {
 fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     let prose = &mut Prose::new(number as u64);
     let name = format!("agent-{number:05}");
-    match (kind, number % 5) {
+    let files = match (kind, number % 5) {
         (Kind::Inherited, _) => inherited(number, &name, prose),
-        (Kind::Together, 4) => together(&name, prose),
         (Kind::Manifests, _) | (_, 0) => formats::manifest(&name, prose),
         (_, 1) => formats::agent_md(&name, prose),
         (_, 2) => formats::agent_toml(&name, prose),
         (_, 3) => formats::agentfs(&name, prose),
         (_, _) => formats::agent_dir(&name, prose),
-    }
+    };
+    if kind == Kind::Together { together(&name, files) } else { files }
 }
 
-/// An agent that brings a skill of its own name.
-fn together(name: &str, prose: &mut Prose) -> Vec<(String, String)> {
-    let files = formats::agent_dir(name, prose).into_iter();
-    let renamed = |path: String| path.replace("/skills/summary", &format!("/skills/{name}"));
-    files.map(|(path, text)| (renamed(path), text)).collect()
+/// The same with skills of the agent's own name.
+fn together(name: &str, files: Vec<(String, String)>) -> Vec<(String, String)> {
+    let renamed = |(path, text): (String, String)| {
+        let mut path = path;
+        for skill in ["summary", "comparison"] {
+            path = path.replace(&format!("/skills/{skill}"), &format!("/skills/{name}"));
+        }
+        (path, text.replace("id: comparison", &format!("id: {name}")))
+    };
+    files.into_iter().map(renamed).collect()
 }
 
 /// Of every fifty agents, the first is built on none, the next five on the first, the rest on those.

@@ -86,17 +86,14 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
         return Vec::new();
     };
-    let commands = commands(subject);
-    KNOWN.get(key(subject, &commands, way, blind), || tried(subject, &commands, way, blind))
+    KNOWN.get(key(subject, way, blind), || tried(subject, &commands(subject), way, blind))
 }
 
-/// All that gaps depend on, as text. The places of all subjects are the same.
-fn key(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> String {
+/// All that gaps depend on, as text.
+fn key(subject: &Subject, way: &Way, blind: &[Blind]) -> String {
     let spots: Vec<&str> = blind.iter().flat_map(|spot| [spot.name, spot.why]).collect();
-    let source = Section::ALL.iter().flat_map(|section| subject.judge.rules(*section));
-    let source = proof::key(source.map(|(_, rules)| rules));
-    let parts = [spots.join("\n"), commands.join("\n"), proof::key(&way.layers), source];
-    parts.join("\n\u{1}\n")
+    let parts = [&spots.join("\n"), &proof::key(&way.layers), subject.policy()];
+    parts.map(String::as_str).join("\n\u{1}\n")
 }
 
 /// Tries the lines of every blind spot.

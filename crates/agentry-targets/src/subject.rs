@@ -1,9 +1,11 @@
 //! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
 
+use std::sync::OnceLock;
+
 use agentry_model::Agent;
 use agentry_policy::{Judge, Permissions, Rules, Section};
 
-use crate::proof::{Proof, within};
+use crate::proof::{self, Proof, within};
 
 /// An agent on its way to a harness.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct Subject {
     /// All its layers: what the result is compared with. Its places are stand-ins, so that the same
     /// definition renders to the same files everywhere.
     pub judge: Judge,
+    /// All that is said of what it may do as one text, once somebody asked for it.
+    pub policy: OnceLock<String>,
 }
 
 /// One text of a prompt.
@@ -79,6 +83,22 @@ impl Subject {
             bounds.extend(outside.map(|(_, rules)| crate::model::outside(section, rules)));
         }
         bounds
+    }
+
+    /// All that is said of what it may do, as one text: agents with the same text get the same answers,
+    /// since the places of all subjects are the same.
+    pub fn policy(&self) -> &String {
+        self.policy.get_or_init(|| {
+            let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
+            let mut text = proof::key(layers.map(|(_, rules)| rules));
+            for section in &self.permissions.sections {
+                let rules = section.rules.iter();
+                let rules = rules.map(|rule| format!("\n{}: {}", rule.pattern, rule.action));
+                text.extend(["\n\n", section.section.as_str()].map(str::to_owned));
+                text.extend(rules);
+            }
+            text
+        })
     }
 
     /// What it is for; its name, if nobody says.

@@ -29,6 +29,7 @@ mod protection;
 mod refused;
 mod skills;
 mod toolless;
+mod traps;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};

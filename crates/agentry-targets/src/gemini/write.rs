@@ -11,6 +11,7 @@ use crate::front::{self, MARK};
 use crate::model::{Model, always};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
 
@@ -94,7 +95,9 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         let used = agent.tools.mcp.iter().flatten();
         let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
         let used: Vec<_> = used.inspect(|server| servers::references(server, out)).collect();
-        let map = used.iter().map(|it| (it.name.clone(), servers::write(it, "http_url")));
+        let map = used
+            .iter()
+            .map(|it| (it.name.clone(), servers::write(it, "http_url", Variables::Untouched)));
         metadata.set_full("mcp_servers", Data::Map(map.collect()));
     } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
         out.lose("tools.mcp", LossKind::Dropped, "the agent may not use tools of servers");

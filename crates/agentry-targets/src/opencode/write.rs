@@ -1,6 +1,7 @@
 //! Writes the files of agents for OpenCode.
 
 use agentry_model::{Agent, Behaviour, Budget, ListField, Mode, ModelChoice, Requirements};
+use agentry_policy::{Action, Section};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -18,12 +19,27 @@ const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = each(subjects, |subject| agent(subject, settings));
+    let renamed = layers::renamed(settings.existing);
+    let agents = each(subjects, |subject| {
+        let mut out = agent(subject, settings);
+        let rival = renamed.get(&subject.name).and_then(|paths| paths.first()).cloned();
+        taken(rival.or_else(|| layers::above(settings.existing, &subject.name)), &mut out);
+        out
+    });
     let mut shared = Vec::new();
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
         shared.push(plugin(subjects));
     }
     Rendering { agents, shared }
+}
+
+/// Refuses an agent whose name is given elsewhere in a way that nobody can rely on.
+fn taken(rival: Option<String>, out: &mut Rendered) {
+    if let Some(rival) = rival {
+        let message = format!("`{rival}` is about an agent of this name too, and may win");
+        let hint = "remove it there, or give the agent an alias in `agentry.toml`";
+        out.refuse("name", message, Some(hint));
+    }
 }
 
 /// Where OpenCode looks.
@@ -39,6 +55,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let home = home(settings);
     let metadata = metadata(subject, settings, &mut out);
     lost(subject, &mut out);
+    unasked(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&subject.path, &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
@@ -121,6 +138,15 @@ fn lost(subject: &Subject, out: &mut Rendered) {
             servers.join(", ")
         );
         out.lose("tools.mcp", LossKind::Dropped, detail);
+    }
+}
+
+/// Tells that questions are answered by nobody where no person is.
+fn unasked(subject: &Subject, out: &mut Rendered) {
+    let mut rules = Section::ALL.iter().flat_map(|section| subject.judge.rules(*section));
+    if rules.any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Ask)) {
+        let detail = "`opencode --auto` allows what is asked about, and asks nobody";
+        out.lose("permissions", LossKind::Gap, detail);
     }
 }
 

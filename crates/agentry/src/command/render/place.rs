@@ -1,11 +1,12 @@
 //! Where rendered files go, and what is there.
 
 use std::fs;
+use std::path::Path;
 
 use agentry_compile::render::{Ledger, Present};
 use agentry_compile::targets::Scope;
 use agentry_compile::text::path::join;
-use agentry_compile::{Config, Recorder, World as _};
+use agentry_compile::{Config, EntryKind, Recorder, World as _};
 
 use crate::args::Render;
 use crate::output::{Failure, said};
@@ -24,6 +25,8 @@ pub(super) struct Place {
     pub(super) scope: Scope,
     /// The home directory, if agents of a project can be told from it.
     pub(super) home: Option<String>,
+    /// How many directories above it belong to the same repository.
+    pub(super) above: usize,
     /// The list of what was rendered, if it does not lie below the root.
     pub(super) elsewhere: Option<String>,
     /// What was rendered.
@@ -54,8 +57,9 @@ impl Place {
         let home = disk
             .home()
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
+        let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        Ok(Self { ledger: ledger(disk, &path)?, root, scope, home, elsewhere })
+        Ok(Self { ledger: ledger(disk, &path)?, root, scope, home, above, elsewhere })
     }
 
     /// A path below the root, as the user would name it.
@@ -78,6 +82,7 @@ impl Place {
     ) -> Option<String> {
         let full = match path.strip_prefix("~/") {
             Some(rest) => join(self.home.as_ref()?, rest),
+            None if path.matches("../").count() > self.above => return None,
             None => join(&self.root, path),
         };
         if path.ends_with('/') {
@@ -91,6 +96,14 @@ impl Place {
 /// A directory, the current one by its name.
 pub(super) fn here(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
+}
+
+/// How many directories above `root` lie in the repository that it belongs to.
+fn above(disk: &Recorder<'_>, root: &str) -> usize {
+    let root = disk.absolute(root);
+    let dirs = Path::new(&root).ancestors().filter_map(Path::to_str);
+    let is_root = |dir: &str| disk.kind(&join(dir, ".git")) != EntryKind::Missing;
+    dirs.into_iter().position(is_root).unwrap_or(0)
 }
 
 /// `$AGENTRY_HOME`, if that is set.
