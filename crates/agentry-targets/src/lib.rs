@@ -43,6 +43,7 @@ pub mod rendering;
 mod servers;
 mod skills;
 pub mod subject;
+mod unplaced;
 mod unseen;
 pub mod wildcard;
 

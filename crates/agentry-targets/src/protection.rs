@@ -116,11 +116,10 @@ impl Unprotected {
 
 /// The first thing of each section that an agent is kept from in the source and not in the harness.
 pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
-    let source = subject.policy();
     let first = |section: &Section| {
         let mut ways = model.ways.iter().filter(|way| way.section == *section);
         ways.find_map(|way| {
-            let question = format!("{section}\n{}\n{source}", proof::key(&way.layers));
+            let question = (subject.kind(), *section, proof::key(&way.layers));
             KNOWN.get(question, || first(subject, *section, &way.layers))
         })
     };
@@ -128,7 +127,7 @@ pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
 }
 
 /// What was found already, by all that it depends on.
-static KNOWN: Known<String, Option<Unprotected>> = Known::new();
+static KNOWN: Known<(u64, Section, String), Option<Unprotected>> = Known::new();
 
 /// Whether rules about a section protect all that the source does.
 pub(crate) fn protects(subject: &Subject, section: Section, layers: &[Rules]) -> bool {

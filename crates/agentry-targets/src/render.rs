@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::Section;
 use rayon::prelude::*;
 
 use crate::gap::gaps;
-use crate::proof::{Proof, within};
+use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Files, Model, Target, is_written_by, unseen};
+use crate::{Files, Model, Target, is_written_by, unplaced, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
@@ -51,6 +51,7 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     let unverified: Vec<_> = subjects.iter().zip(agents).zip(models).collect();
     rendering.agents = each_of(unverified, |((subject, mut rendered), model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
+        unplaced::report(&subject.agent, target.title, &mut rendered);
         rendered
     });
     let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
@@ -134,7 +135,8 @@ fn beyond_the_project(
         let model = model.filter(|_| out.refused.is_none());
         for way in model.iter().flat_map(|model| &model.ways) {
             let guarded = settings.guard && out.guarded.contains(&way.section);
-            personal.report(way, &bounds(subject, way.section, guarded), out);
+            let proof = subject.within(way.section, guarded, &way.layers);
+            personal.report(way, proof, out);
         }
     }
 }
@@ -153,27 +155,10 @@ fn verify(
         return;
     };
     for way in &model.ways {
-        let field = format!("permissions.{}", way.section);
         let guarded = settings.guard && out.guarded.contains(&way.section);
-        match within(&way.layers, &bounds(subject, way.section, guarded)) {
-            Proof::Holds => {}
-            Proof::Fails { example, source, target: milder } => {
-                let title = target.title;
-                let message = format!(
-                    "`{example}` is {source} in the source and would be {milder} in {title}"
-                );
-                let guards = target.guard.is_some() && !settings.guard;
-                let hint = if guards {
-                    "write a stricter rule, or render with `--guard`"
-                } else {
-                    "write a stricter rule, or take out the setting that allows it there"
-                };
-                out.refuse(&field, message, Some(hint));
-            }
-            Proof::Unknown(why) => {
-                out.refuse(&field, why, Some("write fewer or simpler rules"));
-            }
-        }
+        let proof = subject.within(way.section, guarded, &way.layers);
+        let guards = target.guard.is_some() && !settings.guard;
+        bound(way.section, proof, (target.title, guards), out);
     }
     if settings.guard && target.guard.is_some() {
         unseen::programs(subject, out);
@@ -189,15 +174,23 @@ fn verify(
     }
 }
 
-/// What a section must stay within; where the guard denies, a person may be asked instead.
-fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
-    let mut bounds = subject.bounds(section);
-    for rules in bounds.iter_mut().filter(|_| guarded) {
-        for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
-            rule.action = rule.action.min(Action::Ask);
+/// Refuses an agent whose section is not proved; `guards` if the guard would help.
+fn bound(section: Section, proof: Proof, (title, guards): (&str, bool), out: &mut Rendered) {
+    let field = format!("permissions.{section}");
+    match proof {
+        Proof::Holds => {}
+        Proof::Fails { example, source, target: milder } => {
+            let message =
+                format!("`{example}` is {source} in the source and would be {milder} in {title}");
+            let hint = if guards {
+                "write a stricter rule, or render with `--guard`"
+            } else {
+                "write a stricter rule, or take out the setting that allows it there"
+            };
+            out.refuse(&field, message, Some(hint));
         }
+        Proof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
     }
-    bounds
 }
 
 /// Refuses names that the harness has built in, or that are no names of files.

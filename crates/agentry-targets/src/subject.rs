@@ -1,9 +1,12 @@
 //! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentry_model::Agent;
-use agentry_policy::{Judge, Permissions, Rules, Section};
+use agentry_policy::known::Known;
+use agentry_policy::{Action, Judge, Permissions, Rule, Rules, Section};
+use agentry_text::Span;
 
 use crate::proof::{self, Proof, within};
 
@@ -29,6 +32,8 @@ pub struct Subject {
     pub judge: Judge,
     /// All that is said of what it may do as one text, once somebody asked for it.
     pub policy: OnceLock<String>,
+    /// The number of that text, once somebody asked for it.
+    pub kind: OnceLock<u64>,
 }
 
 /// One text of a prompt.
@@ -92,12 +97,42 @@ impl Subject {
             let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
             let mut text = proof::key(layers.map(|(_, rules)| rules));
             for section in &self.permissions.sections {
-                let rules = section.rules.iter();
-                let rules = rules.map(|rule| format!("\n{}: {}", rule.pattern, rule.action));
-                text.extend(["\n\n", section.section.as_str()].map(str::to_owned));
-                text.extend(rules);
+                let intent = section.intent.map_or("", |intent| intent.value.as_str());
+                text.extend(["\n\n", section.section.as_str(), " ", intent]);
+                for rule in &section.rules {
+                    text.extend(["\n", &rule.pattern, ": ", rule.action.as_str()]);
+                }
             }
+            // What nobody wrote is not told as a loss.
+            let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
+            let is_written = |rule: &Rule| rule.span.is_some_and(Span::is_written);
+            let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);
+            text.extend(written.map(|it| if it { "w" } else { "-" }));
             text
+        })
+    }
+
+    /// The number of that text in this process.
+    pub(crate) fn kind(&self) -> u64 {
+        static KINDS: Known<String, u64> = Known::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let next = || NEXT.fetch_add(1, Ordering::Relaxed);
+        *self.kind.get_or_init(|| KINDS.get(self.policy().clone(), next))
+    }
+
+    /// Whether rules about a section stay within what the agent may do; `guarded` where the guard
+    /// denies, so that a person may be asked instead.
+    pub(crate) fn within(&self, section: Section, guarded: bool, layers: &[Rules]) -> Proof {
+        static KNOWN: Known<(u64, bool, Section, String), Proof> = Known::new();
+        let question = (self.kind(), guarded, section, proof::key(layers));
+        KNOWN.get(question, || {
+            let mut bounds = self.bounds(section);
+            for rules in bounds.iter_mut().filter(|_| guarded) {
+                for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
+                    rule.action = rule.action.min(Action::Ask);
+                }
+            }
+            within(layers, &bounds)
         })
     }
 
@@ -110,6 +145,6 @@ impl Subject {
 
     /// Whether rules about a section stay within what the agent may do.
     pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
-        within(layers, &self.bounds(section)) == Proof::Holds
+        self.within(section, false, layers) == Proof::Holds
     }
 }

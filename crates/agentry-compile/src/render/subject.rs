@@ -35,6 +35,7 @@ pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Su
         judge,
         agent,
         policy: OnceLock::new(),
+        kind: OnceLock::new(),
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod sequence;
 mod tests;
 pub(crate) mod web;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use command::CommandPattern;
@@ -73,7 +74,19 @@ pub struct Pattern {
 
 /// The machine of a pattern, once it has been asked for. No part of what the pattern says.
 #[derive(Debug, Clone, Default)]
-struct Memo(Arc<OnceLock<Result<Machine, TooLarge>>>);
+struct Memo {
+    machine: Arc<OnceLock<Result<Machine, TooLarge>>>,
+    /// Patterns with one number mean the same; most have none.
+    number: Option<u64>,
+}
+
+impl Memo {
+    /// One with a number that no other has.
+    fn numbered() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { number: Some(NEXT.fetch_add(1, Ordering::Relaxed)), ..Self::default() }
+    }
+}
 
 /// Patterns of other rule languages, with the places of their machines.
 static FOREIGN: Known<(Kind, Action, String), (Shape, Memo)> = Known::new();
@@ -128,7 +141,7 @@ impl Pattern {
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
     pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
         let read = || match crate::automata::regex::read(regex) {
-            Some(_) => (Shape::Foreign(regex.to_owned()), Memo::default()),
+            Some(_) => (Shape::Foreign(regex.to_owned()), Memo::numbered()),
             None => {
                 let why = "the pattern is no regular expression".to_owned();
                 (Shape::Wrong(why), Memo::default())
@@ -168,7 +181,7 @@ impl Pattern {
 
     /// The machine of all subjects that the rule holds for, protections included.
     pub(crate) fn machine(&self) -> Result<&Machine, TooLarge> {
-        let machine = self.machine.0.get_or_init(|| leaf(self, Protections::On));
+        let machine = self.machine.machine.get_or_init(|| leaf(self, Protections::On));
         machine.as_ref().map_err(|too_large| *too_large)
     }
 
@@ -180,11 +193,13 @@ impl Pattern {
         (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
     }
 
-    /// A text that two patterns about the same places share only if they mean the same.
+    /// A text that two patterns about the same places share only if they mean the same. It holds for
+    /// this process.
     pub fn identity(&self) -> String {
-        match &self.shape {
-            Shape::Foreign(regex) => format!("foreign {regex}"),
-            Shape::Command(shape) if shape.as_written => format!("as written {}", self.text),
+        match (&self.shape, self.machine.number) {
+            (Shape::Foreign(_), Some(number)) => format!("foreign {number}"),
+            (Shape::Foreign(regex), None) => format!("foreign {regex}"),
+            (Shape::Command(shape), _) if shape.as_written => format!("as written {}", self.text),
             _ => format!("{} {}", self.action, self.text),
         }
     }

@@ -39,10 +39,10 @@ pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan])
 /// For each agent the first one that may do the same and denies the same: what harms one of them harms
 /// all, and they are treated alike.
 fn kinds(subjects: &[Subject], plans: &[Plan]) -> Vec<usize> {
-    let mut known: HashMap<(&str, &[String], bool), usize> = HashMap::new();
+    let mut known: HashMap<(u64, &[String], bool), usize> = HashMap::new();
     let mut out = Vec::new();
     for (at, (subject, plan)) in subjects.iter().zip(plans).enumerate() {
-        let kind = (subject.policy().as_str(), plan.rules.deny.as_slice(), plan.kept);
+        let kind = (subject.kind(), plan.rules.deny.as_slice(), plan.kept);
         out.push(*known.entry(kind).or_insert(at));
     }
     out

@@ -5,7 +5,7 @@ use agentry_policy::Section;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use super::encode::{self, Plan, guarded, is_allowed, named, plan, reads_workspace};
+use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
@@ -80,14 +80,7 @@ fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<
     let mut rules = Lists::default();
     let mut by_group: Vec<Vec<Plan>> = Vec::new();
     for group in GROUPS {
-        let one = |subject: &Subject| {
-            if settings.guard {
-                guarded(subject, group.section, settings.scope)
-            } else {
-                plan(subject, group.section, settings)
-            }
-        };
-        let mut plans: Vec<Plan> = each(subjects, one);
+        let mut plans = each(subjects, |subject| plan(subject, group.section, settings));
         rules.extend(&shared(subjects, group.section, &mut plans));
         by_group.push(plans);
     }

@@ -1,6 +1,6 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::{Agent, Behaviour, Budget, ListField, Mode, ModelChoice, Requirements};
+use agentry_model::{Agent, Behaviour, Identity, Mode, ModelChoice};
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
@@ -69,34 +69,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    // No `..`: a new field of the model is placed, named in `NO_PLACE`, or left out on purpose.
-    let Agent {
-        identity,
-        model: wanted,
-        behaviour,
-        // Placed elsewhere: the body, `permission`, the files of skills.
-        instructions: _,
-        policy: _,
-        skills: _,
-        skill_packs: _,
-        // Told in `lost`.
-        budget: _,
-        requirements: _,
-        tools: _,
-        memories: _,
-        expose: _,
-        pipeline: _,
-        schedules: _,
-        // Nothing that a harness acts upon.
-        inheritance: _,
-        auth: _,
-        access_control: _,
-        memory: _,
-        agents: _,
-        settings: _,
-        extensions: _,
-        unknown: _,
-    } = &subject.agent;
+    let Agent { identity, model: wanted, behaviour, .. } = &subject.agent;
     let mut metadata = MapBuilder::new();
     metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
     metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
@@ -127,8 +100,13 @@ fn model(wanted: &ModelChoice, out: &mut Rendered) -> Option<String> {
 
 /// What OpenCode has no place for.
 fn lost(subject: &Subject, out: &mut Rendered) {
-    for (field, _, why) in NO_PLACE.iter().filter(|(_, is_there, _)| is_there(&subject.agent)) {
-        out.lose(*field, LossKind::Dropped, *why);
+    let Identity { display_name, tags, .. } = &subject.agent.identity;
+    if display_name.is_some() {
+        out.lose("display_name", LossKind::Dropped, "a `name` field would change the identifier");
+    }
+    if tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
+        let detail = "OpenCode would send unknown fields to the model provider";
+        out.lose("tags", LossKind::Dropped, detail);
     }
     let servers = subject.agent.tools.mcp.iter().flatten();
     let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
@@ -148,43 +126,6 @@ fn unasked(subject: &Subject, out: &mut Rendered) {
         let detail = "`opencode --auto` allows what is asked about, and asks nobody";
         out.lose("permissions", LossKind::Gap, detail);
     }
-}
-
-/// A field that is dropped, whether an agent has it, and why.
-type NoPlace = (&'static str, fn(&Agent) -> bool, &'static str);
-
-const NO_PLACE: &[NoPlace] = &[
-    (
-        "display_name",
-        |agent| agent.identity.display_name.is_some(),
-        "a `name` field would change the identifier",
-    ),
-    (
-        "tags",
-        |agent| is_full(&agent.identity.tags),
-        "OpenCode would send unknown fields to the model provider",
-    ),
-    ("on_error", |agent| agent.behaviour.on_error.is_some(), "OpenCode decides by itself"),
-    ("budget", |agent| agent.budget != Budget::default(), "OpenCode has no budget"),
-    (
-        "required",
-        |agent| agent.requirements != Requirements::default(),
-        "nothing is checked before the start",
-    ),
-    ("tools.scripts", |agent| !agent.tools.scripts.is_empty(), "OpenCode has no sandbox for them"),
-    (
-        "tools.functions",
-        |agent| !agent.tools.functions.is_empty(),
-        "OpenCode has no sandbox for them",
-    ),
-    ("memories", |agent| !agent.memories.is_empty(), "OpenCode has no memory"),
-    ("expose", |agent| is_full(&agent.expose), "OpenCode calls agents with free text"),
-    ("pipeline", |agent| is_full(&agent.pipeline), "OpenCode has no pipelines"),
-    ("schedules", |agent| !agent.schedules.is_empty(), "OpenCode has no schedules"),
-];
-
-fn is_full<T>(list: &ListField<T>) -> bool {
-    list.as_ref().is_some_and(|list| !list.is_empty())
 }
 
 /// What else OpenCode would find under the name: it joins all of it.
