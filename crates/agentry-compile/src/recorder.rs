@@ -2,6 +2,7 @@
 //! what the world answers, so the same answers make the same result: it need not be made again.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -19,6 +20,8 @@ pub type Record = BTreeMap<String, String>;
 pub struct Recorder<'w> {
     world: &'w dyn World,
     notes: Mutex<Notes>,
+    /// Whether the current directory is written down.
+    placed: AtomicBool,
 }
 
 /// What was written down.
@@ -35,7 +38,7 @@ const SEPARATOR: &str = "\u{1f}";
 impl<'w> Recorder<'w> {
     /// Nothing was asked so far.
     pub fn new(world: &'w dyn World) -> Self {
-        Self { world, notes: Mutex::default() }
+        Self { world, notes: Mutex::default(), placed: AtomicBool::new(false) }
     }
 
     /// Everything that was asked so far; nothing if something changed in between.
@@ -170,7 +173,9 @@ impl World for Recorder<'_> {
 
     /// All absolute paths follow from that of the current directory.
     fn absolute(&self, path: &str) -> String {
-        self.note(&["absolute", ""], self.world.absolute("").as_bytes());
+        if !self.placed.swap(true, Ordering::Relaxed) {
+            self.note(&["absolute", ""], self.world.absolute("").as_bytes());
+        }
         self.world.absolute(path)
     }
 

@@ -5,29 +5,37 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// The most answers that are remembered.
-const MOST: usize = 10_000;
-
 /// Questions with their answers.
 #[derive(Debug)]
-pub struct Known<K, V>(LazyLock<RwLock<HashMap<K, V>>>);
+pub struct Known<K, V> {
+    answers: LazyLock<RwLock<HashMap<K, V>>>,
+    /// The most answers that are remembered.
+    most: usize,
+}
 
 impl<K: Eq + Hash, V: Clone> Known<K, V> {
     /// Nothing is known.
     #[expect(clippy::new_without_default, reason = "a default cannot be made for a `static`")]
     pub const fn new() -> Self {
-        Self(LazyLock::new(RwLock::default))
+        Self::at_most(10_000)
+    }
+
+    /// Nothing is known, and so many answers will be: then it starts anew.
+    pub const fn at_most(most: usize) -> Self {
+        Self { answers: LazyLock::new(RwLock::default), most }
     }
 
     /// The answer to a question, which must be all that it depends on. Two threads that ask at once may
     /// both look for it.
     pub fn get(&self, question: K, answer: impl FnOnce() -> V) -> V {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&question) {
+        if let Some(known) =
+            self.answers.read().unwrap_or_else(PoisonError::into_inner).get(&question)
+        {
             return known.clone();
         }
         let answer = answer();
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
+        let mut known = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= self.most {
             known.clear();
         }
         known.entry(question).or_insert(answer).clone()

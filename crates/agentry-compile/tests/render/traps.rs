@@ -1,7 +1,8 @@
 //! Traps that several targets have in common, each by its name.
 
-use agentry_compile::targets::{LossKind, Rendering, TARGETS};
+use agentry_compile::targets::{Rendering, TARGETS};
 
+use crate::back::imported;
 use crate::claude_code::{settings, several};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
@@ -73,8 +74,8 @@ fn t6_t40_a_name_in_another_file() {
 #[test]
 fn t23_a_star_takes_no_directories_in_claude_code() {
     // A denial may take more, an allow never does: the tool is gone instead.
-    let (has, told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
-    assert!(has, "{told}");
+    let (has, all_told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
+    assert!(has, "{all_told}");
     let lines = section("edit", "deny", &["src/*:allow"]);
     let rendering = several(&[("helper", &lines)], Wish::default());
     assert!(!settings(&rendering).contains("Edit("), "{}", settings(&rendering));
@@ -126,10 +127,6 @@ fn t50_what_is_asked_is_never_written_as_allowed() {
     let lines = section("bash", "ask", &[]) + &section("webfetch", "ask", &[]);
     let rendered = one("opencode", &lines, Wish::default());
     assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", told(&rendered));
-    let unasked = |loss: &agentry_compile::targets::Loss| {
-        loss.kind == LossKind::Gap && loss.detail.contains("`opencode --auto` allows")
-    };
-    assert!(rendered.losses.iter().any(unasked), "{}", told(&rendered));
     // A mode that asks nobody must not take silence for an answer: the question is written out.
     for tool in ["Bash", "WebFetch"] {
         let rendering = several(&[("helper", &lines)], Wish::default());
@@ -164,4 +161,24 @@ fn t52_no_target_writes_where_another_looks_for_agents() {
             }
         }
     }
+}
+
+#[test]
+fn import_says_what_the_settings_of_the_user_add() {
+    let path = ".claude/agents/helper.md";
+    let files = [
+        (path, "---\nname: helper\ndescription: Answers\n---\nYou answer.\n"),
+        (
+            "~/.claude/settings.json",
+            "{\"permissions\": {\"allow\": [\"Bash\"], \"deny\": [\"Read(x)\", \"Edit\"]}}",
+        ),
+    ];
+    let losses = imported("claude-code", &files, path).expect("an agent").losses;
+    let told: Vec<&str> = losses.iter().map(|loss| loss.detail.as_str()).collect();
+    let told = told.join("\n");
+    assert!(
+        told.contains("your own `~/.claude/settings.json` allows `Bash` in every project"),
+        "{told}"
+    );
+    assert!(told.contains("denies `Read(x)` and more in every project"), "{told}");
 }

@@ -13,6 +13,7 @@ pub(crate) mod sequence;
 mod tests;
 pub(crate) mod web;
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -70,6 +71,13 @@ pub struct Pattern {
     pub(crate) action: Action,
     pub(crate) shape: Shape,
     machine: Memo,
+}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { text, kind, action, shape: _, machine: _ } = self;
+        (text, kind, action).hash(state);
+    }
 }
 
 /// The machine of a pattern, once it has been asked for. No part of what the pattern says.

@@ -1,7 +1,6 @@
 //! Writes the files of agents for OpenCode.
 
 use agentry_model::{Agent, Behaviour, Identity, Mode, ModelChoice};
-use agentry_policy::{Action, Section};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -55,7 +54,6 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let home = home(settings);
     let metadata = metadata(subject, settings, &mut out);
     lost(subject, &mut out);
-    unasked(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&subject.path, &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
@@ -116,15 +114,6 @@ fn lost(subject: &Subject, out: &mut Rendered) {
             servers.join(", ")
         );
         out.lose("tools.mcp", LossKind::Dropped, detail);
-    }
-}
-
-/// Tells that questions are answered by nobody where no person is.
-fn unasked(subject: &Subject, out: &mut Rendered) {
-    let mut rules = Section::ALL.iter().flat_map(|section| subject.judge.rules(*section));
-    if rules.any(|(_, rules)| rules.all().any(|rule| rule.action == Action::Ask)) {
-        let detail = "`opencode --auto` allows what is asked about, and asks nobody";
-        out.lose("permissions", LossKind::Gap, detail);
     }
 }
 

@@ -324,7 +324,7 @@ fn what_is_not_as_locked_is_not_rendered() {
 fn the_files_of_another_workspace_stay() {
     let test = Test::new();
     let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
-    for (place, name, lines) in [("one", "first", rules), ("two", "second", "")] {
+    for (place, name, lines) in [("one", "first", rules), ("two", "second", rules)] {
         let head = format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
         test.write(format!("{place}/agentry.toml"), "");
         test.write(format!("{place}/agents/{name}/agent.toml"), format!("{head}{lines}"));
