@@ -286,5 +286,5 @@ fn import_takes_all_rules_and_the_settings_around_an_agent() {
     // Settings that nobody understands may forbid anything.
     let files = [(path, text), (".codex/config.toml", "sandbox_mode = ")];
     assert_eq!(section(&files, Section::Bash), "deny ");
-    assert_eq!(section(&files, Section::Edit), "deny ");
+    assert_eq!(section(&files, Section::Edit), "deny **/*:deny .:deny");
 }
