@@ -13,6 +13,7 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::{Machine, NONE};
 pub use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
+use crate::known::Known;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
 use crate::{Action, Places, Rule, Rules};
 
@@ -193,8 +194,26 @@ fn milder_text(
     Ok(found)
 }
 
+/// The lists of a side: the patterns of their rules, and the actions.
+type Side = Vec<Vec<(Pattern, Action)>>;
+
+/// Sides that were made already: what an agent may do is compared with many lists.
+static SIDES: Known<(Protections, Side), Result<Machine, TooLarge>> = Known::at_most(100);
+
 /// The machine of a side whose outputs are the actions.
 pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
+    let list = |rules: &&Rules| {
+        rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
+    };
+    // Without a list, nothing tells what kind of subjects it is about.
+    if layers.is_empty() {
+        return make_actions(folder, layers);
+    }
+    let question = (folder.protections, layers.iter().map(list).collect());
+    SIDES.get(question, || make_actions(folder, layers))
+}
+
+fn make_actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
     side(
         folder,
         layers,

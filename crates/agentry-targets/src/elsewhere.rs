@@ -20,7 +20,7 @@ pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
 fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<(String, String)>) {
     for name in files(dir).unwrap_or_default().lines() {
         let path = format!("{dir}{name}");
-        if name.ends_with(".md") {
+        if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
             out.extend(files(&path).map(|text| (path, text)));
         } else if depth > 0 && !name.contains('.') {
             collect(files, &format!("{path}/"), depth - 1, out);

@@ -158,7 +158,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// A file under such a name that nobody touched for this long belongs to a run that was killed.
-const LEFT: Duration = Duration::from_secs(60);
+const LEFT: Duration = Duration::from_mins(1);
 
 /// Removes from a directory what a run left there that was killed. Old texts that would not go back to
 /// their place have longer names, and stay.

@@ -12,7 +12,7 @@ use crate::{Action, Rules};
 pub(crate) struct Folder {
     /// Everything that is a subject.
     pub(crate) universe: Machine,
-    protections: Protections,
+    pub(crate) protections: Protections,
 }
 
 /// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
@@ -27,8 +27,8 @@ impl Folder {
     /// The subjects of one pattern.
     pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
         LEAVES.get((self.protections, pattern.clone()), || match self.protections {
-            Protections::On => pattern.machine().cloned(),
-            Protections::Off => leaf(pattern, Protections::Off),
+            Protections::Off if pattern.is_protected() => leaf(pattern, Protections::Off),
+            Protections::On | Protections::Off => pattern.machine().cloned(),
         })
     }
 

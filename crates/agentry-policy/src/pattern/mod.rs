@@ -193,6 +193,11 @@ impl Pattern {
         machine.as_ref().map_err(|too_large| *too_large)
     }
 
+    /// Whether the built-in protections make a difference to it.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.action == Action::Allow && matches!(self.shape, Shape::Command(_))
+    }
+
     /// The same for commands as they are written only; nothing if that is what it says anyway.
     pub(crate) fn as_written(&self) -> Option<Self> {
         let Shape::Command(shape) = &self.shape else { return None };

@@ -76,7 +76,7 @@ const HAPPENINGS: &[(&str, Happening)] = &[
     ("an agent that is ignored", |it| it.write(".gitignore", "agents/pusher\n")),
     ("a rendered file", |it| it.write(".opencode/agents/helper.md", "mine")),
     ("no rendered file", |it| {
-        fs::remove_file(it.path(".opencode/agents/helper.md")).expect("a file")
+        fs::remove_file(it.path(".opencode/agents/helper.md")).expect("a file");
     }),
     ("settings of the project", |it| it.write("opencode.json", "{\"permission\": \"allow\"}")),
     ("settings that cannot be read", |it| it.write("opencode.json", "{")),
