@@ -6,6 +6,7 @@
 
 mod groups;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -124,7 +125,9 @@ pub(crate) fn decider(
     subject: Subject<'_>,
     protections: Protections,
 ) -> (usize, Action) {
-    let holds = |(_, rule): &(usize, &Rule)| rule.pattern.matches_under(subject, protections);
+    let encoded = OnceCell::new();
+    let holds =
+        |(_, rule): &(usize, &Rule)| rule.pattern.matches_encoded(subject, protections, &encoded);
     let found = rules.rules.iter().enumerate().find(holds);
     found.map_or((rules.rules.len(), rules.intent.action), |(index, rule)| (index, rule.action))
 }

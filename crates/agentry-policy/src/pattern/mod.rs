@@ -13,6 +13,7 @@ pub(crate) mod sequence;
 mod tests;
 pub(crate) mod web;
 
+use std::cell::OnceCell;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -166,6 +167,17 @@ impl Pattern {
 
     /// Whether the rule holds for `subject`, with or without the built-in protections.
     pub fn matches_under(&self, subject: Subject<'_>, protections: Protections) -> bool {
+        self.matches_encoded(subject, protections, &OnceCell::new())
+    }
+
+    /// The same. `encoded` is the subject as machines see it: patterns of one kind that are tried one
+    /// after the other need to make it only once.
+    pub(crate) fn matches_encoded(
+        &self,
+        subject: Subject<'_>,
+        protections: Protections,
+        encoded: &OnceCell<String>,
+    ) -> bool {
         let stricter = self.action != Action::Allow;
         match (&self.shape, subject) {
             (Shape::Everything, _) => true,
@@ -179,7 +191,9 @@ impl Pattern {
             }
             (Shape::Name(glob), Subject::Text(name)) => glob.matches(name),
             (Shape::Foreign(_), subject) => match self.machine() {
-                Ok(machine) => machine.run(&encode(self.kind, subject)) != NONE,
+                Ok(machine) => {
+                    machine.run(encoded.get_or_init(|| encode(self.kind, subject))) != NONE
+                }
                 Err(TooLarge) => stricter,
             },
             // What is not understood is never allowed.
