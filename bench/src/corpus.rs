@@ -12,6 +12,8 @@ use prose::Prose;
 pub(crate) enum Kind {
     /// All five, in turn.
     Mixed,
+    /// All five, in turn, and no two bring a skill of one name: they go to one project.
+    Together,
     /// Manifests of one file only.
     Manifests,
     /// Manifests that are built on one another, three levels deep.
@@ -61,14 +63,27 @@ impl Corpus {
 fn agent(number: usize, kind: Kind) -> Vec<(String, String)> {
     let prose = &mut Prose::new(number as u64);
     let name = format!("agent-{number:05}");
-    match (kind, number % 5) {
+    let files = match (kind, number % 5) {
         (Kind::Inherited, _) => inherited(number, &name, prose),
         (Kind::Manifests, _) | (_, 0) => formats::manifest(&name, prose),
         (_, 1) => formats::agent_md(&name, prose),
         (_, 2) => formats::agent_toml(&name, prose),
         (_, 3) => formats::agentfs(&name, prose),
         (_, _) => formats::agent_dir(&name, prose),
-    }
+    };
+    if kind == Kind::Together { together(&name, files) } else { files }
+}
+
+/// The same with skills of the agent's own name.
+fn together(name: &str, files: Vec<(String, String)>) -> Vec<(String, String)> {
+    let renamed = |(path, text): (String, String)| {
+        let mut path = path;
+        for skill in ["summary", "comparison"] {
+            path = path.replace(&format!("/skills/{skill}"), &format!("/skills/{name}"));
+        }
+        (path, text.replace("id: comparison", &format!("id: {name}")))
+    };
+    files.into_iter().map(renamed).collect()
 }
 
 /// Of every fifty agents, the first is built on none, the next five on the first, the rest on those.

@@ -2,6 +2,7 @@
 //! the same on any machine. `cargo xtask bench` runs it; a missed target ends it with 1.
 
 mod corpus;
+mod guard;
 mod locking;
 mod measure;
 mod policy;
@@ -25,7 +26,7 @@ usage: cargo xtask bench [COMMAND]
   (nothing)          measures everything; 1 if a target is missed
   lock               measures locking and the store only
   policy             measures verdicts and comparisons only
-  render             measures rendering only
+  render             measures rendering and the guard only
   run                measures running only, against the real clients
   sandbox            measures confined commands only
   corpus COUNT DIR   writes the agents that are measured, for a profiler
@@ -75,6 +76,7 @@ fn run() -> Result<bool, String> {
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
+    guard::guarding(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
     sandbox::confining(&mut table)?;
@@ -113,6 +115,7 @@ fn render_table() -> Result<Table, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     render::rendering(&program, folder.path(), &mut table)?;
+    guard::guarding(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 
@@ -131,7 +134,7 @@ fn shown(table: &Table) -> bool {
 
 fn write_corpus(count: &str, dir: &Path) -> Result<bool, String> {
     let count = count.parse().map_err(|_| format!("`{count}` is no number of agents"))?;
-    let corpus = Corpus::write(dir, count, Kind::Mixed)?;
+    let corpus = Corpus::write(dir, count, Kind::Together)?;
     println!("{} files, {} bytes", corpus.files.len(), corpus.bytes);
     Ok(true)
 }

@@ -40,6 +40,17 @@ pub(crate) fn medians<const N: usize>(
     Ok(times.map(median))
 }
 
+/// The times of `rounds` runs, the shortest first.
+pub(crate) fn times(
+    rounds: usize,
+    mut command: impl FnMut() -> Result<Command, String>,
+) -> Result<Vec<Duration>, String> {
+    time(&mut command()?)?;
+    let mut times = (0..rounds).map(|_| time(&mut command()?)).collect::<Result<Vec<_>, _>>()?;
+    times.sort();
+    Ok(times)
+}
+
 fn time(command: &mut Command) -> Result<Duration, String> {
     let start = Instant::now();
     let status = command.status();

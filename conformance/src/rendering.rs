@@ -1,9 +1,7 @@
-//! The files of an agent for a client, put into a scratch project: rendered by the program under test
-//! where it can, else taken from `fixtures/`, which are written by hand.
+//! The files of an agent for a client, rendered into a scratch project by the program under test.
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -40,8 +38,6 @@ impl Guard {
 pub(crate) struct Rendering {
     /// What the client is known not to look at.
     pub(crate) gaps: Vec<Gap>,
-    /// Written by hand, not by the program under test.
-    pub(crate) is_sample: bool,
 }
 
 /// A loss of the kind `gap`.
@@ -77,33 +73,18 @@ pub(crate) struct Order<'a> {
 
 /// Puts the files into the scratch project.
 pub(crate) fn place(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
-    scratch.install_agentry(&answerer(house, order.guard)?)?;
-    let placed = if knows(house, "render")? {
-        render(house, scratch, order)?
-    } else {
-        sample(house, scratch, order)?
-    };
+    scratch.install_agentry(&answerer(house, order.guard))?;
+    let placed = render(house, scratch, order)?;
     let is_gone = order.guard != Guard::Unloaded || unload(scratch, order.client);
     Ok(if is_gone { placed } else { Placed::Nothing })
 }
 
 /// The script that answers the hooks.
-fn answerer(house: &House, guard: Guard) -> Result<String, String> {
-    let agentry = house.agentry.display();
-    if guard == Guard::Broken {
-        return Ok("exit 1".to_owned());
+fn answerer(house: &House, guard: Guard) -> String {
+    match guard {
+        Guard::Broken => "exit 1".to_owned(),
+        _ => format!("exec '{}' \"$@\"", house.agentry.display()),
     }
-    if knows(house, "guard")? {
-        return Ok(format!("exec '{agentry}' \"$@\""));
-    }
-    let stand_in = house.home.join("fixtures/guard.mjs");
-    Ok(format!("shift; exec node '{}' '{agentry}' \"$@\"", stand_in.display()))
-}
-
-/// Whether the program under test has a command.
-fn knows(house: &House, command: &str) -> Result<bool, String> {
-    let mut help = Command::new(&house.agentry);
-    Ok(process::run(help.args([command, "--help"]), LIMIT)?.code == Some(0))
 }
 
 /// Whether a guard is rendered for the client at all.
@@ -144,25 +125,7 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     }
     let report = serde_json::from_str(&done.stdout)
         .map_err(|error| format!("`agentry render --format json`: {error}"))?;
-    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: false }))
-}
-
-fn sample(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, String> {
-    let kind = if order.guard == Guard::Without { "plain" } else { "guarded" };
-    let directory =
-        house.home.join("fixtures").join(order.agent).join(kind).join(order.client.name());
-    if !directory.is_dir() {
-        return Ok(Placed::Nothing);
-    }
-    for (part, to) in [("project", scratch.project()), ("home", scratch.home())] {
-        let from = directory.join(part);
-        if from.is_dir() {
-            copy(&from, &to).map_err(|error| format!("`{}`: {error}", from.display()))?;
-        }
-    }
-    let report = fs::read_to_string(directory.join("losses.json")).unwrap_or_default();
-    let report = serde_json::from_str(&report).unwrap_or_default();
-    Ok(Placed::Done(Rendering { gaps: gaps(&report), is_sample: true }))
+    Ok(Placed::Done(Rendering { gaps: gaps(&report) }))
 }
 
 /// The losses of the kind `gap`.

@@ -77,8 +77,7 @@ fn head(sheet: &Sheet) -> String {
         Guard::Broken => " broken guard",
         Guard::Unloaded => " no hook",
     };
-    let sample = if sheet.is_sample { " (sample)" } else { "" };
-    format!("{role}{guard}{sample}")
+    format!("{role}{guard}")
 }
 
 fn call(row: &Row) -> String {

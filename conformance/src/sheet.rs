@@ -57,8 +57,6 @@ pub(crate) struct Sheet {
     pub(crate) role: Role,
     /// With or without the guard.
     pub(crate) guard: Guard,
-    /// Written by hand.
-    pub(crate) is_sample: bool,
     /// Why there is nothing to see.
     pub(crate) note: Option<String>,
     /// How long it took.
@@ -82,7 +80,6 @@ impl Sheet {
             agent: order.agent.to_owned(),
             role,
             guard: order.guard,
-            is_sample: false,
             note: None,
             time: Duration::ZERO,
             tools: Vec::new(),
@@ -144,7 +141,6 @@ fn sheet(
         rows.push(Row { case: case.clone(), wish, verdict, judgement });
     }
     Ok(Some(Sheet {
-        is_sample: rendering.is_sample,
         time: start.elapsed(),
         complaints: if listing.is_absent {
             Vec::new()
@@ -280,7 +276,7 @@ mod tests {
 
     fn rendering(detail: &str) -> Rendering {
         let gap = Gap { section: "bash".to_owned(), detail: detail.to_owned() };
-        Rendering { gaps: vec![gap], is_sample: false }
+        Rendering { gaps: vec![gap] }
     }
 
     #[test]

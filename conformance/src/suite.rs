@@ -28,7 +28,7 @@ pub(crate) struct House {
     pub(crate) agentry: PathBuf,
     /// For build products, installed clients and scratch projects.
     pub(crate) target: PathBuf,
-    /// This crate: agents and fixtures.
+    /// This crate: agents and calls.
     pub(crate) home: PathBuf,
     /// Whether a client that is missing is installed.
     pub(crate) install: bool,

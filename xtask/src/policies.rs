@@ -3,7 +3,7 @@
 
 use crate::process::{self, cargo};
 
-/// As many as take some hours.
+/// As many as take an hour.
 const COUNT: u32 = 10_000;
 const TEST: &str = "property::no_target_permits_more_than_the_source";
 

@@ -6,6 +6,7 @@
 
 mod groups;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -13,6 +14,7 @@ use crate::automata::fold::Folder;
 use crate::automata::machine::{Machine, NONE};
 pub use crate::automata::subject::Example;
 use crate::automata::{TooLarge, search};
+use crate::known::Known;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
 use crate::{Action, Places, Rule, Rules};
 
@@ -123,7 +125,9 @@ pub(crate) fn decider(
     subject: Subject<'_>,
     protections: Protections,
 ) -> (usize, Action) {
-    let holds = |(_, rule): &(usize, &Rule)| rule.pattern.matches_under(subject, protections);
+    let encoded = OnceCell::new();
+    let holds =
+        |(_, rule): &(usize, &Rule)| rule.pattern.matches_encoded(subject, protections, &encoded);
     let found = rules.rules.iter().enumerate().find(holds);
     found.map_or((rules.rules.len(), rules.intent.action), |(index, rule)| (index, rule.action))
 }
@@ -193,8 +197,26 @@ fn milder_text(
     Ok(found)
 }
 
+/// The lists of a side: the patterns of their rules, and the actions.
+type Side = Vec<Vec<(Pattern, Action)>>;
+
+/// Sides that were made already: what an agent may do is compared with many lists.
+static SIDES: Known<(Protections, Side), Result<Machine, TooLarge>> = Known::at_most(100);
+
 /// The machine of a side whose outputs are the actions.
 pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
+    let list = |rules: &&Rules| {
+        rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
+    };
+    // Without a list, nothing tells what kind of subjects it is about.
+    if layers.is_empty() {
+        return make_actions(folder, layers);
+    }
+    let question = (folder.protections, layers.iter().map(list).collect());
+    SIDES.get(question, || make_actions(folder, layers))
+}
+
+fn make_actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
     side(
         folder,
         layers,

@@ -20,6 +20,7 @@ pub mod compare;
 pub mod deciders;
 pub mod hazard;
 mod judge;
+pub mod known;
 mod layer;
 mod narrow;
 pub mod pairs;

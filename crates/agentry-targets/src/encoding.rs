@@ -4,11 +4,8 @@
 //! decides about a counterexample is made as strict as the source, until there is none left: each step
 //! makes some rule stricter, so this ends.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use agentry_policy::compare::Example;
-use agentry_policy::{Action, Kind, Pattern, Rule, Rules, Section};
+use agentry_policy::{Action, Pattern, Rule, Rules, Section};
 
 use crate::model::always;
 use crate::proof::{self, Proof};
@@ -194,25 +191,6 @@ impl Encoding {
     }
 }
 
-thread_local! {
-    /// Patterns with their machines, by what they say.
-    static PATTERNS: RefCell<HashMap<String, Pattern>> = RefCell::default();
-}
-
-/// The most patterns that are remembered.
-const MOST: usize = 10_000;
-
-/// The pattern of an entry; the machine of one that was seen before is not built again.
-fn pattern(kind: Kind, regex: &str, text: &str, action: Action) -> Pattern {
-    let key = format!("{kind:?} {action} {text}\n{regex}");
-    PATTERNS.with_borrow_mut(|known| {
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.entry(key).or_insert_with(|| Pattern::foreign(kind, regex, text, action)).clone()
-    })
-}
-
 impl Entry {
     fn rule(&self, section: Section, questions: Questions) -> Rule {
         let regex = match (self.action, questions) {
@@ -220,7 +198,7 @@ impl Entry {
             (Action::Ask, Questions::Least) | (Action::Deny, _) => &self.matches.least,
         };
         Rule {
-            pattern: pattern(section.kind(), regex, &self.text, self.action),
+            pattern: Pattern::foreign(section.kind(), regex, &self.text, self.action),
             action: self.action,
             text: format!("{}: {}", self.text, self.action),
             span: None,

@@ -1,8 +1,8 @@
 //! Markdown files with YAML metadata, as most harnesses want their agents.
 
-use agentry_text::markdown;
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Data, FileId, Findings, Severity, Source};
+use agentry_text::{Data, FileId, Source, markdown, yaml};
+
+use crate::lenient;
 
 /// The first words of the line that marks a file as rendered.
 pub const MARK: &str = "# rendered by agentry from ";
@@ -21,10 +21,7 @@ pub fn write(origin: &str, metadata: &Data, body: &str) -> String {
 pub fn read(text: &str) -> Option<(Data, String)> {
     let source = Source::new(FileId::BUILT_IN, "", text.trim_start_matches('\u{feff}'));
     let parts = markdown::parts(&source);
-    let mut findings = Findings::default();
-    let node = yaml::parse(&source, parts.metadata?, Version::V1_2, &mut findings);
-    let is_error = |severity| severity == Severity::Error;
-    let broken = findings.iter().any(|found| is_error(found.severity));
+    let metadata = lenient::parsed(source.text.get(parts.metadata?)?)?;
     let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
-    (!broken).then(|| (node.to_data(), body))
+    Some((metadata, body))
 }

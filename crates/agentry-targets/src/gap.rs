@@ -4,13 +4,19 @@
 //! Each blind spot is tried with commands of the source's own rules; only what really makes a
 //! difference is reported, with the line that shows it.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use agentry_policy::Protections;
 use agentry_policy::compare::{Example, decide};
+use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
+use crate::blind::as_typed;
 use crate::encoding::Encoding;
-use crate::model::Model;
+use crate::model::{Model, Way};
+use crate::proof;
 use crate::subject::Subject;
 
 /// Something that a harness does not look at.
@@ -44,10 +50,7 @@ impl Line {
 pub const FILES: Blind = Blind {
     name: "files of commands",
     why: "the files that a command is given are not looked at",
-    lines: |_| {
-        let lines = ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"];
-        lines.map(|line| Line::new(line, line.split(' ').map(str::to_owned).collect())).into()
-    },
+    lines: |_| ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"].map(as_typed).into(),
 };
 
 /// A blind spot that makes a difference to an agent.
@@ -75,45 +78,90 @@ impl Gap {
     }
 }
 
+/// What was found already, by all that it depends on.
+static KNOWN: Known<(u64, usize, String), Vec<Gap>> = Known::new();
+
 /// The blind spots of a harness that make a difference to an agent.
 pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     let Some(way) = model.ways.iter().find(|way| way.section == Section::Bash) else {
         return Vec::new();
     };
+    // The table of each harness has a place of its own.
+    let table = blind.as_ptr().addr();
+    KNOWN.get((subject.kind(), table, proof::key(&way.layers)), || {
+        tried(subject, &commands(subject), way, blind)
+    })
+}
+
+/// Tries the lines of every blind spot.
+fn tried(subject: &Subject, commands: &[String], way: &Way, blind: &[Blind]) -> Vec<Gap> {
     let layers: Vec<&Rules> = way.layers.iter().collect();
-    let commands = commands(subject);
     let crossed = |spot: &Blind| {
-        let mut lines = commands.iter().flat_map(|command| (spot.lines)(command));
+        let mut lines = lines(spot, commands).into_iter();
         lines.find_map(|line| crossing(subject, &layers, spot, line))
     };
     blind.iter().filter_map(crossed).collect()
 }
 
+/// The lines of a blind spot, each once.
+fn lines(spot: &Blind, commands: &[String]) -> Vec<Line> {
+    let mut seen = HashSet::new();
+    let lines = commands.iter().flat_map(|command| (spot.lines)(command));
+    lines.filter(|line| seen.insert(line.typed.clone())).collect()
+}
+
 /// Makes rules about commands stricter until nothing that a harness does not look at is milder than in
 /// the source.
 pub(crate) fn close(subject: &Subject, bash: &mut Encoding, blind: &[Blind]) {
+    let commands = commands(subject);
+    let lines: Vec<Line> = blind.iter().flat_map(|spot| lines(spot, &commands)).collect();
+    // What the source says does not change while the rules do.
+    let answers: Vec<OnceCell<Action>> = lines.iter().map(|_| OnceCell::new()).collect();
     for _ in 0..=2 * (bash.entries.len() + 1) {
-        let mut model = Model::default();
-        model.add(Section::Bash, "commands", vec![bash.rules()]);
-        let found = gaps(subject, &model, blind);
-        let raise = |gap: &Gap| bash.raise(&Example::Command(gap.taken_for.clone()), gap.source);
-        if found.iter().map(raise).filter(|raised| *raised).count() == 0 {
+        let mut rules = bash.rules();
+        let mut is_closed = true;
+        for (line, answer) in lines.iter().zip(&answers) {
+            let target = target(&[&rules], line);
+            if target == Action::Deny {
+                continue;
+            }
+            let source = *answer.get_or_init(|| source(subject, line));
+            if target < source {
+                let example = Example::Command(line.taken_for.clone());
+                is_closed &= !bash.raise(&example, source);
+                rules = bash.rules();
+            }
+        }
+        if is_closed {
             break;
         }
     }
 }
 
 fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> Option<Gap> {
-    let Line { typed: line, taken_for } = line;
-    let target = Example::Command(taken_for.clone())
-        .with(|subject| decide(layers, subject, Protections::Off))
-        .map_or(Action::Allow, |decision| decision.action);
-    let directory = subject.judge.places().workspace.clone();
-    let call = Call { section: Section::Bash, subject: &line, directory: &directory };
-    let source = subject.judge.judge(call, &NoLinks).action;
-    let crosses = target < source;
-    let Blind { name, why, .. } = *spot;
-    crosses.then_some(Gap { name, why, line, taken_for, source, target })
+    let target = target(layers, &line);
+    // Nothing is stricter than a denial.
+    if target == Action::Deny {
+        return None;
+    }
+    let source = source(subject, &line);
+    let (Blind { name, why, .. }, Line { typed, taken_for }) = (spot, line);
+    let (name, why) = (*name, *why);
+    (target < source).then_some(Gap { name, why, line: typed, taken_for, source, target })
+}
+
+/// What a harness with these rules makes of a line.
+fn target(layers: &[&Rules], line: &Line) -> Action {
+    let example = Example::Command(line.taken_for.clone());
+    let decided = example.with(|subject| decide(layers, subject, Protections::Off));
+    decided.map_or(Action::Allow, |decision| decision.action)
+}
+
+/// What the source says of a line.
+fn source(subject: &Subject, line: &Line) -> Action {
+    let directory = &subject.judge.places().workspace;
+    let call = Call { section: Section::Bash, subject: &line.typed, directory };
+    subject.judge.judge(call, &NoLinks).action
 }
 
 /// Commands that the rules of an agent are about: each pattern with something in the place of its

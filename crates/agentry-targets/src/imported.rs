@@ -7,7 +7,7 @@ use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::rendering::{Loss, LossKind};
-use crate::servers;
+use crate::servers::{self, Variables};
 
 /// An agent on its way from a harness.
 #[derive(Debug, Default)]
@@ -76,8 +76,10 @@ impl Draft {
     /// The servers of a map by name, as most harnesses write them.
     pub(crate) fn servers(&mut self, data: Option<&Data>) {
         let Some(Data::Map(servers)) = data else { return };
-        let servers: Vec<_> =
-            servers.iter().map(|(name, data)| at(servers::read(name, data))).collect();
+        let servers: Vec<_> = servers
+            .iter()
+            .map(|(name, data)| at(servers::read(name, data, Variables::Untouched)))
+            .collect();
         self.agent.tools.mcp = (!servers.is_empty()).then_some(servers);
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn read(text: &str) -> Result<Front, String> {
 }
 
 /// YAML without errors.
-fn parsed(text: &str) -> Option<Data> {
+pub(crate) fn parsed(text: &str) -> Option<Data> {
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let node = yaml::parse(&source, 0..text.len(), Version::V1_2, &mut findings);

@@ -13,10 +13,12 @@
 
 pub mod agent_skills;
 pub mod agents_md;
+mod blind;
 pub mod claude_code;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
+mod elsewhere;
 pub mod encoding;
 pub mod front;
 pub mod gap;
@@ -41,6 +43,7 @@ pub mod rendering;
 mod servers;
 mod skills;
 pub mod subject;
+mod unplaced;
 mod unseen;
 pub mod wildcard;
 
@@ -83,8 +86,8 @@ pub struct Target {
 }
 
 /// Gives the text of a file by its path below the root of the project, or of the home directory. In a
-/// project, `~/` at the start of a path is the home directory. For a path that ends with `/` it gives
-/// the names of the files there, a line each.
+/// project, `~/` at the start of a path is the home directory, and `../` leads above the project, but not
+/// out of its repository. For a path that ends with `/` it gives the names of the files there, a line each.
 pub type Files<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// What a harness makes of a field.

@@ -10,7 +10,7 @@ use agentry_policy::{Protections, Rules};
 
 use crate::Files;
 use crate::model::{Model, Way};
-use crate::proof::{Proof, within};
+use crate::proof::Proof;
 use crate::rendering::{LossKind, Rendered, Settings};
 
 /// The user's own files, and what a harness makes of them.
@@ -29,10 +29,10 @@ impl Personal {
     }
 
     /// Reports what a way permits beyond its bounds.
-    pub(crate) fn report(&self, way: &Way, bounds: &[Rules], out: &mut Rendered) {
+    pub(crate) fn report(&self, way: &Way, proof: Proof, out: &mut Rendered) {
         let places: Vec<String> = self.places.iter().map(|place| format!("`{place}`")).collect();
         let places = places.join(", ");
-        let detail = match within(&way.layers, bounds) {
+        let detail = match proof {
             Proof::Holds => return,
             Proof::Fails { example, source, target } => {
                 let by = rule(&way.layers, &example);

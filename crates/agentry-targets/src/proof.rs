@@ -1,10 +1,8 @@
 //! The proof that rules of a harness permit no more than their source, remembered: agents of one
 //! workspace mostly share their rules.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use agentry_policy::compare::{Answer, Example, decide, refines};
+use agentry_policy::known::Known;
 use agentry_policy::{Action, Protections, Rules};
 
 /// Whether rules stay within others.
@@ -25,28 +23,25 @@ pub enum Proof {
     Unknown(String),
 }
 
-thread_local! {
-    static KNOWN: RefCell<HashMap<String, Proof>> = RefCell::default();
-}
-
-/// The most proofs that are remembered.
-const MOST: usize = 10_000;
+/// What was proved already, by all that it depends on.
+static KNOWN: Known<String, Proof> = Known::new();
 
 /// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
 /// looks at beyond them is a matter of gaps.
 pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
-    let key = format!("{}\n⊑\n{}", key(target), key(source));
-    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
-        return known;
+    if is_plain(target, source) {
+        return Proof::Holds;
     }
-    let proof = prove(target, source);
-    KNOWN.with_borrow_mut(|known| {
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(key, proof.clone());
-    });
-    proof
+    let key = format!("{}\n⊑\n{}", key(target), key(source));
+    KNOWN.get(key, || prove(target, source))
+}
+
+/// Whether the answers alone show it: some list of the target has none that is milder than the
+/// strictest of the source.
+fn is_plain(target: &[Rules], source: &[Rules]) -> bool {
+    let mildest = |rules: &Rules| rules.all().map(|rule| rule.action).min();
+    let mildest = target.iter().filter_map(mildest).max().unwrap_or(Action::Allow);
+    source.iter().flat_map(Rules::all).all(|rule| rule.action <= mildest)
 }
 
 fn prove(target: &[Rules], source: &[Rules]) -> Proof {
@@ -70,8 +65,8 @@ fn refs(rules: &[Rules]) -> Vec<&Rules> {
     rules.iter().collect()
 }
 
-/// All that a proof depends on, as text.
-fn key(layers: &[Rules]) -> String {
+/// All that a decision by rules depends on, as text.
+pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
     let mut out = String::new();
     for rules in layers {
         out.push_str(rules.section.as_str());

@@ -8,6 +8,7 @@
 use std::sync::LazyLock;
 
 use agentry_policy::compare::{Example, decide};
+use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::tables::secrets;
 use agentry_policy::web::address;
@@ -15,6 +16,7 @@ use agentry_policy::{Action, Call, Places, Protections, Rules, Section};
 
 use crate::encoding::Encoding;
 use crate::model::Model;
+use crate::proof;
 use crate::subject::Subject;
 
 /// The sections in which something is protected.
@@ -116,10 +118,16 @@ impl Unprotected {
 pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
     let first = |section: &Section| {
         let mut ways = model.ways.iter().filter(|way| way.section == *section);
-        ways.find_map(|way| first(subject, *section, &way.layers))
+        ways.find_map(|way| {
+            let question = (subject.kind(), *section, proof::key(&way.layers));
+            KNOWN.get(question, || first(subject, *section, &way.layers))
+        })
     };
     SECTIONS.iter().filter_map(first).collect()
 }
+
+/// What was found already, by all that it depends on.
+static KNOWN: Known<(u64, Section, String), Option<Unprotected>> = Known::new();
 
 /// Whether rules about a section protect all that the source does.
 pub(crate) fn protects(subject: &Subject, section: Section, layers: &[Rules]) -> bool {

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::Section;
+use rayon::prelude::*;
 
 use crate::gap::gaps;
-use crate::proof::{Proof, within};
+use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Files, Model, Target, is_written_by, unseen};
+use crate::{Files, Model, Target, is_written_by, unplaced, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
@@ -44,11 +45,15 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
 fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut rendering = (target.render)(subjects, settings);
     one_file_one_agent(subjects, &mut rendering);
-    let models: Vec<Option<Model>> =
-        subjects.iter().map(|subject| read_back(target, subject, &rendering, settings)).collect();
-    for ((subject, rendered), model) in subjects.iter().zip(&mut rendering.agents).zip(&models) {
-        verify(target, subject, model.as_ref(), settings, rendered);
-    }
+    let written = Written::of(&rendering, settings);
+    let models = each(subjects, |subject| written.model(target.model, subject));
+    let agents = std::mem::take(&mut rendering.agents);
+    let unverified: Vec<_> = subjects.iter().zip(agents).zip(models).collect();
+    rendering.agents = each_of(unverified, |((subject, mut rendered), model)| {
+        verify(target, subject, model.as_ref(), settings, &mut rendered);
+        unplaced::report(&subject.agent, target.title, &mut rendered);
+        rendered
+    });
     let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
     let elsewhere = files.into_iter().find(|file| !is_written_by(target.name, &file.path));
     debug_assert_eq!(elsewhere, None, "a row of `places` is missing");
@@ -68,23 +73,51 @@ pub fn read_back(
     rendering: &Rendering,
     settings: &Settings<'_>,
 ) -> Option<Model> {
-    read_by(target.model, subject, rendering, settings)
+    Written::of(rendering, settings).model(target.model, subject)
 }
 
-fn read_by(
-    model: fn(&Files<'_>, &str) -> Option<Model>,
-    subject: &Subject,
-    rendering: &Rendering,
-    settings: &Settings<'_>,
-) -> Option<Model> {
-    let own = rendering.agents.iter().flat_map(|agent| &agent.files);
-    let written: HashMap<&str, &File> =
-        own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
-    let files = |path: &str| match written.get(path) {
-        Some(file) => Some(file.text().to_owned()),
-        None => (settings.existing)(path),
-    };
-    model(&files, &subject.name)
+/// The files as they would be.
+struct Written<'a> {
+    files: HashMap<&'a str, &'a File>,
+    settings: &'a Settings<'a>,
+}
+
+impl<'a> Written<'a> {
+    fn of(rendering: &'a Rendering, settings: &'a Settings<'a>) -> Self {
+        let own = rendering.agents.iter().flat_map(|agent| &agent.files);
+        let files = own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
+        Self { files, settings }
+    }
+
+    /// What a harness makes of them.
+    fn model(
+        &self,
+        model: fn(&Files<'_>, &str) -> Option<Model>,
+        subject: &Subject,
+    ) -> Option<Model> {
+        let files = |path: &str| match self.files.get(path) {
+            Some(file) => Some(file.text().to_owned()),
+            None => (self.settings.existing)(path),
+        };
+        model(&files, &subject.name)
+    }
+}
+
+/// Fewer agents than these are rendered one after the other: starting threads takes longer.
+const FEW: usize = 8;
+
+/// Does something for each agent, side by side where there are many.
+pub(crate) fn each<T: Send>(subjects: &[Subject], one: impl Fn(&Subject) -> T + Sync) -> Vec<T> {
+    each_of(subjects.iter().collect(), one)
+}
+
+/// The same for anything.
+pub(crate) fn each_of<I: Send, T: Send>(items: Vec<I>, one: impl Fn(I) -> T + Sync) -> Vec<T> {
+    if items.len() < FEW {
+        items.into_iter().map(&one).collect()
+    } else {
+        items.into_par_iter().map(&one).collect()
+    }
 }
 
 /// Reports what the user's own settings permit beyond the source.
@@ -96,15 +129,14 @@ fn beyond_the_project(
 ) {
     let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
     let Some(personal) = personal else { return };
-    let models: Vec<Option<Model>> = subjects
-        .iter()
-        .map(|subject| read_by(personal.model, subject, rendering, settings))
-        .collect();
+    let written = Written::of(rendering, settings);
+    let models = each(subjects, |subject| written.model(personal.model, subject));
     for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
         let model = model.filter(|_| out.refused.is_none());
         for way in model.iter().flat_map(|model| &model.ways) {
             let guarded = settings.guard && out.guarded.contains(&way.section);
-            personal.report(way, &bounds(subject, way.section, guarded), out);
+            let proof = subject.within(way.section, guarded, &way.layers);
+            personal.report(way, proof, out);
         }
     }
 }
@@ -123,27 +155,10 @@ fn verify(
         return;
     };
     for way in &model.ways {
-        let field = format!("permissions.{}", way.section);
         let guarded = settings.guard && out.guarded.contains(&way.section);
-        match within(&way.layers, &bounds(subject, way.section, guarded)) {
-            Proof::Holds => {}
-            Proof::Fails { example, source, target: milder } => {
-                let title = target.title;
-                let message = format!(
-                    "`{example}` is {source} in the source and would be {milder} in {title}"
-                );
-                let guards = target.guard.is_some() && !settings.guard;
-                let hint = if guards {
-                    "write a stricter rule, or render with `--guard`"
-                } else {
-                    "write a stricter rule, or take out the setting that allows it there"
-                };
-                out.refuse(&field, message, Some(hint));
-            }
-            Proof::Unknown(why) => {
-                out.refuse(&field, why, Some("write fewer or simpler rules"));
-            }
-        }
+        let proof = subject.within(way.section, guarded, &way.layers);
+        let guards = target.guard.is_some() && !settings.guard;
+        bound(way.section, proof, (target.title, guards), out);
     }
     if settings.guard && target.guard.is_some() {
         unseen::programs(subject, out);
@@ -159,15 +174,23 @@ fn verify(
     }
 }
 
-/// What a section must stay within; where the guard denies, a person may be asked instead.
-fn bounds(subject: &Subject, section: Section, guarded: bool) -> Vec<Rules> {
-    let mut bounds = subject.bounds(section);
-    for rules in bounds.iter_mut().filter(|_| guarded) {
-        for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
-            rule.action = rule.action.min(Action::Ask);
+/// Refuses an agent whose section is not proved; `guards` if the guard would help.
+fn bound(section: Section, proof: Proof, (title, guards): (&str, bool), out: &mut Rendered) {
+    let field = format!("permissions.{section}");
+    match proof {
+        Proof::Holds => {}
+        Proof::Fails { example, source, target: milder } => {
+            let message =
+                format!("`{example}` is {source} in the source and would be {milder} in {title}");
+            let hint = if guards {
+                "write a stricter rule, or render with `--guard`"
+            } else {
+                "write a stricter rule, or take out the setting that allows it there"
+            };
+            out.refuse(&field, message, Some(hint));
         }
+        Proof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
     }
-    bounds
 }
 
 /// Refuses names that the harness has built in, or that are no names of files.

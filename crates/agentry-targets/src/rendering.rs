@@ -16,7 +16,7 @@ pub struct Settings<'a> {
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
     /// its start, below the home directory.
-    pub existing: &'a dyn Fn(&str) -> Option<String>,
+    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 words! {
@@ -39,7 +39,7 @@ pub struct Rendering {
 }
 
 /// What became of one agent.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Rendered {
     /// Files that are wholly its own, by their path below the root.
     pub files: Vec<File>,
@@ -112,6 +112,15 @@ impl Rendered {
     /// Notes a loss.
     pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(Loss { field: field.into(), kind, detail: detail.into() });
+    }
+
+    /// Takes over what was noted elsewhere.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { files, losses, refused, guarded } = other;
+        self.files.extend(files);
+        self.losses.extend(losses);
+        self.guarded.extend(guarded);
+        self.refused = self.refused.take().or(refused);
     }
 
     /// Leaves the denials of a section to the guard, and says what that costs.

@@ -7,18 +7,43 @@ use agentry_text::{Data, Spanned};
 use crate::imported::at;
 use crate::rendering::{LossKind, Rendered};
 
+/// How a harness writes values in which a variable is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variables {
+    /// As they stand.
+    Untouched,
+    /// `${X}` for our `${env:X}`.
+    Bare,
+}
+
+impl Variables {
+    fn write(self, text: &str) -> String {
+        match self {
+            Self::Untouched => text.to_owned(),
+            Self::Bare => text.replace("${env:", "${"),
+        }
+    }
+
+    fn read(self, text: &str) -> String {
+        match self {
+            Self::Untouched => text.to_owned(),
+            Self::Bare => text.replace("${", "${env:"),
+        }
+    }
+}
+
 /// A server as a map. `url` is what the harness calls the address.
-pub(crate) fn write(server: &McpServer, url: &str) -> Data {
-    let text = |field: &Option<Spanned<String>>| field.as_ref().map(|it| Data::str(&it.value));
+pub(crate) fn write(server: &McpServer, url: &str, variables: Variables) -> Data {
+    let data = |text: &Spanned<String>| Data::str(variables.write(&text.value));
     let pairs = |pairs: &[(String, Spanned<String>)]| {
-        Data::Map(pairs.iter().map(|(key, it)| (key.clone(), Data::str(&it.value))).collect())
+        Data::Map(pairs.iter().map(|(key, it)| (key.clone(), data(it))).collect())
     };
-    let args = server.args.iter().flatten().map(|arg| arg.value.as_str());
+    let args = server.args.iter().flatten().map(data).collect();
     let mut map = MapBuilder::new();
-    map.set_opt("command", text(&server.command));
-    map.set_full("args", Data::strings(args));
+    map.set_opt("command", server.command.as_ref().map(|it| Data::str(&it.value)));
+    map.set_full("args", Data::List(args));
     map.set_full("env", pairs(&server.env));
-    map.set_opt(url, text(&server.url));
+    map.set_opt(url, server.url.as_ref().map(data));
     map.set_full("headers", pairs(&server.headers));
     map.build()
 }
@@ -35,29 +60,34 @@ pub(crate) fn references(server: &McpServer, out: &mut Rendered) {
 }
 
 /// A server from a map.
-pub(crate) fn read(name: &str, data: &Data) -> McpServer {
-    let text = |key: &str| data.get(key).and_then(Data::as_str).map(|text| at(text.to_owned()));
+pub(crate) fn read(name: &str, data: &Data, variables: Variables) -> McpServer {
+    let inner = |text: &str| at(variables.read(text));
+    let text = |key: &str| data.get(key).and_then(Data::as_str);
     let pairs = |key: &str| match data.get(key) {
         Some(Data::Map(entries)) => entries
             .iter()
-            .filter_map(|(key, data)| Some((key.clone(), at(data.as_str()?.to_owned()))))
+            .filter_map(|(key, data)| Some((key.clone(), inner(data.as_str()?))))
             .collect(),
         _ => Vec::new(),
     };
     let args = match data.get("args") {
         Some(Data::List(items)) => {
-            Some(items.iter().filter_map(|item| Some(at(item.as_str()?.to_owned()))).collect())
+            Some(items.iter().filter_map(|it| it.as_str().map(inner)).collect())
         }
         _ => None,
     };
     let url = text("url").or_else(|| text("http_url"));
-    let transport = if url.is_some() { Transport::StreamableHttp } else { Transport::Stdio };
+    let transport = match text("type") {
+        Some("sse") => Transport::Http,
+        _ if url.is_some() => Transport::StreamableHttp,
+        _ => Transport::Stdio,
+    };
     McpServer {
         name: name.to_owned(),
         transport: Some(at(transport)),
-        command: text("command"),
+        command: text("command").map(|it| at(it.to_owned())),
         args,
-        url,
+        url: url.map(inner),
         headers: pairs("headers"),
         env: pairs("env"),
         ..McpServer::default()

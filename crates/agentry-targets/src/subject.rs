@@ -1,9 +1,14 @@
 //! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
 
-use agentry_model::Agent;
-use agentry_policy::{Judge, Permissions, Rules, Section};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::proof::{Proof, within};
+use agentry_model::Agent;
+use agentry_policy::known::Known;
+use agentry_policy::{Action, Judge, Permissions, Rule, Rules, Section};
+use agentry_text::Span;
+
+use crate::proof::{self, Proof, within};
 
 /// An agent on its way to a harness.
 #[derive(Debug, Clone)]
@@ -25,6 +30,10 @@ pub struct Subject {
     /// All its layers: what the result is compared with. Its places are stand-ins, so that the same
     /// definition renders to the same files everywhere.
     pub judge: Judge,
+    /// All that is said of what it may do as one text, once somebody asked for it.
+    pub policy: OnceLock<String>,
+    /// The number of that text, once somebody asked for it.
+    pub kind: OnceLock<u64>,
 }
 
 /// One text of a prompt.
@@ -81,6 +90,52 @@ impl Subject {
         bounds
     }
 
+    /// All that is said of what it may do, as one text: agents with the same text get the same answers,
+    /// since the places of all subjects are the same.
+    pub fn policy(&self) -> &String {
+        self.policy.get_or_init(|| {
+            let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
+            let mut text = proof::key(layers.map(|(_, rules)| rules));
+            for section in &self.permissions.sections {
+                let intent = section.intent.map_or("", |intent| intent.value.as_str());
+                text.extend(["\n\n", section.section.as_str(), " ", intent]);
+                for rule in &section.rules {
+                    text.extend(["\n", &rule.pattern, ": ", rule.action.as_str()]);
+                }
+            }
+            // What nobody wrote is not told as a loss.
+            let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
+            let is_written = |rule: &Rule| rule.span.is_some_and(Span::is_written);
+            let written = layers.flat_map(|(_, rules)| rules.all()).map(is_written);
+            text.extend(written.map(|it| if it { "w" } else { "-" }));
+            text
+        })
+    }
+
+    /// The number of that text in this process.
+    pub(crate) fn kind(&self) -> u64 {
+        static KINDS: Known<String, u64> = Known::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let next = || NEXT.fetch_add(1, Ordering::Relaxed);
+        *self.kind.get_or_init(|| KINDS.get(self.policy().clone(), next))
+    }
+
+    /// Whether rules about a section stay within what the agent may do; `guarded` where the guard
+    /// denies, so that a person may be asked instead.
+    pub(crate) fn within(&self, section: Section, guarded: bool, layers: &[Rules]) -> Proof {
+        static KNOWN: Known<(u64, bool, Section, String), Proof> = Known::new();
+        let question = (self.kind(), guarded, section, proof::key(layers));
+        KNOWN.get(question, || {
+            let mut bounds = self.bounds(section);
+            for rules in bounds.iter_mut().filter(|_| guarded) {
+                for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
+                    rule.action = rule.action.min(Action::Ask);
+                }
+            }
+            within(layers, &bounds)
+        })
+    }
+
     /// What it is for; its name, if nobody says.
     pub fn description(&self) -> &str {
         let identity = &self.agent.identity;
@@ -90,6 +145,6 @@ impl Subject {
 
     /// Whether rules about a section stay within what the agent may do.
     pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
-        within(layers, &self.bounds(section)) == Proof::Holds
+        self.within(section, false, layers) == Proof::Holds
     }
 }

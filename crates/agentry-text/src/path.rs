@@ -61,6 +61,14 @@ pub fn join(dir: &str, path: &str) -> String {
     }
 }
 
+/// The way from the directory `from` to `to`, both from the root of a file system: `../b/c`.
+pub fn way(from: &str, to: &str) -> String {
+    let (from, to) = (steps(from).names, steps(to).names);
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = from.iter().skip(common).map(|_| "..");
+    up.chain(to.iter().skip(common).copied()).collect::<Vec<_>>().join("/")
+}
+
 /// The directory and the name of `path`.
 pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/')

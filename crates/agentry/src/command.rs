@@ -39,7 +39,7 @@ use std::io::{self, Write as _};
 use agentry_compile::model::Format;
 use agentry_compile::text::report::{human, json};
 use agentry_compile::text::{Diagnostic, Severity, Sources};
-use agentry_compile::{Compiled, Discovery, Found, discover, read as read_agent};
+use agentry_compile::{Compiled, Discovery, Found, World, discover, read as read_agent};
 
 use crate::args::ResultFormat;
 use crate::disk::Disk;
@@ -86,7 +86,7 @@ fn none_in(disk: &Disk, path: &str) -> Failure {
 }
 
 /// What was wrong with the paths themselves.
-fn failures(disk: &Disk, found: &Discovery) -> Vec<Failure> {
+fn failures(disk: &dyn World, found: &Discovery) -> Vec<Failure> {
     let missing = found
         .missing
         .iter()

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentry_compile::text::report::{human::Style, json, visible};
 use serde_json::Value;
@@ -99,11 +100,25 @@ pub(crate) fn print(text: &str) {
 
 /// Prints a JSON document to standard output.
 pub(crate) fn print_json(value: &Value) {
-    print(&format!("{}\n", json::text(value)));
+    print(&as_json(value));
+}
+
+/// A JSON document as it is printed.
+pub(crate) fn as_json(value: &Value) -> String {
+    format!("{}\n", json::text(value))
+}
+
+/// Whether anything was printed to standard error.
+static REMARKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether anything was said beside the result.
+pub(crate) fn has_remarked() -> bool {
+    REMARKED.load(Ordering::Relaxed)
 }
 
 /// Prints a line to standard error.
 pub(crate) fn remark(line: &str) {
+    REMARKED.store(true, Ordering::Relaxed);
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }
 

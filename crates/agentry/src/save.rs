@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tempfile::{NamedTempFile, TempPath};
 
@@ -156,6 +157,40 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// A file under such a name that nobody touched for this long belongs to a run that was killed.
+const LEFT: Duration = Duration::from_mins(1);
+
+/// Removes from a directory what a run left there that was killed. Old texts that would not go back to
+/// their place have longer names, and stay.
+pub(crate) fn sweep(dir: &Path) {
+    sweep_older(dir, LEFT);
+}
+
+fn sweep_older(dir: &Path, least: Duration) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let is_ours = random
+            .is_some_and(|it| it.len() == 6 && it.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+        let is_left = || fs::symlink_metadata(entry.path()).is_ok_and(|at| is_left(&at, least));
+        if is_ours && is_left() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left(metadata: &fs::Metadata, least: Duration) -> bool {
+    let mut touched = metadata.modified().ok();
+    // A second name of an old file is as new as that name.
+    #[cfg(unix)]
+    {
+        let since = u64::try_from(std::os::unix::fs::MetadataExt::ctime(metadata)).unwrap_or(0);
+        touched = touched.max(SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since)));
+    }
+    let age = touched.and_then(|touched| touched.elapsed().ok());
+    metadata.is_file() && age.is_some_and(|age| age >= least)
+}
+
 /// What was changed so far, so that it can be taken back.
 #[derive(Debug, Default)]
 struct Change {
@@ -235,6 +270,7 @@ impl Change {
                     if let Err(failed) = old.persist(&path)
                         && let Ok(kept) = failed.path.keep()
                     {
+                        let kept = lasting(kept);
                         let (path, kept) = (path.display(), kept.display());
                         left.push(format!("the old text of `{path}` is in `{kept}`"));
                     }
@@ -243,6 +279,13 @@ impl Change {
         }
         (!left.is_empty()).then(|| left.join(", "))
     }
+}
+
+/// The file under a name that is not taken for one that was left behind.
+fn lasting(path: PathBuf) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lasting = path.with_file_name(format!("{name}-old"));
+    if fs::rename(&path, &lasting).is_ok() { lasting } else { path }
 }
 
 /// Refuses a path that would leave `dir`, by its parts or through a link that stands there. A path
@@ -325,6 +368,21 @@ mod tests {
             assert!(save(folder.path(), files, stale, Replace::Force).is_err(), "{case}");
             assert_eq!(listing(folder.path()), before, "{case}");
         }
+    }
+
+    #[test]
+    fn only_what_a_killed_run_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [".agentry-aB3xYz", ".agentry-notes1x", ".agentry-aB3xYz-old", "aB3xYz", "b"];
+        for name in names {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        fs::create_dir(folder.path().join(".agentry-folder")).unwrap();
+        sweep(folder.path());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), names.len() + 1);
+        sweep_older(folder.path(), Duration::ZERO);
+        assert!(!folder.path().join(".agentry-aB3xYz").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), names.len());
     }
 
     #[test]

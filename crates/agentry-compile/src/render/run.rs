@@ -1,9 +1,9 @@
 //! Agents through all targets of a run.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
 
-use agentry_targets::{Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
+use agentry_targets::{File, Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
 
 use super::config::RenderConfig;
 use super::explain::{Explained, explain, plain};
@@ -24,7 +24,7 @@ pub struct Job<'a> {
     /// What the workspace says.
     pub config: &'a RenderConfig,
     /// The text of a file without what was rendered before.
-    pub existing: &'a dyn Fn(&str) -> Option<String>,
+    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 /// What became of the agents in one harness.
@@ -40,12 +40,8 @@ pub struct Ran {
 
 /// Renders the agents for each target. Their names are left as they are in the last one.
 pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
-    // A file that two targets share holds what both of them say.
-    let shared: RefCell<HashMap<String, String>> = RefCell::default();
-    let existing = |path: &str| {
-        let known = shared.borrow().get(path).cloned();
-        known.or_else(|| (job.existing)(path))
-    };
+    let files = Files { existing: job.existing, known: RwLock::default() };
+    let existing = |path: &str| files.get(path);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let mut out = Vec::new();
     for target in job.targets {
@@ -66,11 +62,33 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         } else {
             Vec::new()
         };
-        let texts = rendering.shared.iter().map(|file| (file.path.clone(), file.text().to_owned()));
-        shared.borrow_mut().extend(texts);
+        files.add(&rendering.shared);
         out.push(Ran { target, rendering, explained });
     }
     out
+}
+
+/// The files that exist, each looked at once: every agent asks for the settings of the project.
+struct Files<'a> {
+    existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    known: RwLock<HashMap<String, Option<String>>>,
+}
+
+impl Files<'_> {
+    fn get(&self, path: &str) -> Option<String> {
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return known.clone();
+        }
+        let found = (self.existing)(path);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.entry(path.to_owned()).or_insert(found).clone()
+    }
+
+    /// A file that two targets share holds what both of them say.
+    fn add(&self, shared: &[File]) {
+        let texts = shared.iter().map(|file| (file.path.clone(), Some(file.text().to_owned())));
+        self.known.write().unwrap_or_else(PoisonError::into_inner).extend(texts);
+    }
 }
 
 /// Writes examples as seen from the workspace.

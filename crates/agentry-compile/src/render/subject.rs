@@ -1,5 +1,7 @@
 //! One agent, ready to be rendered.
 
+use std::sync::OnceLock;
+
 use agentry_model::Format;
 use agentry_policy::{
     Action, Judge, PatternRule, Permissions, Places, Section, SectionRules, layers, to_permissions,
@@ -32,6 +34,8 @@ pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Su
         permissions: complete(permissions),
         judge,
         agent,
+        policy: OnceLock::new(),
+        kind: OnceLock::new(),
     }
 }
 

@@ -13,10 +13,7 @@ pub(crate) fn imported(
     files: &[(&str, &str)],
     path: &str,
 ) -> Result<Imported, String> {
-    let files = |path: &str| {
-        files.iter().find(|(known, _)| *known == path).map(|(_, text)| (*text).to_owned())
-    };
-    import(target(harness).expect("a target"), &files, path)
+    import(target(harness).expect("a target"), &|path: &str| crate::found(files, path), path)
 }
 
 /// The files of an agent in agent-toml, as it was imported.

@@ -255,3 +255,36 @@ fn import_takes_what_people_write() {
         assert!(crate::back::imported("codex", &[(path, bad)], path).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn import_takes_all_rules_and_the_settings_around_an_agent() {
+    let path = ".codex/agents/helper.toml";
+    let text = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
+    let forbid = "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\n";
+    let ask = "prefix_rule(pattern = [\"git\", \"push\"], decision = \"prompt\")\n";
+    let settings = "sandbox_mode = \"read-only\"\napproval_policy = \"never\"\nmodel = \"x\"\n";
+    let files = [
+        (path, text),
+        (".codex/rules/team.rules", forbid),
+        (".codex/rules/other.rules", ask),
+        (".codex/config.toml", settings),
+    ];
+    let section = |files: &[(&str, &str)], section| {
+        let imported = imported("codex", files, path).expect("an agent").agent;
+        let permissions = imported.policy.permissions.expect("permissions");
+        let rules = permissions.get(section).expect("a section");
+        let list: Vec<String> = rules.rules.iter().map(|rule| rule.value.to_string()).collect();
+        format!("{} {}", rules.intent.expect("an intent").value, list.join(" "))
+    };
+    assert_eq!(section(&files, Section::Bash), "allow rm *:deny git push *:deny");
+    assert_eq!(section(&files, Section::Edit), "deny ");
+    // What the agent says itself counts more.
+    let own =
+        format!("{text}sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n");
+    let files = [(path, own.as_str()), (".codex/config.toml", settings)];
+    assert_eq!(section(&files, Section::Edit), "ask **/*:allow .:allow");
+    // Settings that nobody understands may forbid anything.
+    let files = [(path, text), (".codex/config.toml", "sandbox_mode = ")];
+    assert_eq!(section(&files, Section::Bash), "deny ");
+    assert_eq!(section(&files, Section::Edit), "deny **/*:deny .:deny");
+}

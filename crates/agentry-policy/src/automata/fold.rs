@@ -1,11 +1,9 @@
 //! The rules of a section as one machine: merged two by two, so that every merge is small.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use super::TooLarge;
 use super::leaf::{leaf, universe};
 use super::machine::{Machine, NONE};
+use crate::known::Known;
 use crate::pattern::{Kind, Pattern, Protections};
 use crate::{Action, Rules};
 
@@ -14,32 +12,24 @@ use crate::{Action, Rules};
 pub(crate) struct Folder {
     /// Everything that is a subject.
     pub(crate) universe: Machine,
-    protections: Protections,
-    /// The machines that were made, by the text of their patterns.
-    leaves: RefCell<HashMap<String, Vec<(Pattern, Machine)>>>,
+    pub(crate) protections: Protections,
 }
+
+/// The machines of patterns. Two sides of a comparison mostly share them, and so do comparisons.
+static LEAVES: Known<(Protections, Pattern), Result<Machine, TooLarge>> = Known::at_most(2_000);
 
 impl Folder {
     /// For rules about `kind`.
     pub(crate) fn new(kind: Kind, protections: Protections) -> Result<Self, TooLarge> {
-        Ok(Self { universe: universe(kind)?, protections, leaves: RefCell::default() })
+        Ok(Self { universe: universe(kind)?, protections })
     }
 
-    /// The subjects of one pattern. Two sides of a comparison mostly share their patterns.
+    /// The subjects of one pattern.
     pub(crate) fn leaf(&self, pattern: &Pattern) -> Result<Machine, TooLarge> {
-        if let Some(known) = self.leaves.borrow().get(&pattern.text) {
-            let same = known.iter().find(|(known, _)| known == pattern);
-            if let Some((_, machine)) = same {
-                return Ok(machine.clone());
-            }
-        }
-        let machine = match self.protections {
-            Protections::On => pattern.machine()?.clone(),
-            Protections::Off => leaf(pattern, Protections::Off)?,
-        };
-        let entry = (pattern.clone(), machine.clone());
-        self.leaves.borrow_mut().entry(pattern.text.clone()).or_default().push(entry);
-        Ok(machine)
+        LEAVES.get((self.protections, pattern.clone()), || match self.protections {
+            Protections::Off if pattern.is_protected() => leaf(pattern, Protections::Off),
+            Protections::On | Protections::Off => pattern.machine().cloned(),
+        })
     }
 
     /// The machine whose output is the label of the rule that decides; the intent's index is the

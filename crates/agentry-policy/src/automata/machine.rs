@@ -58,8 +58,15 @@ impl Machine {
 
     /// The output of a text.
     pub(crate) fn run(&self, text: &str) -> u32 {
-        let step = |state, c| self.step(state, self.alphabet.letter(c));
-        self.output(text.chars().fold(self.start, step))
+        let mut state = self.start;
+        for c in text.chars() {
+            // Nothing leads out of the dead state.
+            if state == 0 {
+                return NONE;
+            }
+            state = self.step(state, self.alphabet.letter(c));
+        }
+        self.output(state)
     }
 
     /// For each state whether every subject that leads through it gets an output that satisfies

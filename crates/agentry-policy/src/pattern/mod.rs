@@ -13,6 +13,9 @@ pub(crate) mod sequence;
 mod tests;
 pub(crate) mod web;
 
+use std::cell::OnceCell;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use command::CommandPattern;
@@ -24,6 +27,7 @@ use crate::automata::TooLarge;
 use crate::automata::leaf::leaf;
 use crate::automata::machine::{Machine, NONE};
 use crate::automata::subject::encode;
+use crate::known::Known;
 use crate::{Action, Places, Section, hazard};
 
 /// What kind of subject a pattern is matched against.
@@ -70,9 +74,31 @@ pub struct Pattern {
     machine: Memo,
 }
 
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { text, kind, action, shape: _, machine: _ } = self;
+        (text, kind, action).hash(state);
+    }
+}
+
 /// The machine of a pattern, once it has been asked for. No part of what the pattern says.
 #[derive(Debug, Clone, Default)]
-struct Memo(Arc<OnceLock<Result<Machine, TooLarge>>>);
+struct Memo {
+    machine: Arc<OnceLock<Result<Machine, TooLarge>>>,
+    /// Patterns with one number mean the same; most have none.
+    number: Option<u64>,
+}
+
+impl Memo {
+    /// One with a number that no other has.
+    fn numbered() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { number: Some(NEXT.fetch_add(1, Ordering::Relaxed)), ..Self::default() }
+    }
+}
+
+/// Patterns of other rule languages, with the places of their machines.
+static FOREIGN: Known<(Kind, Action, String), (Shape, Memo)> = Known::new();
 
 impl PartialEq for Memo {
     fn eq(&self, _: &Self) -> bool {
@@ -123,11 +149,15 @@ impl Pattern {
     /// `/` (without the first one), an address with `.` after its host and its port always written,
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
     pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
-        let shape = match crate::automata::regex::read(regex) {
-            Some(_) => Shape::Foreign(regex.to_owned()),
-            None => Shape::Wrong("the pattern is no regular expression".to_owned()),
+        let read = || match crate::automata::regex::read(regex) {
+            Some(_) => (Shape::Foreign(regex.to_owned()), Memo::numbered()),
+            None => {
+                let why = "the pattern is no regular expression".to_owned();
+                (Shape::Wrong(why), Memo::default())
+            }
         };
-        Self { text: text.to_owned(), kind, action, shape, machine: Memo::default() }
+        let (shape, machine) = FOREIGN.get((kind, action, regex.to_owned()), read);
+        Self { text: text.to_owned(), kind, action, shape, machine }
     }
 
     /// Whether the rule holds for `subject`.
@@ -137,6 +167,17 @@ impl Pattern {
 
     /// Whether the rule holds for `subject`, with or without the built-in protections.
     pub fn matches_under(&self, subject: Subject<'_>, protections: Protections) -> bool {
+        self.matches_encoded(subject, protections, &OnceCell::new())
+    }
+
+    /// The same. `encoded` is the subject as machines see it: patterns of one kind that are tried one
+    /// after the other need to make it only once.
+    pub(crate) fn matches_encoded(
+        &self,
+        subject: Subject<'_>,
+        protections: Protections,
+        encoded: &OnceCell<String>,
+    ) -> bool {
         let stricter = self.action != Action::Allow;
         match (&self.shape, subject) {
             (Shape::Everything, _) => true,
@@ -150,7 +191,9 @@ impl Pattern {
             }
             (Shape::Name(glob), Subject::Text(name)) => glob.matches(name),
             (Shape::Foreign(_), subject) => match self.machine() {
-                Ok(machine) => machine.run(&encode(self.kind, subject)) != NONE,
+                Ok(machine) => {
+                    machine.run(encoded.get_or_init(|| encode(self.kind, subject))) != NONE
+                }
                 Err(TooLarge) => stricter,
             },
             // What is not understood is never allowed.
@@ -160,8 +203,13 @@ impl Pattern {
 
     /// The machine of all subjects that the rule holds for, protections included.
     pub(crate) fn machine(&self) -> Result<&Machine, TooLarge> {
-        let machine = self.machine.0.get_or_init(|| leaf(self, Protections::On));
+        let machine = self.machine.machine.get_or_init(|| leaf(self, Protections::On));
         machine.as_ref().map_err(|too_large| *too_large)
+    }
+
+    /// Whether the built-in protections make a difference to it.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.action == Action::Allow && matches!(self.shape, Shape::Command(_))
     }
 
     /// The same for commands as they are written only; nothing if that is what it says anyway.
@@ -172,11 +220,13 @@ impl Pattern {
         (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
     }
 
-    /// A text that two patterns about the same places share only if they mean the same.
+    /// A text that two patterns about the same places share only if they mean the same. It holds for
+    /// this process.
     pub fn identity(&self) -> String {
-        match &self.shape {
-            Shape::Foreign(regex) => format!("foreign {regex}"),
-            Shape::Command(shape) if shape.as_written => format!("as written {}", self.text),
+        match (&self.shape, self.machine.number) {
+            (Shape::Foreign(_), Some(number)) => format!("foreign {number}"),
+            (Shape::Foreign(regex), None) => format!("foreign {regex}"),
+            (Shape::Command(shape), _) if shape.as_written => format!("as written {}", self.text),
             _ => format!("{} {}", self.action, self.text),
         }
     }

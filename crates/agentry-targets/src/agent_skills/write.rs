@@ -6,12 +6,13 @@ use agentry_text::data::MapBuilder;
 use super::{PLACE, path, tools, wrong_name};
 use crate::front;
 use crate::limits::{in_words, unenforced};
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     Rendering { agents, shared: Vec::new() }
 }
 

@@ -4,6 +4,7 @@
 //! everything is allowed but for some asks and denials; everything is asked but for some denials; or
 //! the tool is taken away.
 
+use agentry_policy::known::Known;
 use agentry_policy::tables::secrets;
 use agentry_policy::{Action, PatternRule, Section};
 
@@ -39,8 +40,21 @@ impl Plan {
     }
 }
 
-/// What an agent needs in a section, without a guard.
+/// What an agent needs in a section.
 pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
+    static KNOWN: Known<(u64, Section, [bool; 3]), Plan> = Known::new();
+    let is_user = settings.scope == Scope::User;
+    let question = (subject.kind(), section, [settings.guard, settings.close_gaps, is_user]);
+    KNOWN.get(question, || {
+        if settings.guard {
+            guarded(subject, section, settings.scope)
+        } else {
+            unguarded(subject, section, settings)
+        }
+    })
+}
+
+fn unguarded(subject: &Subject, section: Section, settings: &Settings<'_>) -> Plan {
     if is_denied(subject, section) {
         return Plan::default();
     }
@@ -57,7 +71,7 @@ pub(super) fn plan(subject: &Subject, section: Section, settings: &Settings<'_>)
 }
 
 /// What an agent needs in a section when each call is put to the guard: a floor of denials.
-pub(super) fn guarded(subject: &Subject, section: Section, scope: Scope) -> Plan {
+fn guarded(subject: &Subject, section: Section, scope: Scope) -> Plan {
     let mut rules = Lists::default();
     for rule in source(subject, section).filter(|rule| rule.action == Action::Deny) {
         let texts = written(section, rule, scope);

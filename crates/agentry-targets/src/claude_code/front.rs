@@ -1,14 +1,17 @@
 //! The file of an agent, as Claude Code reads it: its metadata ends at the first `---` after the one
 //! at its start, wherever that stands. What comes later is lost, and with it the list of tools.
 
-use agentry_text::yaml::{self, Version};
-use agentry_text::{Data, FileId, Findings, Severity, Source};
+use agentry_text::{Data, yaml};
 
 use crate::front::MARK;
+use crate::lenient;
+
+/// Where agents are.
+pub(super) const AGENTS: &str = ".claude/agents/";
 
 /// Where an agent is written.
 pub(super) fn path(name: &str) -> String {
-    format!(".claude/agents/{name}.md")
+    format!("{AGENTS}{name}.md")
 }
 
 /// The file of an agent; nothing if its metadata cannot be written without `---`.
@@ -52,20 +55,11 @@ pub(super) fn read(text: &str) -> Option<Front> {
         return None;
     }
     let body = body.trim_start_matches('-').trim().to_owned();
-    let strict = of_yaml(metadata);
+    let strict = lenient::parsed(metadata).filter(|data| matches!(data, Data::Map(_)));
     let lenient = strict.is_none();
     let mut unread = Vec::new();
     let metadata = strict.unwrap_or_else(|| of_lines(metadata, &mut unread));
     Some(Front { metadata, body, lenient, unread })
-}
-
-fn of_yaml(metadata: &str) -> Option<Data> {
-    let source = Source::new(FileId::BUILT_IN, "", metadata);
-    let mut findings = Findings::default();
-    let node = yaml::parse(&source, 0..metadata.len(), Version::V1_2, &mut findings);
-    let broken = findings.iter().any(|found| found.severity == Severity::Error);
-    let data = node.to_data();
-    (!broken && matches!(data, Data::Map(_))).then_some(data)
 }
 
 /// Lines of `key: value`, each value as it stands; others are `unread`.

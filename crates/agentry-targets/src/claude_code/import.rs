@@ -3,18 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use agentry_model::{Agent, McpServer, SkillRef, Transport};
+use agentry_model::{Agent, McpServer, SkillRef};
 use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
-use agentry_text::{Data, FileId, Span, Spanned};
+use agentry_text::{Data, Spanned};
 
 use super::front::{self, Front};
 use super::ruleset::{Silence, of, tools};
-use super::settings::{Known, Lists, known};
+use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::Files;
 use crate::import::{Import, Read};
+use crate::imported::at;
 use crate::rendering::{Loss, LossKind};
+use crate::servers::{self, Variables};
 use crate::wildcard::reworded;
 
 pub(super) const IMPORT: Import = Import { places: &[(".claude/agents", ".md")], is_one, read };
@@ -31,6 +33,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let mut losses = BTreeSet::new();
     let mut agent = Agent::default();
     identity(&front, &mut agent, &mut losses)?;
+    of_the_user(files, &mut losses);
     let mut known = known(files);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
@@ -43,6 +46,21 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     changed(&known, &mut losses);
     let model = of(&tools, &known, silence);
     Ok(Read { agent, model, losses })
+}
+
+/// Notes what the user's own settings say, which hold for agents of every project and are no part of
+/// one.
+fn of_the_user(files: &Files<'_>, losses: &mut BTreeSet<Loss>) {
+    let Lists { allow, ask, deny } = &personal(files).rules;
+    for (list, verb) in [(allow, "allows"), (ask, "asks about"), (deny, "denies")] {
+        if let Some((first, more)) = list.split_first() {
+            let more = if more.is_empty() { "" } else { " and more" };
+            let detail = format!(
+                "your own `{PERSONAL}` {verb} `{first}`{more} in every project: not taken over"
+            );
+            lose(losses, "permissions", LossKind::Changed, detail);
+        }
+    }
 }
 
 /// Notes the rules about commands that became others.
@@ -61,10 +79,6 @@ fn changed(known: &Known, losses: &mut BTreeSet<Loss>) {
 
 fn lose(losses: &mut BTreeSet<Loss>, field: &str, kind: LossKind, detail: impl Into<String>) {
     losses.insert(Loss { field: field.to_owned(), kind, detail: detail.into() });
-}
-
-fn spanned<T>(value: T) -> Spanned<T> {
-    Spanned::new(value, Span::start_of(FileId::BUILT_IN))
 }
 
 /// Fields of the metadata that have a place in the model.
@@ -100,20 +114,20 @@ fn identity(front: &Front, agent: &mut Agent, losses: &mut BTreeSet<Loss>) -> Re
         };
         lose(losses, "tools", LossKind::Dropped, format!("`{entry}`: {why}"));
     }
-    agent.identity.name = Some(spanned(text("name").ok_or("`name` is missing")?));
-    agent.identity.description = text("description").map(spanned);
-    agent.instructions.system = Some(spanned(front.body.clone() + "\n"));
+    agent.identity.name = Some(at(text("name").ok_or("`name` is missing")?));
+    agent.identity.description = text("description").map(at);
+    agent.instructions.system = Some(at(front.body.clone() + "\n"));
     agent.behaviour.max_turns = match front.metadata.get("maxTurns") {
-        Some(Data::Int(turns)) if *turns > 0 => Some(spanned(*turns)),
-        Some(Data::Str(turns)) => turns.parse().ok().filter(|turns| *turns > 0).map(spanned),
+        Some(Data::Int(turns)) if *turns > 0 => Some(at(*turns)),
+        Some(Data::Str(turns)) => turns.parse().ok().filter(|turns| *turns > 0).map(at),
         _ => None,
     };
     agent.model.preferred =
-        text("model").filter(|model| model != "inherit").map(|model| vec![spanned(model)]);
+        text("model").filter(|model| model != "inherit").map(|model| vec![at(model)]);
     let skills = front.metadata.get("skills").and_then(names);
-    let skill = |name| spanned(SkillRef { name, optional: false, options: Vec::new() });
+    let skill = |name| at(SkillRef { name, optional: false, options: Vec::new() });
     agent.skills = skills.map(|skills| skills.into_iter().map(skill).collect());
-    agent.tools.mcp = front.metadata.get("mcpServers").map(|list| servers(list, losses));
+    agent.tools.mcp = front.metadata.get("mcpServers").map(|list| listed(list, losses));
     for (field, _) in fields.iter().filter(|(field, _)| !PLACED.contains(&field.as_str())) {
         lose(losses, field, LossKind::Dropped, "it has no place in the model");
     }
@@ -121,7 +135,7 @@ fn identity(front: &Front, agent: &mut Agent, losses: &mut BTreeSet<Loss>) -> Re
 }
 
 /// Servers that are written out; those that are only named are set up elsewhere.
-fn servers(list: &Data, losses: &mut BTreeSet<Loss>) -> Vec<Spanned<McpServer>> {
+fn listed(list: &Data, losses: &mut BTreeSet<Loss>) -> Vec<Spanned<McpServer>> {
     let mut named: Vec<(String, Data)> = Vec::new();
     match list {
         Data::Map(entries) => named.extend(entries.iter().cloned()),
@@ -138,41 +152,8 @@ fn servers(list: &Data, losses: &mut BTreeSet<Loss>) -> Vec<Spanned<McpServer>> 
         }
         _ => {}
     }
-    named.into_iter().map(|(name, data)| spanned(server(name, &data))).collect()
-}
-
-fn server(name: String, data: &Data) -> McpServer {
-    let text = |key: &str| data.get(key).and_then(Data::as_str).map(str::to_owned);
-    let inner = |text: &str| text.replace("${", "${env:");
-    let pairs = |key: &str| match data.get(key) {
-        Some(Data::Map(entries)) => entries
-            .iter()
-            .filter_map(|(key, value)| Some((key.clone(), spanned(inner(value.as_str()?)))))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let transport = match text("type").as_deref() {
-        Some("sse") => Some(Transport::Http),
-        Some("http") => Some(Transport::StreamableHttp),
-        Some("stdio") => Some(Transport::Stdio),
-        _ => None,
-    };
-    let args = match data.get("args") {
-        Some(Data::List(args)) => {
-            Some(args.iter().filter_map(Data::as_str).map(|it| spanned(inner(it))).collect())
-        }
-        _ => None,
-    };
-    McpServer {
-        name,
-        transport: transport.map(spanned),
-        command: text("command").map(spanned),
-        args,
-        url: text("url").map(|url| spanned(inner(&url))),
-        headers: pairs("headers"),
-        env: pairs("env"),
-        ..McpServer::default()
-    }
+    let server = |(name, data): (String, Data)| at(servers::read(&name, &data, Variables::Bare));
+    named.into_iter().map(server).collect()
 }
 
 /// What becomes of calls that no rule is about.
@@ -203,7 +184,7 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence) -> Permissions {
     if tools.listed.is_some() {
         let allow = |name: &str| allow(name.to_owned());
         others.rules = tools.others().map(allow).collect();
-        others.intent = Some(spanned(Action::Deny));
+        others.intent = Some(at(Action::Deny));
         mcp = of_servers(tools, mcp);
     }
     sections.extend([mcp, others]);
@@ -211,16 +192,11 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence) -> Permissions {
 }
 
 fn allow(pattern: String) -> Spanned<PatternRule> {
-    spanned(PatternRule { pattern, action: Action::Allow })
+    at(PatternRule { pattern, action: Action::Allow })
 }
 
 fn intent(section: Section, action: Action) -> SectionRules {
-    let nowhere = Span::start_of(FileId::BUILT_IN);
-    SectionRules {
-        section: Spanned::new(section, nowhere),
-        intent: Some(spanned(action)),
-        rules: Vec::new(),
-    }
+    SectionRules { section: at(section), intent: Some(at(action)), rules: Vec::new() }
 }
 
 /// Rules in the order in which they count: denials, asks, allows.
@@ -241,7 +217,7 @@ fn section(section: Section, known: &Known, silence: Silence) -> SectionRules {
     for (list, action) in lists.into_iter().filter(|(_, action)| counts(*action)) {
         for text in list.iter().filter(|text| rule::entry(section, text, action).is_some()) {
             let patterns = patterns::source(section, text, action).into_iter();
-            out.rules.extend(patterns.map(|pattern| spanned(PatternRule { pattern, action })));
+            out.rules.extend(patterns.map(|pattern| at(PatternRule { pattern, action })));
         }
     }
     if section == Section::Read && whole.is_none() {
@@ -255,8 +231,8 @@ fn of_servers(tools: &Tools, mut mcp: SectionRules) -> SectionRules {
     let asked = mcp.intent.map_or(Action::Ask, |intent| intent.value);
     for name in tools.listed.iter().flatten().filter(|name| tools.has(name)) {
         let patterns = patterns::source(Section::Mcp, name, asked).into_iter();
-        mcp.rules.extend(patterns.map(|it| spanned(PatternRule { pattern: it, action: asked })));
+        mcp.rules.extend(patterns.map(|it| at(PatternRule { pattern: it, action: asked })));
     }
-    mcp.intent = Some(spanned(Action::Deny));
+    mcp.intent = Some(at(Action::Deny));
     mcp
 }

@@ -3,6 +3,7 @@
 //! Claude Code drops a file with one wrong type altogether, its denials included; a file that it
 //! would drop is never written, and counts for nothing.
 
+use agentry_policy::known;
 use serde_json::{Value, json};
 
 use super::hook;
@@ -80,10 +81,22 @@ pub(super) fn known_by_all(files: &Files<'_>) -> Known {
     known_by(files, &[SHARED, LOCAL, PERSONAL])
 }
 
+/// What the user's own file says alone.
+pub(super) fn personal(files: &Files<'_>) -> Known {
+    known_by(files, &[PERSONAL])
+}
+
 fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
+    // Every agent of a project is read with the same settings.
+    static KNOWN: known::Known<Vec<String>, Known> = known::Known::new();
+    let texts: Vec<String> = paths.iter().filter_map(|path| files(path)).collect();
+    KNOWN.get(texts.clone(), || joined(&texts))
+}
+
+fn joined(texts: &[String]) -> Known {
     let mut known = Known::default();
-    for path in paths {
-        let document = files(path).and_then(|text| Document::read(&text, Dialect::Strict).ok());
+    for text in texts {
+        let document = Document::read(text, Dialect::Strict).ok();
         let Some(value) = document.map(|document| document.value()) else { continue };
         if wrong_type(&value).is_none() {
             known.add(&value);

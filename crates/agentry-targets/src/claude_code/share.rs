@@ -3,6 +3,8 @@
 //! What every agent allows is allowed. What one asks about is asked everywhere. What one denies is
 //! denied only where it takes nothing from another; else that agent loses the tool instead.
 
+use std::collections::HashMap;
+
 use agentry_policy::Section;
 
 use super::encode::{Plan, is_harmless};
@@ -11,9 +13,14 @@ use crate::subject::Subject;
 
 /// The rules of a section for all agents; an agent whose denials would harm another loses the tool.
 pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan]) -> Lists {
-    while let Some(at) = harmful(subjects, section, plans) {
-        if let Some(plan) = plans.get_mut(at) {
-            *plan = Plan::default();
+    let kinds = kinds(subjects, plans);
+    let firsts: Vec<usize> =
+        (0..).zip(&kinds).filter(|(at, kind)| at == *kind).map(|it| it.0).collect();
+    while let Some(kind) = harmful(subjects, section, plans, &firsts) {
+        for (plan, of) in plans.iter_mut().zip(&kinds) {
+            if *of == kind {
+                *plan = Plan::default();
+            }
         }
     }
     let mut rules = Lists::default();
@@ -29,15 +36,34 @@ pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan])
     rules
 }
 
-/// An agent with a denial that would take something from another one.
-fn harmful(subjects: &[Subject], section: Section, plans: &[Plan]) -> Option<usize> {
-    plans.iter().position(|plan| {
-        let mut others = subjects.iter().zip(plans).filter(|(_, other)| other.kept);
-        plan.kept
-            && others.any(|(subject, other)| {
-                let mut new =
-                    plan.rules.deny.iter().filter(|text| !other.rules.deny.contains(text));
-                new.any(|text| !is_harmless(text, section, subject))
-            })
-    })
+/// For each agent the first one that may do the same and denies the same: what harms one of them harms
+/// all, and they are treated alike.
+fn kinds(subjects: &[Subject], plans: &[Plan]) -> Vec<usize> {
+    let mut known: HashMap<(u64, &[String], bool), usize> = HashMap::new();
+    let mut out = Vec::new();
+    for (at, (subject, plan)) in subjects.iter().zip(plans).enumerate() {
+        let kind = (subject.kind(), plan.rules.deny.as_slice(), plan.kept);
+        out.push(*known.entry(kind).or_insert(at));
+    }
+    out
+}
+
+/// The first of these agents with a denial that would take something from another one.
+fn harmful(
+    subjects: &[Subject],
+    section: Section,
+    plans: &[Plan],
+    firsts: &[usize],
+) -> Option<usize> {
+    let kept = |at: &usize| {
+        let plan = plans.get(*at).filter(|plan| plan.kept)?;
+        Some((*at, subjects.get(*at)?, plan))
+    };
+    let all: Vec<(usize, &Subject, &Plan)> = firsts.iter().filter_map(kept).collect();
+    let harms = |plan: &Plan, (_, subject, other): &(usize, &Subject, &Plan)| {
+        let mut new = plan.rules.deny.iter().filter(|text| !other.rules.deny.contains(text));
+        new.any(|text| !is_harmless(text, section, subject))
+    };
+    let harmful = all.iter().find(|(_, _, plan)| all.iter().any(|other| harms(plan, other)));
+    harmful.map(|(at, ..)| *at)
 }

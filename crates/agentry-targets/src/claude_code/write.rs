@@ -1,16 +1,19 @@
 //! Writes the files of agents for Claude Code, and the settings that they share.
 
-use agentry_model::McpServer;
+use agentry_model::{McpServer, Transport};
 use agentry_policy::Section;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use super::encode::{Plan, guarded, is_allowed, named, plan, reads_workspace, servers};
+use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
+use crate::elsewhere;
+use crate::render::{each, each_of};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::servers::{self, Variables};
 use crate::skills;
 use crate::subject::{PartKind, Subject};
 
@@ -26,7 +29,8 @@ struct Agent<'a> {
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let (agents, rules) = arranged(subjects, settings);
-    let mut out: Vec<Rendered> = agents.iter().map(|agent| write(agent, settings)).collect();
+    let mut out = each_of(agents.iter().collect(), |agent| write(agent, settings));
+    unique(subjects, settings, &mut out);
     let hooks = settings.guard.then(hook::of_settings);
     let existing = (settings.existing)(settings::SHARED);
     let mut files = Vec::new();
@@ -53,24 +57,34 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     Rendering { agents: out, shared }
 }
 
+/// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
+fn unique(subjects: &[Subject], settings: &Settings<'_>, out: &mut [Rendered]) {
+    let known = elsewhere::by_name(settings.existing, &[front::AGENTS], |text| {
+        let front = front::read(text)?;
+        front.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
+    });
+    for (subject, out) in subjects.iter().zip(out) {
+        let own = front::path(&subject.name);
+        let rivals = known.get(&subject.name);
+        if let Some(rival) = rivals.into_iter().flatten().find(|path| **path != own) {
+            let message =
+                format!("`{rival}` has the same name, and Claude Code takes only one of the two");
+            let hint = "remove it, or give the agent an alias in `agentry.toml`";
+            out.refuse("name", message, Some(hint));
+        }
+    }
+}
+
 /// The tools of each agent, and the rules for all of them.
 fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<'a>>, Lists) {
     let mut rules = Lists::default();
     let mut by_group: Vec<Vec<Plan>> = Vec::new();
     for group in GROUPS {
-        let one = |subject: &Subject| {
-            if settings.guard {
-                guarded(subject, group.section, settings.scope)
-            } else {
-                plan(subject, group.section, settings)
-            }
-        };
-        let mut plans: Vec<Plan> = subjects.iter().map(one).collect();
+        let mut plans = each(subjects, |subject| plan(subject, group.section, settings));
         rules.extend(&shared(subjects, group.section, &mut plans));
         by_group.push(plans);
     }
-    let mut of_servers: Vec<Plan> =
-        subjects.iter().map(|subject| servers(subject, settings.scope)).collect();
+    let mut of_servers = each(subjects, |subject| encode::servers(subject, settings.scope));
     let for_servers = shared(subjects, Section::Mcp, &mut of_servers);
     if !settings.guard {
         rules.extend(&for_servers);
@@ -172,25 +186,17 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// A server as the metadata wants it. `${env:X}` is `${X}` there.
+/// A server as the metadata wants it.
 fn server(server: &McpServer) -> Data {
-    let expanded = |text: &str| Data::str(text.replace("${env:", "${"));
-    let pairs = |pairs: &[(String, agentry_text::Spanned<String>)]| {
-        Data::Map(pairs.iter().map(|(key, value)| (key.clone(), expanded(value))).collect())
+    let old = server.transport.is_some_and(|it| it.value == Transport::Http);
+    let kind = match &server.command {
+        Some(_) => "stdio",
+        None if old => "sse",
+        None => "http",
     };
-    let mut fields = MapBuilder::new();
-    match (&server.command, &server.url) {
-        (Some(command), _) => {
-            fields.set("type", Data::str("stdio")).set("command", Data::str(&command.value));
-            let args = server.args.iter().flatten().map(|arg| expanded(arg)).collect();
-            fields.set_full("args", Data::List(args)).set_full("env", pairs(&server.env));
-        }
-        (None, url) => {
-            let old = server.transport.is_some_and(|it| it.value == agentry_model::Transport::Http);
-            fields.set("type", Data::str(if old { "sse" } else { "http" }));
-            fields.set_opt("url", url.as_ref().map(|url| expanded(url)));
-            fields.set_full("headers", pairs(&server.headers));
-        }
+    let mut fields = vec![("type".to_owned(), Data::str(kind))];
+    if let Data::Map(more) = servers::write(server, "url", Variables::Bare) {
+        fields.extend(more);
     }
-    Data::Map(vec![(server.name.clone(), fields.build())])
+    Data::Map(vec![(server.name.clone(), Data::Map(fields))])
 }

@@ -1,6 +1,7 @@
 //! What Codex does not look at in a command line: its rules are about plain words, and whatever else
 //! a line holds makes it a call of the shell.
 
+use crate::blind::{as_typed, by_env};
 use crate::gap::{Blind, Line};
 
 pub(super) const BLIND: &[Blind] = &[
@@ -18,31 +19,16 @@ pub(super) const BLIND: &[Blind] = &[
     Blind {
         name: "nested commands",
         why: "Codex does not look into `env`, `xargs` and the like",
-        lines: |command| {
-            let mut env = vec!["env".to_owned()];
-            env.extend(words(command));
-            vec![Line::new(format!("env {command}"), env)]
-        },
+        lines: |command| vec![by_env(command)],
     },
     Blind {
         name: "other spellings",
         why: "Codex compares the words as they are written",
-        lines: |command| {
-            let mut by_path = words(&format!("/bin/{command}"));
-            by_path.retain(|word| !word.is_empty());
-            vec![Line::new(format!("/bin/{command}"), by_path)]
-        },
+        lines: |command| vec![as_typed(format!("/bin/{command}"))],
     },
     Blind {
         name: "commands",
         why: "Codex does not look at the files that a command is given",
-        lines: |command| {
-            let lines = [command, "touch x", "cat .env"];
-            lines.map(|line| Line::new(line, words(line))).into()
-        },
+        lines: |command| [command, "touch x", "cat .env"].map(as_typed).into(),
     },
 ];
-
-fn words(command: &str) -> Vec<String> {
-    command.split(' ').map(str::to_owned).collect()
-}

@@ -15,6 +15,7 @@ use crate::gap::gaps;
 use crate::harmless::Harmless;
 use crate::model::always;
 use crate::protection::protects;
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Subject};
 use crate::{loss, skills};
@@ -29,8 +30,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let rules = common(subjects);
     let (others, unclear) = role::beside(settings.existing, PROJECT);
     let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
-    let mut agents: Vec<Rendered> =
-        subjects.iter().map(|subject| agent(subject, &all, settings)).collect();
+    let mut agents: Vec<Rendered> = each(subjects, |subject| agent(subject, &all, settings));
     for path in &unclear {
         let detail = format!("`{path}` holds rules that are not understood: they may allow more");
         for agent in &mut agents {

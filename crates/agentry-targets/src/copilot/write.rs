@@ -12,7 +12,9 @@ use crate::front;
 use crate::gap::gaps;
 use crate::model::always;
 use crate::protection::protects;
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
 
@@ -23,7 +25,7 @@ const LONGEST: usize = 30_000;
 const SKILLS: &[&str] = &[".github/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     Rendering { agents, shared: Vec::new() }
 }
 
@@ -104,7 +106,7 @@ fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer>
 fn written(server: &McpServer) -> Data {
     let kind = if server.url.is_some() { "http" } else { "local" };
     let mut entries = vec![("type".to_owned(), Data::str(kind))];
-    if let Data::Map(more) = servers::write(server, "url") {
+    if let Data::Map(more) = servers::write(server, "url", Variables::Untouched) {
         entries.extend(more);
     }
     entries.push(("tools".to_owned(), Data::strings(["*"])));

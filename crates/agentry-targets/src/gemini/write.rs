@@ -9,7 +9,9 @@ use super::policy;
 use super::tools::{NEEDS, of, path};
 use crate::front::{self, MARK};
 use crate::model::{Model, always};
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
 use crate::{loss, servers, skills};
 
@@ -17,7 +19,7 @@ use crate::{loss, servers, skills};
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let agents = each(subjects, |subject| agent(subject, settings));
     Rendering { agents, shared: Vec::new() }
 }
 
@@ -93,7 +95,9 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         let used = agent.tools.mcp.iter().flatten();
         let used = used.filter(|server| server.enabled.is_none_or(|it| it.value));
         let used: Vec<_> = used.inspect(|server| servers::references(server, out)).collect();
-        let map = used.iter().map(|it| (it.name.clone(), servers::write(it, "http_url")));
+        let map = used
+            .iter()
+            .map(|it| (it.name.clone(), servers::write(it, "http_url", Variables::Untouched)));
         metadata.set_full("mcp_servers", Data::Map(map.collect()));
     } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
         out.lose("tools.mcp", LossKind::Dropped, "the agent may not use tools of servers");

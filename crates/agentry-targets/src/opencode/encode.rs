@@ -1,5 +1,6 @@
 //! From the rules of an agent to a `permission` block.
 
+use agentry_policy::known::Known;
 use agentry_policy::{Action, Kind, PatternRule, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
@@ -25,6 +26,17 @@ const ACTIONS: &[(Section, &str)] = &[
 
 /// The `permission` block of an agent; what had to be narrowed is noted.
 pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
+    static KNOWN: Known<(u64, bool, bool), (Data, Rendered)> = Known::new();
+    let question = (subject.kind(), settings.guard, settings.close_gaps);
+    let (block, noted) = KNOWN.get(question, || {
+        let mut noted = Rendered::default();
+        (block(subject, settings, &mut noted), noted)
+    });
+    out.add(noted);
+    block
+}
+
+fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
     let mut block: Vec<(String, Data)> = names::block(subject, out);
     for (section, key) in MAPS {
         let mut encoding = map(subject, *section);

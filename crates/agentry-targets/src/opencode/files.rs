@@ -26,28 +26,7 @@ pub(super) fn block(
     block: &mut Vec<(String, Data)>,
 ) {
     let guarded = settings.guard;
-    let beyond = encode(subject, Section::ExternalDirectory);
-    let mut beyond = with_rooted_rules(subject, beyond)
-        .narrowed(&[], &subject.bounds(Section::ExternalDirectory))
-        .encoding;
-    let mut sides = Vec::new();
-    for section in [Section::Edit, Section::Read] {
-        let bounds = subject.bounds(section);
-        let inside = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds);
-        let side = closed(subject, &inside.encoding, settings);
-        for rules in side.plain.readings() {
-            beyond = bounded(beyond, section, |it| {
-                it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
-            });
-        }
-        if settings.close_gaps && !guarded {
-            beyond = bounded(beyond, section, |mut it| {
-                protection::close(subject, &mut it, &[side.written.rules()]);
-                it
-            });
-        }
-        sides.push(side);
-    }
+    let (sides, mut beyond) = sides(subject, settings);
     let effective = |encoding: &Encoding| {
         if guarded { lifted(encoding.clone()) } else { encoding.clone() }.rules()
     };
@@ -67,6 +46,34 @@ pub(super) fn block(
     loss::compare(subject, Section::ExternalDirectory, &[effective(&beyond)], out);
     output(subject, settings, out, &mut beyond);
     block.push(("external_directory".to_owned(), written(&floor(beyond, guarded))));
+}
+
+/// What is said of files inside, by section, and of all that lies outside: each stays within its source
+/// beside the other.
+fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
+    let beyond = encode(subject, Section::ExternalDirectory);
+    let mut beyond = with_rooted_rules(subject, beyond)
+        .narrowed(&[], &subject.bounds(Section::ExternalDirectory))
+        .encoding;
+    let mut sides = Vec::new();
+    for section in [Section::Edit, Section::Read] {
+        let bounds = subject.bounds(section);
+        let inside = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds);
+        let side = closed(subject, &inside.encoding, settings);
+        for rules in side.plain.readings() {
+            beyond = bounded(beyond, section, |it| {
+                it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
+            });
+        }
+        if settings.close_gaps && !settings.guard {
+            beyond = bounded(beyond, section, |mut it| {
+                protection::close(subject, &mut it, &[side.written.rules()]);
+                it
+            });
+        }
+        sides.push(side);
+    }
+    (sides, beyond)
 }
 
 /// Rules of `edit` and `read` about places outside have no other place than `external_directory`.

@@ -1,13 +1,15 @@
 //! The files in which OpenCode finds an agent, and how it joins them: key by key, each key where it
 //! first stood, the last value of each.
 
+use std::collections::BTreeMap;
+
 use agentry_policy::Action;
 use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
 use crate::encoding::View;
-use crate::lenient;
+use crate::{elsewhere, lenient};
 
 /// Settings, from the weakest to the strongest.
 const SETTINGS: &[&str] = &[
@@ -24,6 +26,9 @@ const SETTINGS: &[&str] = &[
     ".opencode/opencode.json",
     ".opencode/opencode.jsonc",
 ];
+/// Those that may lie in any directory of a repository.
+const IN_A_PROJECT: &[&str] =
+    &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"];
 /// Directories of agents, in the order in which they are read.
 const HOMES: &[&str] = &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
 /// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
@@ -110,6 +115,33 @@ pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
     let found = in_settings(files, Some(name)).places;
     let written = markdown(name).flatten().filter(|path| files(path).is_some());
     found.into_iter().chain(written).collect()
+}
+
+/// Where something is said of the agent `name` above the project. OpenCode joins that as well, and it is
+/// not known which of them weighs more.
+pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
+    elsewhere::above(files).find_map(|dir| {
+        let below = |path: &str| files(&format!("{dir}{path}"));
+        let places = IN_A_PROJECT.iter().filter(|path| {
+            let settings = below(path).and_then(|text| settings(&text));
+            let agents = |key: &str| settings.as_ref().and_then(|it| it.get(key)?.get(name));
+            agents("agent").is_some() || agents("mode").is_some()
+        });
+        let settings = places.map(|path| (*path).to_owned());
+        let own = |path: &String| path.starts_with(".opencode/") && below(path).is_some();
+        let written = markdown(name).flatten().filter(own);
+        settings.chain(written).next().map(|path| format!("{dir}{path}"))
+    })
+}
+
+/// Files of agents by the names that they give themselves, whatever they are called.
+pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
+    let dirs = ["agent", "agents", "mode", "modes"].map(|kind| format!(".opencode/{kind}/"));
+    let dirs = dirs.each_ref().map(String::as_str);
+    elsewhere::by_name(files, &dirs, |text| {
+        let metadata = lenient::read(text).ok()?.metadata;
+        metadata.get("name").and_then(Data::as_str).map(str::to_owned)
+    })
 }
 
 /// The file that OpenCode would take instead of the one at `path`, or pass over.

@@ -1,6 +1,7 @@
 //! What OpenCode makes of its rules: one list over all layers, the last entry wins whose key and
 //! pattern both match.
 
+use agentry_policy::known::Known;
 use agentry_policy::{Action, Section};
 use agentry_text::Data;
 
@@ -14,7 +15,7 @@ use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
 pub(super) const WILDCARDS: Wildcards = Wildcards { question: true };
 
 /// One flattened rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Ruled {
     pub(super) key: String,
     pub(super) pattern: String,
@@ -26,8 +27,11 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 
 /// What OpenCode lets the agent `name` do.
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
+    static KNOWN: Known<(Vec<Ruled>, Vec<String>), Model> = Known::at_most(1_000);
     let found = layers::find(files, name)?;
-    Some(of(&found.rules(View::Mildest), &found.servers, View::Mildest))
+    let (rules, servers) = (found.rules(View::Mildest), found.servers);
+    let answer = || of(&rules, &servers, View::Mildest);
+    Some(KNOWN.get((rules.clone(), servers.clone()), answer))
 }
 
 /// What holds for an agent that says nothing. That the output of tools, where it was cut off, may be

@@ -1,6 +1,6 @@
 //! Writes the files of agents for OpenCode.
 
-use agentry_model::{Agent, Behaviour, Budget, ListField, Mode, ModelChoice, Requirements};
+use agentry_model::{Agent, Behaviour, Identity, Mode, ModelChoice};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -8,6 +8,7 @@ use super::encode::permission;
 use super::guard::PLUGIN;
 use super::layers;
 use crate::front;
+use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Skill, Subject};
@@ -17,12 +18,27 @@ const SKILLS: &[&str] =
     &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents: Vec<Rendered> = subjects.iter().map(|subject| agent(subject, settings)).collect();
+    let renamed = layers::renamed(settings.existing);
+    let agents = each(subjects, |subject| {
+        let mut out = agent(subject, settings);
+        let rival = renamed.get(&subject.name).and_then(|paths| paths.first()).cloned();
+        taken(rival.or_else(|| layers::above(settings.existing, &subject.name)), &mut out);
+        out
+    });
     let mut shared = Vec::new();
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
         shared.push(plugin(subjects));
     }
     Rendering { agents, shared }
+}
+
+/// Refuses an agent whose name is given elsewhere in a way that nobody can rely on.
+fn taken(rival: Option<String>, out: &mut Rendered) {
+    if let Some(rival) = rival {
+        let message = format!("`{rival}` is about an agent of this name too, and may win");
+        let hint = "remove it there, or give the agent an alias in `agentry.toml`";
+        out.refuse("name", message, Some(hint));
+    }
 }
 
 /// Where OpenCode looks.
@@ -51,34 +67,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
 }
 
 fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    // No `..`: a new field of the model is placed, named in `NO_PLACE`, or left out on purpose.
-    let Agent {
-        identity,
-        model: wanted,
-        behaviour,
-        // Placed elsewhere: the body, `permission`, the files of skills.
-        instructions: _,
-        policy: _,
-        skills: _,
-        skill_packs: _,
-        // Told in `lost`.
-        budget: _,
-        requirements: _,
-        tools: _,
-        memories: _,
-        expose: _,
-        pipeline: _,
-        schedules: _,
-        // Nothing that a harness acts upon.
-        inheritance: _,
-        auth: _,
-        access_control: _,
-        memory: _,
-        agents: _,
-        settings: _,
-        extensions: _,
-        unknown: _,
-    } = &subject.agent;
+    let Agent { identity, model: wanted, behaviour, .. } = &subject.agent;
     let mut metadata = MapBuilder::new();
     metadata.str_opt("description", identity.description.as_ref().map(|text| &text.value));
     metadata.set("mode", Data::str(identity.mode.map_or(Mode::All, |mode| mode.value).as_str()));
@@ -109,8 +98,13 @@ fn model(wanted: &ModelChoice, out: &mut Rendered) -> Option<String> {
 
 /// What OpenCode has no place for.
 fn lost(subject: &Subject, out: &mut Rendered) {
-    for (field, _, why) in NO_PLACE.iter().filter(|(_, is_there, _)| is_there(&subject.agent)) {
-        out.lose(*field, LossKind::Dropped, *why);
+    let Identity { display_name, tags, .. } = &subject.agent.identity;
+    if display_name.is_some() {
+        out.lose("display_name", LossKind::Dropped, "a `name` field would change the identifier");
+    }
+    if tags.as_ref().is_some_and(|tags| !tags.is_empty()) {
+        let detail = "OpenCode would send unknown fields to the model provider";
+        out.lose("tags", LossKind::Dropped, detail);
     }
     let servers = subject.agent.tools.mcp.iter().flatten();
     let servers: Vec<_> = servers.map(|server| format!("`{}`", server.name)).collect();
@@ -121,43 +115,6 @@ fn lost(subject: &Subject, out: &mut Rendered) {
         );
         out.lose("tools.mcp", LossKind::Dropped, detail);
     }
-}
-
-/// A field that is dropped, whether an agent has it, and why.
-type NoPlace = (&'static str, fn(&Agent) -> bool, &'static str);
-
-const NO_PLACE: &[NoPlace] = &[
-    (
-        "display_name",
-        |agent| agent.identity.display_name.is_some(),
-        "a `name` field would change the identifier",
-    ),
-    (
-        "tags",
-        |agent| is_full(&agent.identity.tags),
-        "OpenCode would send unknown fields to the model provider",
-    ),
-    ("on_error", |agent| agent.behaviour.on_error.is_some(), "OpenCode decides by itself"),
-    ("budget", |agent| agent.budget != Budget::default(), "OpenCode has no budget"),
-    (
-        "required",
-        |agent| agent.requirements != Requirements::default(),
-        "nothing is checked before the start",
-    ),
-    ("tools.scripts", |agent| !agent.tools.scripts.is_empty(), "OpenCode has no sandbox for them"),
-    (
-        "tools.functions",
-        |agent| !agent.tools.functions.is_empty(),
-        "OpenCode has no sandbox for them",
-    ),
-    ("memories", |agent| !agent.memories.is_empty(), "OpenCode has no memory"),
-    ("expose", |agent| is_full(&agent.expose), "OpenCode calls agents with free text"),
-    ("pipeline", |agent| is_full(&agent.pipeline), "OpenCode has no pipelines"),
-    ("schedules", |agent| !agent.schedules.is_empty(), "OpenCode has no schedules"),
-];
-
-fn is_full<T>(list: &ListField<T>) -> bool {
-    list.as_ref().is_some_and(|list| !list.is_empty())
 }
 
 /// What else OpenCode would find under the name: it joins all of it.

@@ -1,5 +1,6 @@
 //! What Pi does not look at: any call at all. It only matters where the whole shell is allowed.
 
+use crate::blind::words;
 use crate::gap::{Blind, Line};
 
 pub(super) const BLIND: &[Blind] = &[
@@ -14,7 +15,3 @@ pub(super) const BLIND: &[Blind] = &[
         lines: |command| vec![Line::new(format!("{command} > .env"), words(command))],
     },
 ];
-
-fn words(command: &str) -> Vec<String> {
-    command.split(' ').map(str::to_owned).collect()
-}

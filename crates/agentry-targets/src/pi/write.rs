@@ -12,6 +12,7 @@ use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
 use super::{Place, place, specialists};
 use crate::loss;
 use crate::model::Model;
+use crate::render::each_of;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
 use crate::subject::{PartKind, Subject};
@@ -22,9 +23,11 @@ const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
     let parts = parts(subjects, settings, &mut agents);
-    for ((subject, part), out) in subjects.iter().zip(&parts).zip(&mut agents) {
-        agent(subject, *part, settings, out);
-    }
+    let unwritten: Vec<_> = subjects.iter().zip(&parts).zip(agents).collect();
+    let mut agents = each_of(unwritten, |((subject, part), mut out)| {
+        agent(subject, *part, settings, &mut out);
+        out
+    });
     let shared = specialists::file(subjects, &parts, settings, &mut agents);
     Rendering { agents, shared: shared.into_iter().collect() }
 }

@@ -5,6 +5,7 @@ mod search;
 
 use std::collections::BTreeMap;
 
+use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Format;
 use agentry_compile::targets::LossKind;
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
     let mut agents = Vec::new();
     for found in &found {
-        match one(args, found, many) {
+        match one(&disk, args, found, many) {
             Ok(agent) => agents.push(agent),
             Err(failure) => {
                 complain(&failure);
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Import) -> Outcome {
 }
 
 /// What to do with agents of a harness where definitions are wanted, if `path` is or holds some.
-pub(super) fn hint(disk: &Disk, path: &str) -> Option<String> {
+pub(super) fn hint(disk: &dyn World, path: &str) -> Option<String> {
     holds_some(disk, path)
         .then(|| format!("agents of a harness: `agentry import {path} --to agent-toml -o DIR`"))
 }
@@ -79,9 +80,9 @@ struct Lost {
     missing: bool,
 }
 
-fn one(args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
+fn one(disk: &Disk, args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
     let path = &found.path;
-    let imported = import(found.harness, &|file| found.read(file), &found.file);
+    let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
     let Imported { agent, losses } =
         imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
     let name = agent.name().to_owned();

@@ -4,9 +4,12 @@
 //! agents of the paths ─▶ one project a workspace ─▶ read, render, plan ─▶ write ─▶ report
 //! ```
 
+mod belongs;
 pub(crate) mod locked;
+mod look;
 mod place;
 mod project;
+mod remembered;
 mod report;
 mod watch;
 
@@ -14,44 +17,59 @@ use std::collections::BTreeMap;
 
 use agentry_compile::targets::{Scope, Target, target};
 use agentry_compile::text::report::human;
-use agentry_compile::{Config, Found, World as _, discover};
+use agentry_compile::{Config, Found, Recorder, World as _, discover};
 
 use crate::args::{Render, ResultFormat};
 use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print, print_json, remark, style};
+use crate::output::{
+    Exit, Failure, Outcome, as_json, complain, has_remarked, print, remark, style,
+};
 
 pub(super) use place::{LEDGER, agentry_home};
 
 use locked::Locks;
 use place::Place;
 use project::{Done, Project};
+use remembered::Remembered;
 use report::Report;
 
 pub(crate) fn run(args: &Render) -> Outcome {
     if args.watch {
         return watch::run(args);
     }
-    let (done, exit) = once(args)?;
+    let remembered = Remembered::of(&Disk::default(), args);
+    if let Some(said) = remembered.as_ref().and_then(|it| it.unchanged(&Disk::default())) {
+        print(&said);
+        return Ok(Exit::Done);
+    }
+    let disk = Disk::default();
+    let recorder = Recorder::new(&disk);
+    let (done, exit) = once(&recorder, args)?;
     let mut report = Report::new(args);
     done.iter().for_each(|done| report.project(done));
-    match args.format {
-        ResultFormat::Human => print(&report.text()),
-        ResultFormat::Json => print_json(&report.json()),
+    let said = match args.format {
+        ResultFormat::Human => report.text(),
+        ResultFormat::Json => as_json(&report.json()),
+    };
+    print(&said);
+    let exit = exit.max(report.exit());
+    let settled = exit == Exit::Done && done.iter().all(Done::is_settled) && !has_remarked();
+    if let (true, Some(remembered), Some(record)) = (settled, remembered, recorder.record()) {
+        remembered.store(&record, &said);
     }
-    Ok(exit.max(report.exit()))
+    Ok(exit)
 }
 
 /// Renders once, and says what was wrong with the paths themselves.
-fn once(args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
-    let disk = Disk::default();
-    let (groups, mut exit) = groups(&disk, args)?;
+fn once(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Done>, Exit), Failure> {
+    let (groups, mut exit) = groups(disk, args)?;
     let mut out = Vec::new();
     for group in groups {
         let Some(targets) = targets(args, &group)? else { continue };
-        let place = Place::of(&disk, args, &group.config, &group.root)?;
+        let place = Place::of(disk, args, &group.config, &group.root)?;
         let (config, locks) = (&group.config, Locks::default());
-        let project = Project { args, disk: &disk, config, place, targets, locks };
+        let project = Project { args, disk, config, place, targets, locks };
         out.push(project.render(&group.agents)?);
     }
     if out.iter().any(|done| done.broken > 0) {
@@ -73,7 +91,7 @@ struct Group {
 }
 
 /// The agents that were asked for, by workspace. Into a directory that is named, all go together.
-fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
+fn groups(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
     let start = args.agents.first().map_or("", String::as_str);
     let root = disk.workspace(start);
     let paths = match args.agents.as_slice() {
@@ -101,7 +119,7 @@ fn groups(disk: &Disk, args: &Render) -> Result<(Vec<Group>, Exit), Failure> {
 
 /// Puts agents to their workspaces; the one that was asked for comes first.
 fn by_workspace(
-    disk: &Disk,
+    disk: &Recorder<'_>,
     args: &Render,
     (root, config): (String, Config),
     agents: Vec<Found>,

@@ -27,6 +27,7 @@ mod readme;
 mod render;
 mod render_files;
 mod render_refused;
+mod render_remembered;
 mod render_watch;
 mod resolve;
 mod rules;

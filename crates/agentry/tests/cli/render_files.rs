@@ -318,3 +318,39 @@ fn what_is_not_as_locked_is_not_rendered() {
     let ran = test.run("render --target claude-code").exits(3);
     assert!(ran.stdout.contains("0 agents"), "{ran}");
 }
+
+/// Two workspaces that render to one place: neither removes or weakens what the other wrote.
+#[test]
+fn the_files_of_another_workspace_stay() {
+    let test = Test::new();
+    let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
+    for (place, name, lines) in [("one", "first", rules), ("two", "second", rules)] {
+        let head = format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
+        test.write(format!("{place}/agentry.toml"), "");
+        test.write(format!("{place}/agents/{name}/agent.toml"), format!("{head}{lines}"));
+        test.write(format!("{place}/agents/{name}/system-prompt.md"), "You answer questions.\n");
+    }
+    let settings = ".claude/settings.json";
+    test.run_in("one", "render --target claude-code -o ../out").exits(0);
+    let first = test.read(format!("out/{settings}"));
+    assert!(first.contains("Bash(git push*)"), "{first}");
+    let ran = test.run_in("two", "render --target claude-code -o ../out").exits(0);
+    assert!(!ran.stdout.contains("removed"), "{ran}");
+    assert!(test.has("out/.claude/agents/first.md") && test.has("out/.claude/agents/second.md"));
+    let both = test.read(format!("out/{settings}"));
+    assert!(both.contains("Bash(git push*)"), "{both}");
+    let ledger = test.read(format!("out/{LEDGER}"));
+    assert!(ledger.contains("\"../one/agents/first/agent.toml\""), "{ledger}");
+    assert!(ledger.contains("\"../two/agents/second/agent.toml\""), "{ledger}");
+    // A run that knows nothing of Claude Code.
+    test.run_in("two", "render --target opencode -o ../out").exits(0);
+    assert_eq!(test.read(format!("out/{settings}")), both);
+    // Whoever is gone cannot be asked what was meant to be denied.
+    fs::remove_dir_all(test.path("one")).expect("a folder");
+    test.write("two/agents/second/agent.toml", "name = \"second\"\ndescription = \"Asks\"\n");
+    test.run_in("two", "render --target claude-code -o ../out");
+    assert!(test.read(format!("out/{settings}")).contains("Bash(git push*)"));
+    fs::remove_file(test.path("out/.claude/agents/first.md")).expect("a file");
+    test.run_in("two", "render --target claude-code -o ../out").exits(0);
+    assert!(!test.read(format!("out/{settings}")).contains("git push"));
+}

@@ -8,9 +8,8 @@ use agentry_compile::targets::import::Import;
 use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
-use agentry_compile::{EntryKind, World as _};
+use agentry_compile::{EntryKind, World};
 
-use crate::disk::Disk;
 use crate::output::Failure;
 
 /// An agent of a harness.
@@ -29,15 +28,27 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The text of a file of the project.
-    pub(super) fn read(&self, file: &str) -> Option<String> {
-        text(&join(&self.root, file))
+    /// The text of a file of the project, or of the home directory for `~/`; the names in a
+    /// directory, which ends with `/`.
+    pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
+        let path = match file.strip_prefix("~/") {
+            Some(rest) => join(&self.home(disk)?, rest),
+            None => join(&self.root, file),
+        };
+        let Some(dir) = path.strip_suffix('/') else { return text(&path) };
+        let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
+        Some(names.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The home directory, unless the agent was found there.
+    fn home(&self, disk: &dyn World) -> Option<String> {
+        disk.home().filter(|home| disk.absolute(&self.root) != disk.absolute(home))
     }
 }
 
 /// The agents at and below `paths`, and what is wrong with the paths.
 pub(super) fn search(
-    disk: &Disk,
+    disk: &dyn World,
     paths: &[String],
     only: Option<&'static Target>,
 ) -> (Vec<Found>, Vec<Failure>) {
@@ -61,7 +72,7 @@ pub(super) fn search(
 }
 
 /// Whether a path is an agent of a harness, or a directory with some.
-pub(super) fn holds_some(disk: &Disk, path: &str) -> bool {
+pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
     if disk.kind(path) != EntryKind::Directory {
         return file(path, None).is_ok();
     }
@@ -138,7 +149,11 @@ fn placed<'a>(whole: &'a str, import: &Import) -> Option<(&'a str, &'a str)> {
 }
 
 /// The agents of a project, or of a home.
-fn project(disk: &Disk, root: &str, only: Option<&'static Target>) -> Result<Vec<Found>, Failure> {
+fn project(
+    disk: &dyn World,
+    root: &str,
+    only: Option<&'static Target>,
+) -> Result<Vec<Found>, Failure> {
     let mut out = Vec::new();
     for (harness, import) in readers(only) {
         for (dir, end) in import.places {
@@ -162,7 +177,7 @@ fn project(disk: &Disk, root: &str, only: Option<&'static Target>) -> Result<Vec
 }
 
 /// The files below a directory of a project, a few levels deep.
-fn below(disk: &Disk, root: &str, dir: &str, depth: usize) -> Vec<String> {
+fn below(disk: &dyn World, root: &str, dir: &str, depth: usize) -> Vec<String> {
     let mut out = Vec::new();
     for entry in disk.list(root, &join(root, dir)).unwrap_or_default() {
         let inner = join(dir, &entry.name);

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use agentry_compile::Compiled;
 use agentry_compile::lock::{self, Lock, LockError};
 use agentry_compile::text::path::join;
+use agentry_compile::{Compiled, World};
 
-use crate::disk::Disk;
 use crate::output::{Failure, remark};
 
 /// A lock, if there is one.
@@ -21,7 +20,7 @@ pub(crate) struct Locks {
 
 impl Locks {
     /// Refuses an agent that is not as it was locked. One that the lock does not know is let through.
-    pub(crate) fn admit(&self, disk: &Disk, compiled: &Compiled) -> Result<(), Failure> {
+    pub(crate) fn admit(&self, disk: &dyn World, compiled: &Compiled) -> Result<(), Failure> {
         let lock = self.of(disk, &compiled.workspace);
         let lock = match lock.as_ref() {
             Ok(Some(lock)) => lock,
@@ -48,7 +47,7 @@ impl Locks {
         })
     }
 
-    fn of(&self, disk: &Disk, root: &str) -> Read {
+    fn of(&self, disk: &dyn World, root: &str) -> Read {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         known.unwrap_or_else(|| {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

@@ -1,22 +1,20 @@
 //! Where rendered files go, and what is there.
 
 use std::fs;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentry_compile::render::{Ledger, Present};
 use agentry_compile::targets::Scope;
 use agentry_compile::text::path::join;
-use agentry_compile::{Config, World as _};
+use agentry_compile::{Config, EntryKind, Recorder, World as _};
 
 use crate::args::Render;
-use crate::disk::Disk;
 use crate::output::{Failure, said};
+
+use super::look;
 
 /// The list of what was rendered, below the root of a project.
 pub(in crate::command) const LEDGER: &str = ".agentry/rendered.json";
-/// A file that is larger was not rendered.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A directory that files are rendered into.
 #[derive(Debug)]
@@ -27,6 +25,8 @@ pub(super) struct Place {
     pub(super) scope: Scope,
     /// The home directory, if agents of a project can be told from it.
     pub(super) home: Option<String>,
+    /// How many directories above it belong to the same repository.
+    pub(super) above: usize,
     /// The list of what was rendered, if it does not lie below the root.
     pub(super) elsewhere: Option<String>,
     /// What was rendered.
@@ -36,7 +36,7 @@ pub(super) struct Place {
 impl Place {
     /// Where the files of a workspace go.
     pub(super) fn of(
-        disk: &Disk,
+        disk: &Recorder<'_>,
         args: &Render,
         config: &Config,
         workspace: &str,
@@ -57,8 +57,9 @@ impl Place {
         let home = disk
             .home()
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
+        let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        Ok(Self { ledger: ledger(&path)?, root, scope, home, elsewhere })
+        Ok(Self { ledger: ledger(disk, &path)?, root, scope, home, above, elsewhere })
     }
 
     /// A path below the root, as the user would name it.
@@ -66,51 +67,28 @@ impl Place {
         join(&self.root, path)
     }
 
-    /// What is at a path below the root. Nothing is written through a link.
-    pub(super) fn present(&self, path: &str) -> Present {
-        let mut at = PathBuf::from(&self.root);
-        let mut parts = path.split('/').peekable();
-        while let Some(part) = parts.next() {
-            at.push(part);
-            let metadata = match fs::symlink_metadata(&at) {
-                Ok(metadata) => metadata,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    return Present::Nothing;
-                }
-                Err(error) => return Present::Blocked(format!("cannot be read: {}", said(&error))),
-            };
-            if metadata.is_symlink() {
-                let what = if parts.peek().is_some() { "lies behind a link" } else { "is a link" };
-                return Present::Blocked(what.to_owned());
-            }
-            match parts.peek() {
-                Some(_) if metadata.is_dir() => {}
-                Some(_) => return Present::Blocked("lies below a file".to_owned()),
-                None if metadata.is_dir() => return Present::Blocked("is a directory".to_owned()),
-                None if !metadata.is_file() => {
-                    return Present::Blocked("is no ordinary file".to_owned());
-                }
-                None => {}
-            }
-        }
-        match bytes(&at) {
-            Ok(bytes) => Present::File(bytes),
-            Err(why) => Present::Blocked(format!("cannot be read: {why}")),
-        }
+    /// What is at a path below the root.
+    pub(super) fn present(&self, recorder: &Recorder<'_>, path: &str) -> Present {
+        look::present(recorder, &self.root, path)
     }
 
     /// The text of a file as a harness finds it, links followed, without what is in `ledger`; `~/` is
     /// the home directory. The names of its files for a directory, which ends with `/`.
-    pub(super) fn existing(&self, ledger: &Ledger, path: &str) -> Option<String> {
+    pub(super) fn existing(
+        &self,
+        recorder: &Recorder<'_>,
+        ledger: &Ledger,
+        path: &str,
+    ) -> Option<String> {
         let full = match path.strip_prefix("~/") {
-            Some(rest) => Path::new(self.home.as_ref()?).join(rest),
-            None => Path::new(&self.root).join(path),
+            Some(rest) => join(self.home.as_ref()?, rest),
+            None if path.matches("../").count() > self.above => return None,
+            None => join(&self.root, path),
         };
         if path.ends_with('/') {
-            return names(&full);
+            return look::names(recorder, &full);
         }
-        let metadata = fs::metadata(&full).ok()?;
-        let bytes = metadata.is_file().then(|| bytes(&full).ok()).flatten()?;
+        let bytes = look::found(recorder, &full)?;
         agentry_compile::render::existing(ledger, &Present::File(bytes), path)
     }
 }
@@ -120,20 +98,12 @@ pub(super) fn here(path: &str) -> String {
     if path.is_empty() { ".".to_owned() } else { path.to_owned() }
 }
 
-/// The names in a directory, a line each; nothing if it is none.
-fn names(dir: &Path) -> Option<String> {
-    let entries = fs::read_dir(dir).ok()?.flatten();
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    Some(names.join("\n"))
-}
-
-fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let file = fs::File::open(path).map_err(|error| said(&error))?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| said(&error))?;
-    if bytes.len() as u64 == MOST_BYTES { Err("it is too large".to_owned()) } else { Ok(bytes) }
+/// How many directories above `root` lie in the repository that it belongs to.
+fn above(disk: &Recorder<'_>, root: &str) -> usize {
+    let root = disk.absolute(root);
+    let dirs = Path::new(&root).ancestors().filter_map(Path::to_str);
+    let is_root = |dir: &str| disk.kind(&join(dir, ".git")) != EntryKind::Missing;
+    dirs.into_iter().position(is_root).unwrap_or(0)
 }
 
 /// `$AGENTRY_HOME`, if that is set.
@@ -143,19 +113,20 @@ pub(in crate::command) fn agentry_home() -> Option<String> {
 }
 
 /// The list of what was rendered; empty if there is none.
-pub(super) fn ledger(path: &str) -> Result<Ledger, Failure> {
-    let refuse = |why: String| {
+fn ledger(recorder: &Recorder<'_>, path: &str) -> Result<Ledger, Failure> {
+    let refuse = |why: &str| {
         Failure::new(format!("`{path}` is no list of rendered files: {why}")).hint(
             "restore it from version control; without it, `--force` is needed to render again",
         )
     };
+    let found = look::found(recorder, path);
     match fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ledger::default()),
         Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(refuse("it is no ordinary file".to_owned())),
-        Err(error) => return Err(refuse(said(&error))),
+        Ok(_) => return Err(refuse("it is no ordinary file")),
+        Err(error) => return Err(refuse(&said(&error))),
     }
-    let bytes = bytes(Path::new(path)).map_err(refuse)?;
-    let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
-    Ledger::parse(&text).map_err(refuse)
+    let bytes = found.ok_or_else(|| refuse("it cannot be read"))?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+    Ledger::parse(&text).map_err(|why| refuse(&why))
 }

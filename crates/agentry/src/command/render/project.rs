@@ -1,19 +1,20 @@
 //! The agents of one workspace on their way to disk.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use agentry_compile::render::{
     Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
 };
-use agentry_compile::targets::{Scope, Subject, Target};
-use agentry_compile::{Compiled, Config, Found, World as _, discover, read, subject};
+use agentry_compile::targets::{Subject, Target};
+use agentry_compile::text::path::split;
+use agentry_compile::{Compiled, Config, Found, Recorder, read, subject};
 use rayon::prelude::*;
 
 use crate::args::Render;
 use crate::command::show_errors;
-use crate::disk::Disk;
 use crate::output::{Failure, complain};
-use crate::save::{Replace, Saving};
+use crate::save::{self, Replace, Saving};
 
 use super::locked::Locks;
 use super::place::{LEDGER, Place};
@@ -24,7 +25,7 @@ const FEW: usize = 8;
 /// One workspace, and where its agents go.
 pub(super) struct Project<'a> {
     pub(super) args: &'a Render,
-    pub(super) disk: &'a Disk,
+    pub(super) disk: &'a Recorder<'a>,
     pub(super) config: &'a Config,
     pub(super) place: Place,
     pub(super) targets: Vec<&'static Target>,
@@ -45,6 +46,15 @@ pub(super) struct Done {
     pub(super) written: bool,
     /// The targets that only have the guard because they had it before.
     pub(super) kept_guard: Vec<&'static str>,
+}
+
+impl Done {
+    /// Whether everything was found as it should be.
+    pub(super) fn is_settled(&self) -> bool {
+        let Plan { changes, refused, ledger } = &self.plan;
+        let kept = changes.iter().all(|change| change.kind == ChangeKind::Keep);
+        kept && refused.is_empty() && *ledger == self.place.ledger
+    }
 }
 
 /// An agent that was rendered.
@@ -96,12 +106,13 @@ impl Project<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
     pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
         let Gathered { mut subjects, agents, broken, not_as_locked } = self.gather(found);
+        let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
-        let existing = |path: &str| self.place.existing(&known, path);
+        let existing = |path: &str| self.place.existing(self.disk, &known, path);
         let guard = |target: &Target| self.guards(target);
         let runs = run(&self.job(&existing, &guard), &mut subjects);
-        let plan = self.plan(&runs, &agents, &broken.union(&not_as_locked).cloned().collect());
+        let plan = self.plan(&runs, &agents, &held);
         let lost =
             runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
@@ -162,7 +173,7 @@ impl Project<'_> {
 
     fn job<'a>(
         &'a self,
-        existing: &'a dyn Fn(&str) -> Option<String>,
+        existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
         guard: &'a dyn Fn(&Target) -> bool,
     ) -> Job<'a> {
         let render = &self.config.render;
@@ -199,72 +210,8 @@ impl Project<'_> {
         found.iter().zip(read).map(taken).collect()
     }
 
-    /// The path of a definition in the list of rendered files: from the workspace, but the whole path
-    /// where agents of many workspaces go to one place.
-    fn definition(&self, found: &Found) -> String {
-        let path = agentry_compile::text::path::join(&found.dir, &found.main);
-        match self.place.scope {
-            Scope::Project => self.config.from_root(&path),
-            Scope::User => self.disk.absolute(&path),
-        }
-    }
-
     fn definitions(&self, found: &[Found]) -> BTreeSet<String> {
         found.iter().map(|found| self.definition(found)).collect()
-    }
-
-    /// Agents that were rendered here before and were not named now. What all agents of a harness
-    /// share can only be written for all of them.
-    fn carried(&self, named: &BTreeSet<String>) -> Vec<Found> {
-        if self.args.agents.is_empty() {
-            return Vec::new();
-        }
-        let ours = |entry: &&Entry| {
-            let is_target = self.targets.iter().any(|target| target.name == entry.target);
-            is_target && !entry.agent.is_empty() && !named.contains(&entry.agent)
-        };
-        let entries = self.place.ledger.entries().iter().filter(ours);
-        let paths: BTreeSet<String> = entries.map(|entry| self.path(&entry.agent)).collect();
-        let there = paths.into_iter().filter(|path| {
-            self.disk.kind(path) == agentry_compile::EntryKind::File && !self.speaks_for(path)
-        });
-        discover(self.disk, &there.collect::<Vec<_>>(), None, &|_| false).agents
-    }
-
-    /// Where a definition of the list of rendered files is.
-    fn path(&self, definition: &str) -> String {
-        match self.place.scope {
-            Scope::Project => agentry_compile::text::path::join(&self.config.root, definition),
-            Scope::User => definition.to_owned(),
-        }
-    }
-
-    /// Whether a definition lies at or below a path that was named.
-    fn speaks_for(&self, path: &str) -> bool {
-        let path = self.disk.absolute(path);
-        let below = |named: &String| {
-            let named = self.disk.absolute(named);
-            agentry_compile::policy::path::is_inside(&path, &named)
-        };
-        self.args.agents.iter().any(below)
-    }
-
-    /// Whether a file that nobody asks for any more is to be removed by this run.
-    fn covers(&self, entry: &Entry) -> bool {
-        let named = self.targets.iter().any(|target| target.name == entry.target);
-        let whole = self.args.agents.is_empty();
-        // A target that the team does not list any more.
-        let unlisted = self.args.targets.is_empty() && whole;
-        let is_target = named || unlisted;
-        let is_agent = entry.agent.is_empty() || {
-            let path = self.path(&entry.agent);
-            let here = self.place.scope == Scope::Project || {
-                let root = self.disk.absolute(&self.config.root);
-                agentry_compile::policy::path::is_inside(&path, &root)
-            };
-            if whole { here } else { self.speaks_for(&path) }
-        };
-        is_target && is_agent
     }
 
     fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
@@ -280,7 +227,7 @@ impl Project<'_> {
         };
         let situation = Situation {
             ledger: &self.place.ledger,
-            present: &|path| self.place.present(path),
+            present: &|path| self.place.present(self.disk, path),
             covers: &covers,
             held,
             force: self.args.force,
@@ -332,8 +279,19 @@ impl Project<'_> {
                 None => files.push((LEDGER.to_owned(), text)),
             }
         }
+        self.sweep(&files);
         let (dir, mode) = (&self.place.root, Replace::Force);
         Saving { dir, files: &files, beside: &beside, stale: &stale, mode, durable: false }.save()
+    }
+}
+
+impl Project<'_> {
+    /// Takes away what a run that was killed left beside the files that we write.
+    fn sweep(&self, files: &[(String, Vec<u8>)]) {
+        let known = self.place.ledger.entries().iter().map(|entry| entry.path.as_str());
+        let all = known.chain(files.iter().map(|(path, _)| path.as_str())).chain([LEDGER]);
+        let dirs: BTreeSet<String> = all.map(|path| self.place.shown(split(path).0)).collect();
+        dirs.iter().for_each(|dir| save::sweep(Path::new(dir)));
     }
 }
 

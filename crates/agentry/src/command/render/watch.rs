@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use agentry_compile::{Walked, World as _};
+use agentry_compile::{Recorder, Walked, World as _};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::args::Render;
@@ -37,7 +37,8 @@ pub(super) fn run(args: &Render) -> Outcome {
     loop {
         // Whatever changes from here on leads to another run.
         watch.look_at_new_directories();
-        match super::once(args) {
+        let disk = Disk::default();
+        match super::once(&Recorder::new(&disk), args) {
             Ok((done, _)) => {
                 let mut report = Report::new(args);
                 done.iter().for_each(|done| report.project(done));

@@ -75,7 +75,7 @@ impl Ground {
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
-        Locks::default().admit(&disk, &compiled)?;
+        Locks::default().admit(&*disk, &compiled)?;
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
             reported(&findings, &compiled.sources, "the user's policy has errors").refused()
         })?;

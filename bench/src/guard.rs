@@ -1,0 +1,72 @@
+//! What a call costs that is put to the guard: a whole process, from its start to its answer.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::corpus::{Corpus, Kind};
+use crate::measure::{quiet, times};
+use crate::reference::run;
+use crate::report::{Row, Table, seconds};
+
+/// The most that a call may take.
+const MOST: Duration = Duration::from_millis(10);
+/// How often it is asked.
+const ROUNDS: usize = 300;
+
+/// Calls from the simplest to what a model writes on a good day.
+const CALLS: &[(&str, &str)] = &[
+    ("git status", "one command"),
+    ("cd docs && git log --oneline -- src | head -5 > log.txt; sh -c 'rm -rf build'", "a list"),
+];
+
+/// Measures the guard in a project of a hundred agents.
+pub(crate) fn guarding(program: &Path, folder: &Path, table: &mut Table) -> Result<(), String> {
+    eprintln!("asking the guard");
+    let corpus = Corpus::write(&folder.join("guarded"), 100, Kind::Together)?;
+    let written = std::fs::write(corpus.dir.join("agentry.toml"), "");
+    written.map_err(|error| format!("no workspace: {error}"))?;
+    let words = ["render", "--target", "opencode,claude-code", "--guard"];
+    let mut render = Command::new(program);
+    render.current_dir(&corpus.dir).args(words).env("AGENTRY_HOME", folder.join("home"));
+    run(&mut render)?;
+    let agent = corpus.files.iter().find(|path| path.ends_with("agent.toml"));
+    let agent = agent.ok_or("no agent with rules")?;
+    for (line, name) in CALLS {
+        let question = question(folder, &corpus, line)?;
+        let ask = || {
+            let file = File::open(&question).map_err(|error| format!("no question: {error}"))?;
+            let words = ["guard".as_ref(), "claude-code".as_ref(), agent.as_os_str()];
+            let mut command = quiet(program, words);
+            command.stdin(Stdio::from(file));
+            Ok(command)
+        };
+        table.add(row(name, &times(ROUNDS, ask)?));
+    }
+    Ok(())
+}
+
+/// A call as Claude Code would put it.
+fn question(folder: &Path, corpus: &Corpus, line: &str) -> Result<PathBuf, String> {
+    let path = folder.join("question.json");
+    let text = format!(
+        "{{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"cwd\":\"{}\",\
+         \"tool_input\":{{\"command\":\"{line}\"}}}}",
+        corpus.dir.display()
+    );
+    std::fs::write(&path, text).map_err(|error| format!("no question: {error}"))?;
+    Ok(path)
+}
+
+fn row(name: &str, times: &[Duration]) -> Row {
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    let (median, late) = (at(50), at(95));
+    Row {
+        what: format!("guard, {name}"),
+        measured: format!("median {}, 95 of 100 within {}", seconds(median), seconds(late)),
+        ratio: String::new(),
+        target: format!("< {}", seconds(MOST)),
+        is_met: late < MOST,
+    }
+}

@@ -1,0 +1,283 @@
+//! A world that writes down what was asked and answered. Everything in this house is a function of
+//! what the world answers, so the same answers make the same result: it need not be made again.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::inherit::Bases;
+use crate::render::sha256;
+use crate::resolve::Endpoint;
+use crate::stored::{FetchError, StoreRef, Stored};
+use crate::world::{Entry, EntryKind, ReadError, Walked, World};
+
+/// Questions with digests of their answers.
+pub type Record = BTreeMap<String, String>;
+
+/// A world that passes questions on and writes them down.
+pub struct Recorder<'w> {
+    world: &'w dyn World,
+    notes: Mutex<Notes>,
+    /// Whether the current directory is written down.
+    placed: AtomicBool,
+}
+
+/// What was written down.
+#[derive(Default)]
+struct Notes {
+    record: Record,
+    /// Whether one question had two answers: then nobody knows which one counted.
+    torn: bool,
+}
+
+/// Between the parts of a question.
+const SEPARATOR: &str = "\u{1f}";
+
+impl<'w> Recorder<'w> {
+    /// Nothing was asked so far.
+    pub fn new(world: &'w dyn World) -> Self {
+        Self { world, notes: Mutex::default(), placed: AtomicBool::new(false) }
+    }
+
+    /// Everything that was asked so far; nothing if something changed in between.
+    pub fn record(self) -> Option<Record> {
+        let Notes { record, torn } =
+            self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (!torn).then_some(record)
+    }
+
+    /// Writes down a question that was put to somebody else than the world.
+    pub fn note(&self, question: &[&str], answer: &[u8]) {
+        let (question, answer) = (question.join(SEPARATOR), sha256(answer));
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = notes.record.get(&question).is_none_or(|known| *known == answer);
+        notes.torn |= !first;
+        notes.record.insert(question, answer);
+    }
+}
+
+/// Whether a world still gives the same answers to all these questions. What is no question for a world
+/// is put to `others`.
+pub fn is_unchanged(
+    world: &dyn World,
+    record: &Record,
+    others: &(dyn Fn(&[&str]) -> Option<Vec<u8>> + Sync),
+) -> bool {
+    record.par_iter().all(|(question, answer)| {
+        let parts: Vec<&str> = question.split(SEPARATOR).collect();
+        let now = asked_again(world, &parts).or_else(|| others(&parts));
+        now.is_some_and(|now| sha256(&now) == *answer)
+    })
+}
+
+/// The answer to a question as bytes; nothing for one that is not known.
+fn asked_again(world: &dyn World, question: &[&str]) -> Option<Vec<u8>> {
+    Some(match question {
+        ["read", root, path, limit] => read(&world.read(root, path, limit.parse().ok()?)),
+        ["list", root, path] => list(&world.list(root, path)),
+        ["kind", path] => kind(world.kind(path)),
+        ["walk", path] => walk(world, path, &mut |_| {}),
+        ["workspace", path] => world.workspace(path).into_bytes(),
+        ["inside", root, path] => vec![u8::from(world.inside(root, path))],
+        ["has_env", name] => vec![u8::from(world.has_env(name))],
+        ["absolute", path] => world.absolute(path).into_bytes(),
+        ["real", path] => optional(world.real(path)),
+        ["ignores_case", path] => vec![u8::from(world.ignores_case(path))],
+        ["home"] => optional(world.home()),
+        ["user_config"] => optional(world.user_config()),
+        ["agentry_home"] => optional(world.agentry_home()),
+        ["ollama_host"] => optional(world.ollama_host()),
+        _ => return None,
+    })
+}
+
+fn read(answer: &Result<Vec<u8>, ReadError>) -> Vec<u8> {
+    match answer {
+        Ok(bytes) => [b"+", bytes.as_slice()].concat(),
+        Err(error) => format!("-{error:?}").into_bytes(),
+    }
+}
+
+fn list(answer: &Result<Vec<Entry>, ReadError>) -> Vec<u8> {
+    format!("{answer:?}").into_bytes()
+}
+
+fn kind(answer: EntryKind) -> Vec<u8> {
+    format!("{answer:?}").into_bytes()
+}
+
+fn optional(answer: Option<String>) -> Vec<u8> {
+    answer.map_or_else(|| b"-".to_vec(), |text| format!("+{text}").into_bytes())
+}
+
+/// Walks, and gives all that was met, sorted.
+fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) -> Vec<u8> {
+    let mut met = Vec::new();
+    world.walk(path, &mut |walked| {
+        met.push(format!("{walked:?}"));
+        visit(walked);
+    });
+    met.sort();
+    met.join("\n").into_bytes()
+}
+
+impl World for Recorder<'_> {
+    fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let answer = self.world.read(root, path, limit);
+        self.note(&["read", root, path, &limit.to_string()], &read(&answer));
+        answer
+    }
+
+    fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let answer = self.world.peek(root, path, limit);
+        self.note(&["read", root, path, &limit.to_string()], &read(&answer));
+        answer
+    }
+
+    fn list(&self, root: &str, path: &str) -> Result<Vec<Entry>, ReadError> {
+        let answer = self.world.list(root, path);
+        self.note(&["list", root, path], &list(&answer));
+        answer
+    }
+
+    fn kind(&self, path: &str) -> EntryKind {
+        let answer = self.world.kind(path);
+        self.note(&["kind", path], &kind(answer));
+        answer
+    }
+
+    fn walk(&self, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send)) {
+        let answer = walk(self.world, path, visit);
+        self.note(&["walk", path], &answer);
+    }
+
+    fn workspace(&self, path: &str) -> String {
+        let answer = self.world.workspace(path);
+        self.note(&["workspace", path], answer.as_bytes());
+        answer
+    }
+
+    fn inside(&self, root: &str, path: &str) -> bool {
+        let answer = self.world.inside(root, path);
+        self.note(&["inside", root, path], &[u8::from(answer)]);
+        answer
+    }
+
+    fn has_env(&self, name: &str) -> bool {
+        let answer = self.world.has_env(name);
+        self.note(&["has_env", name], &[u8::from(answer)]);
+        answer
+    }
+
+    /// All absolute paths follow from that of the current directory.
+    fn absolute(&self, path: &str) -> String {
+        if !self.placed.swap(true, Ordering::Relaxed) {
+            self.note(&["absolute", ""], self.world.absolute("").as_bytes());
+        }
+        self.world.absolute(path)
+    }
+
+    fn real(&self, path: &str) -> Option<String> {
+        let answer = self.world.real(path);
+        self.note(&["real", path], &optional(answer.clone()));
+        answer
+    }
+
+    fn ignores_case(&self, path: &str) -> bool {
+        let answer = self.world.ignores_case(path);
+        self.note(&["ignores_case", path], &[u8::from(answer)]);
+        answer
+    }
+
+    fn home(&self) -> Option<String> {
+        let answer = self.world.home();
+        self.note(&["home"], &optional(answer.clone()));
+        answer
+    }
+
+    fn agentry_home(&self) -> Option<String> {
+        let answer = self.world.agentry_home();
+        self.note(&["agentry_home"], &optional(answer.clone()));
+        answer
+    }
+
+    fn ollama_host(&self) -> Option<String> {
+        let answer = self.world.ollama_host();
+        self.note(&["ollama_host"], &optional(answer.clone()));
+        answer
+    }
+
+    fn user_config(&self) -> Option<String> {
+        let answer = self.world.user_config();
+        self.note(&["user_config"], &optional(answer.clone()));
+        answer
+    }
+
+    /// What a store holds is not asked again: whoever used it starts anew.
+    fn fetch(&self, reference: &StoreRef) -> Result<Stored, FetchError> {
+        self.note(&["fetch"], b"");
+        self.world.fetch(reference)
+    }
+
+    /// Who fills them asks this world.
+    fn bases(&self) -> Option<&Bases> {
+        self.world.bases()
+    }
+
+    /// What a server says is not asked again.
+    fn local_models(&self, url: &str) -> Option<Vec<String>> {
+        self.note(&["local_models"], b"");
+        self.world.local_models(url)
+    }
+
+    fn hosted_models(&self, endpoint: &Endpoint) -> Result<Vec<String>, String> {
+        self.note(&["hosted_models"], b"");
+        self.world.hosted_models(endpoint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryWorld;
+
+    #[test]
+    fn any_other_answer_is_a_change() {
+        let world = MemoryWorld::new([("a/b".to_owned(), "1"), ("c".to_owned(), "2")]);
+        let recorder = Recorder::new(&world);
+        let _ = recorder.read("", "a/b", 10);
+        let _ = recorder.read("", "nothing", 10);
+        let _ = recorder.list("", "a");
+        let _ = recorder.kind("a/new");
+        recorder.walk("", &mut |_| {});
+        let _ = recorder.real("/c");
+        recorder.note(&["other", "x"], b"1");
+        let record = recorder.record().unwrap();
+        assert_eq!(record.len(), 7);
+        let others = |question: &[&str]| (question == ["other", "x"]).then(|| b"1".to_vec());
+        assert!(is_unchanged(&world, &record, &others));
+        assert!(!is_unchanged(&world, &record, &|_| Some(b"2".to_vec())));
+        assert!(!is_unchanged(&world, &record, &|_| None));
+        for (path, text) in
+            [("a/b", "2"), ("nothing", ""), ("a/other", ""), ("a/new", ""), ("z", "")]
+        {
+            let mut other = world.clone();
+            other.write(path, text);
+            assert!(!is_unchanged(&other, &record, &others), "{path}");
+        }
+        let unknown = Record::from([("fetch".to_owned(), sha256(b""))]);
+        assert!(!is_unchanged(&world, &unknown, &others));
+    }
+
+    #[test]
+    fn two_answers_to_one_question_are_no_record() {
+        let world = MemoryWorld::default();
+        let recorder = Recorder::new(&world);
+        recorder.note(&["other"], b"1");
+        recorder.note(&["other"], b"1");
+        recorder.note(&["other"], b"2");
+        assert_eq!(recorder.record(), None);
+    }
+}

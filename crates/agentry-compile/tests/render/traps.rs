@@ -1,0 +1,184 @@
+//! Traps that several targets have in common, each by its name.
+
+use agentry_compile::targets::{Rendering, TARGETS};
+
+use crate::back::imported;
+use crate::claude_code::{settings, several};
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+/// A section in agent-toml.
+fn section(name: &str, intent: &str, rules: &[&str]) -> String {
+    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
+}
+
+/// Every file of a rendering with its text.
+fn all(rendering: &Rendering) -> Vec<(&str, &str)> {
+    let own = rendering.agents.iter().flat_map(|agent| &agent.files);
+    own.chain(&rendering.shared).map(|file| (file.path.as_str(), file.text())).collect()
+}
+
+/// An agent of Claude Code, and whether a rule stands in its settings.
+fn has_rule(lines: &str, rule: &str) -> (bool, String) {
+    let rendering = several(&[("helper", lines)], Wish::default());
+    let text = settings(&rendering);
+    (text.contains(&format!("\"{rule}\"")), format!("{text}\n{}", told(&rendering.agents[0])))
+}
+
+#[test]
+fn t6_an_agent_of_the_same_name_above_the_project() {
+    let markdown = "---\npermission: allow\n---\nMine.\n";
+    let settings = "{\"agent\": {\"helper\": {\"permission\": \"allow\"}}}";
+    let places = [
+        ("../.opencode/agents/helper.md", markdown),
+        ("../../.opencode/mode/helper.md", markdown),
+        ("../opencode.json", settings),
+        ("../.opencode/opencode.jsonc", settings),
+    ];
+    for place in places {
+        // What lies above the repository has no names.
+        let above = [place, ("../README.md", ""), ("../../README.md", "")];
+        let rendered = one("opencode", "", Wish { existing: &above, ..Wish::default() });
+        let refused = rendered.refused.expect(place.0).message;
+        assert!(refused.starts_with(&format!("`{}` is about an agent", place.0)), "{refused}");
+    }
+    let above = [("../.opencode/agents/other.md", markdown), ("../opencode.json", "{}")];
+    let rendered = one("opencode", "", Wish { existing: &above, ..Wish::default() });
+    assert_eq!(rendered.refused, None);
+}
+
+#[test]
+fn t6_t40_a_name_in_another_file() {
+    let mine = "---\nname: helper\ndescription: Mine\n---\nMine.\n";
+    let cases = [
+        ("opencode", ".opencode/agents/mine.md", true),
+        ("opencode", ".opencode/agent/deep/down/mine.md", true),
+        ("claude-code", ".claude/agents/mine.md", true),
+        ("claude-code", ".claude/agents/team/mine.md", true),
+        // The nearest wins, and that is ours.
+        ("claude-code", "../.claude/agents/mine.md", false),
+        ("claude-code", "~/.claude/agents/mine.md", false),
+    ];
+    for (harness, path, is_refused) in cases {
+        let existing = [(path, mine)];
+        let rendered = one(harness, "", Wish { existing: &existing, ..Wish::default() });
+        assert_eq!(rendered.refused.is_some(), is_refused, "{path}: {}", told(&rendered));
+    }
+    let other = mine.replace("helper", "other");
+    for (harness, path, _) in cases {
+        let existing = [(path, other.as_str())];
+        let rendered = one(harness, "", Wish { existing: &existing, ..Wish::default() });
+        assert_eq!(rendered.refused, None, "{path}");
+    }
+}
+
+#[test]
+fn t23_a_star_takes_no_directories_in_claude_code() {
+    // A denial may take more, an allow never does: the tool is gone instead.
+    let (has, all_told) = has_rule(&section("edit", "allow", &["src/*:deny"]), "Edit(/src/*)");
+    assert!(has, "{all_told}");
+    let lines = section("edit", "deny", &["src/*:allow"]);
+    let rendering = several(&[("helper", &lines)], Wish::default());
+    assert!(!settings(&rendering).contains("Edit("), "{}", settings(&rendering));
+    let told = told(&rendering.agents[0]);
+    assert!(told.contains("narrowed permissions.edit"), "{told}");
+}
+
+#[test]
+fn t27_below_a_directory_is_not_the_directory_in_claude_code() {
+    let lines = section("edit", "allow", &["~/p/**:deny"])
+        + &section("external_directory", "allow", &[])
+        + &section("read", "allow", &[]);
+    let (has, told) = has_rule(&lines, "Edit(~/p/**)");
+    assert!(has, "{told}");
+    assert!(!told.contains("refused"), "{told}");
+}
+
+#[test]
+fn t34_case_counts_in_commands() {
+    let lines = section("bash", "allow", &["RM *:deny"]);
+    let rendered = one("opencode", &lines, Wish::default());
+    assert!(file(&rendered, ".md").contains("    RM *: deny\n"), "{}", told(&rendered));
+    assert!(!file(&rendered, ".md").contains(" rm "));
+    let (has, told) = has_rule(&lines, "Bash(RM *)");
+    assert!(has, "{told}");
+}
+
+#[test]
+fn t44_no_byte_order_mark_and_no_carriage_return_is_written() {
+    for target in TARGETS {
+        let mut files = agent("helper", "");
+        files[1].1 = "\u{feff}You answer.\r\n---\r\nAlways.\r\n".to_owned();
+        let rendering = rendering(target.name, &files, Wish::default());
+        for (path, text) in all(&rendering) {
+            assert!(!text.contains(['\u{feff}', '\r']), "{path}: {text:?}");
+        }
+        let told: Vec<&str> = all(&rendering).into_iter().map(|(_, text)| text).collect();
+        let told = told.concat();
+        assert!(
+            told.contains("You answer.") && told.contains("Always."),
+            "{}: {told}",
+            target.name
+        );
+    }
+}
+
+#[test]
+fn t50_what_is_asked_is_never_written_as_allowed() {
+    let lines = section("bash", "ask", &[]) + &section("webfetch", "ask", &[]);
+    let rendered = one("opencode", &lines, Wish::default());
+    assert!(file(&rendered, ".md").contains("  bash: ask\n"), "{}", told(&rendered));
+    // A mode that asks nobody must not take silence for an answer: the question is written out.
+    for tool in ["Bash", "WebFetch"] {
+        let rendering = several(&[("helper", &lines)], Wish::default());
+        let text = settings(&rendering);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("settings");
+        let ask = value["permissions"]["ask"].as_array().expect("questions");
+        assert!(ask.iter().any(|it| it == tool), "{text}");
+        assert_eq!(value["permissions"]["allow"], serde_json::Value::Null, "{text}");
+    }
+}
+
+/// Where each harness looks for agents, also those of others.
+const LOOKED_AT: &[(&str, &[&str])] = &[
+    ("opencode", &[".opencode/agent/", ".opencode/agents/", ".opencode/mode/", ".opencode/modes/"]),
+    ("claude-code", &[".claude/agents/"]),
+    ("pi", &[".pi/agents/", ".agents/"]),
+    ("codex", &[".codex/agents/"]),
+    ("gemini", &[".gemini/agents/"]),
+    ("copilot", &[".github/agents/"]),
+];
+
+#[test]
+fn t52_no_target_writes_where_another_looks_for_agents() {
+    for target in TARGETS {
+        let rendering = rendering(target.name, &chiron(), Wish::default());
+        for (harness, dirs) in LOOKED_AT.iter().filter(|(harness, _)| *harness != target.name) {
+            for (path, _) in all(&rendering) {
+                let is_read = dirs.iter().any(|dir| path.starts_with(dir));
+                // pi-subagents passes over the skills of the open standard.
+                let is_skill = path.starts_with(".agents/skills/");
+                assert!(!is_read || is_skill, "{harness} would read `{path}` of {}", target.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn import_says_what_the_settings_of_the_user_add() {
+    let path = ".claude/agents/helper.md";
+    let files = [
+        (path, "---\nname: helper\ndescription: Answers\n---\nYou answer.\n"),
+        (
+            "~/.claude/settings.json",
+            "{\"permissions\": {\"allow\": [\"Bash\"], \"deny\": [\"Read(x)\", \"Edit\"]}}",
+        ),
+    ];
+    let losses = imported("claude-code", &files, path).expect("an agent").losses;
+    let told: Vec<&str> = losses.iter().map(|loss| loss.detail.as_str()).collect();
+    let told = told.join("\n");
+    assert!(
+        told.contains("your own `~/.claude/settings.json` allows `Bash` in every project"),
+        "{told}"
+    );
+    assert!(told.contains("denies `Read(x)` and more in every project"), "{told}");
+}

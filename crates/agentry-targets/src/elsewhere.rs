@@ -1,0 +1,50 @@
+//! Where else a harness would find an agent of the same name: other files of the project, and the
+//! directories above it up to the root of the repository.
+
+use std::collections::BTreeMap;
+
+use crate::Files;
+
+/// How deep directories of agents are looked into.
+const DEPTH: usize = 4;
+/// The most directories above a project.
+const ABOVE: usize = 32;
+
+/// Every Markdown file below a directory, with its text.
+pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    collect(files, dir, DEPTH, &mut out);
+    out
+}
+
+fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<(String, String)>) {
+    for name in files(dir).unwrap_or_default().lines() {
+        let path = format!("{dir}{name}");
+        if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
+            out.extend(files(&path).map(|text| (path, text)));
+        } else if depth > 0 && !name.contains('.') {
+            collect(files, &format!("{path}/"), depth - 1, out);
+        }
+    }
+}
+
+/// The files of agents below some directories, by the name that `name` reads in them.
+pub(crate) fn by_name(
+    files: &Files<'_>,
+    dirs: &[&str],
+    name: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in dirs.iter().flat_map(|dir| markdown(files, dir)) {
+        if let Some(name) = name(&text) {
+            out.entry(name).or_default().push(path);
+        }
+    }
+    out
+}
+
+/// The directories above the project that belong to its repository, the nearest first: `../`, `../../`.
+pub(crate) fn above(files: &Files<'_>) -> impl Iterator<Item = String> {
+    let dirs = (1..=ABOVE).map(|steps| "../".repeat(steps));
+    dirs.take_while(|dir| files(dir).is_some())
+}

@@ -1,0 +1,110 @@
+//! What is found where files are rendered to. Each look is written down, so that a later run can tell
+//! whether it would find the same.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use agentry_compile::Recorder;
+use agentry_compile::render::Present;
+
+use crate::output::said;
+
+/// A file that is larger was not rendered.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What is at `path` below `root`. Nothing is written through a link.
+pub(super) fn present(recorder: &Recorder<'_>, root: &str, path: &str) -> Present {
+    let found = look_at(root, path);
+    recorder.note(&["present", root, path], &as_bytes(&found));
+    found
+}
+
+/// The bytes of a file as a harness finds it, links followed.
+pub(super) fn found(recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
+    let found = follow(path);
+    recorder.note(&["found", path], &optional(found.as_deref()));
+    found
+}
+
+/// The names in a directory, a line each; nothing if it is none.
+pub(super) fn names(recorder: &Recorder<'_>, dir: &str) -> Option<String> {
+    let names = list(dir);
+    recorder.note(&["names", dir], &optional(names.as_deref().map(str::as_bytes)));
+    names
+}
+
+/// The answer of one of these looks now; nothing for a question that is none of theirs.
+pub(super) fn again(question: &[&str]) -> Option<Vec<u8>> {
+    match question {
+        ["present", root, path] => Some(as_bytes(&look_at(root, path))),
+        ["found", path] => Some(optional(follow(path).as_deref())),
+        ["names", dir] => Some(optional(list(dir).as_deref().map(str::as_bytes))),
+        _ => None,
+    }
+}
+
+fn as_bytes(present: &Present) -> Vec<u8> {
+    match present {
+        Present::Nothing => b"-".to_vec(),
+        Present::File(bytes) => optional(Some(bytes)),
+        Present::Blocked(why) => format!("!{why}").into_bytes(),
+    }
+}
+
+fn optional(answer: Option<&[u8]>) -> Vec<u8> {
+    answer.map_or_else(|| b"-".to_vec(), |bytes| [b"+", bytes].concat())
+}
+
+fn look_at(root: &str, path: &str) -> Present {
+    let mut at = PathBuf::from(root);
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let metadata = match fs::symlink_metadata(&at) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Present::Nothing,
+            Err(error) => return Present::Blocked(format!("cannot be read: {}", said(&error))),
+        };
+        let is_last = parts.peek().is_none();
+        if let Some(why) = in_the_way(&metadata, is_last) {
+            return Present::Blocked(why.to_owned());
+        }
+    }
+    match bytes(&at) {
+        Ok(bytes) => Present::File(bytes),
+        Err(why) => Present::Blocked(format!("cannot be read: {why}")),
+    }
+}
+
+/// Why nothing may be written to, or below, what is there.
+fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
+    match (metadata.is_symlink(), is_last) {
+        (true, true) => Some("is a link"),
+        (true, false) => Some("lies behind a link"),
+        (false, false) => (!metadata.is_dir()).then_some("lies below a file"),
+        (false, true) if metadata.is_dir() => Some("is a directory"),
+        (false, true) => (!metadata.is_file()).then_some("is no ordinary file"),
+    }
+}
+
+fn follow(path: &str) -> Option<Vec<u8>> {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file.then(|| bytes(Path::new(path)).ok()).flatten()
+}
+
+fn list(dir: &str) -> Option<String> {
+    let entries = fs::read_dir(dir).ok()?.flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    Some(names.join("\n"))
+}
+
+/// The bytes of a file, or why they cannot be had.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let file = fs::File::open(path).map_err(|error| said(&error))?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| said(&error))?;
+    if bytes.len() as u64 == MOST_BYTES { Err("it is too large".to_owned()) } else { Ok(bytes) }
+}
