@@ -12,6 +12,8 @@
 //! [`step`] is a function: the same events give the same state and the same effects, so a run that was
 //! killed is resumed by stepping through its journal again.
 
+mod again;
+mod alike;
 pub mod approval;
 pub mod budget;
 pub mod cassette;
@@ -32,6 +34,7 @@ pub mod state;
 pub mod step;
 pub mod tool;
 pub mod undo;
+pub mod written;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};

@@ -8,6 +8,7 @@ use agentry_compile::policy::{Action, Call, Judge, Reason, Verdict};
 use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 
+use crate::alike::covered;
 use crate::event::Judgement;
 use crate::tool::Touch;
 
@@ -35,13 +36,14 @@ pub struct Ruled {
     pub reason: String,
     /// Where the rules that decide are written.
     pub places: Vec<String>,
-    /// The rules that ask, each with its section.
+    /// What an approval for the rest of the run would cover, in words.
     pub asking: Vec<String>,
 }
 
 impl Rulebook {
     /// The answer to a call that touches all of this.
     pub fn ask(&self, touches: &[Touch], directory: &Path) -> Ruled {
+        let at = directory;
         let directory = directory.to_string_lossy();
         let mut worst = Action::Allow;
         let mut parts = Vec::new();
@@ -55,7 +57,7 @@ impl Rulebook {
         }
         let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
         let mut asking: Vec<String> =
-            asking.map(|(touch, reason)| format!("{} {}", touch.section, reason.rule)).collect();
+            asking.map(|(touch, reason)| covered(&self.judge, touch, reason, at)).collect();
         asking.sort();
         asking.dedup();
         let (reason, places) = self.words(worst, &parts);

@@ -61,8 +61,10 @@ pub struct Tape {
     said: VecDeque<Happened>,
     /// What became of calls, by kind and identifier: a call that was tried again has several.
     events: BTreeMap<(Slot, String), VecDeque<Happened>>,
-    /// What was cancelled.
+    /// Where it was stopped: by the person, or because its time was over.
     cancelled: VecDeque<Happened>,
+    /// How the run began, in cassettes that say so.
+    began: Option<Event>,
     now: u64,
     /// The last question that was recorded.
     last: Question,
@@ -136,6 +138,7 @@ impl Tape {
             said: VecDeque::new(),
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
+            began: None,
             now: 0,
             last: Question::default(),
             seen: Vec::new(),
@@ -167,11 +170,22 @@ impl Tape {
             }
             Event::Turned(_) | Event::TurnFailed(_) => {
                 let open = self.turns.back_mut().filter(|turn| turn.reply.is_none());
-                let open = open.ok_or("the model answers, but was not asked")?;
-                open.reply = Some(happened);
+                match (open, &happened.event) {
+                    (Some(open), _) => open.reply = Some(happened),
+                    // Fewer words were asked for, which is not recorded as a question.
+                    (None, Event::TurnFailed(_)) => {
+                        let slot = (Slot::Compacted, String::new());
+                        self.events.entry(slot).or_default().push_back(happened);
+                    }
+                    (None, _) => return Err("the model answers, but was not asked"),
+                }
                 return Ok(());
             }
-            Event::Cancelled { .. } => {
+            Event::Began { .. } => {
+                self.began = Some(happened.event);
+                return Ok(());
+            }
+            Event::Cancelled { .. } | Event::TimeUp => {
                 self.cancelled.push_back(happened);
                 return Ok(());
             }
@@ -181,11 +195,11 @@ impl Tape {
             Event::Compacted { .. } => (Slot::Compacted, String::new()),
             // A call has led there: the last one that ended.
             Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
-            Event::Began { .. }
-            | Event::Started { .. }
+            Event::Started { .. }
             | Event::Waited
-            | Event::TimeUp
-            | Event::Resumed => return Ok(()),
+            | Event::Resumed
+            | Event::Adjusted { .. }
+            | Event::Undone { .. } => return Ok(()),
         };
         if slot.0 == Slot::Ended {
             reading.ended.clone_from(&slot.1);
@@ -197,6 +211,11 @@ impl Tape {
     /// The name of the agent that was recorded.
     pub fn agent(&self) -> &str {
         &self.agent
+    }
+
+    /// How the run began, if the cassette says so.
+    pub fn began(&self) -> Option<&Event> {
+        self.began.as_ref()
     }
 
     /// How many models were asked at least: a run that fell back has asked several.

@@ -32,6 +32,7 @@ pub use list::{Follow, Pruned, RunState, Summary, find, list, prune, summary};
 
 use crate::event::{Ending, Happened};
 use crate::redact::Redactor;
+use crate::written::RuleLine;
 use lock::Lock;
 pub use lock::{Hold, hold};
 
@@ -69,7 +70,24 @@ pub struct About {
     /// The process that began it.
     pub pid: u32,
     /// How it was started, for whoever goes on with it.
-    pub settings: Value,
+    pub settings: Settings,
+}
+
+/// How a run was started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The model that the user named.
+    pub model: Option<String>,
+    /// Whether commands run without the sandbox.
+    pub unconfined: bool,
+    /// The format that the agent is read as, if the user named one.
+    #[serde(rename = "as")]
+    pub format: Option<String>,
+    /// Where it was started.
+    pub directory: Option<PathBuf>,
+    /// All that it was allowed to do.
+    pub policy: Vec<RuleLine>,
 }
 
 /// The journal of a run that this process has for itself.
@@ -150,6 +168,11 @@ impl Journal {
             _lock: lock,
         };
         Ok((journal, about, events))
+    }
+
+    /// Takes these secrets out of whatever is written from now on.
+    pub fn redact_with(&mut self, redactor: Arc<Redactor>) {
+        self.redactor = redactor;
     }
 
     /// The name of the run.

@@ -31,6 +31,7 @@ mod render_watch;
 mod resolve;
 mod rules;
 mod run;
+mod run_again;
 mod runs;
 mod sandbox;
 mod schema;

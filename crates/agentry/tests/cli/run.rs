@@ -1,35 +1,43 @@
 //! `run`, `resume`, `consent` and `test`, against a model on loopback.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::server::{Protocol, Reply, Server, Turn};
 use crate::test::{Ran, Test};
 
 /// An agent that may write `out.txt`, is asked about other files and may run nothing.
-const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
+pub(crate) const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
     [permissions.edit]\nintent = \"ask\"\nrules = [\"out.txt:allow\", \"secret/**:deny\"]\n\n\
     [permissions.bash]\nintent = \"deny\"\n";
 
-fn writer() -> Test {
+pub(crate) fn writer() -> Test {
     Test::new()
         .file("writer/agent.toml", WRITER)
         .file("writer/system-prompt.md", "You write files.\n")
 }
 
-fn write(path: &str) -> Turn {
+pub(crate) fn write(path: &str) -> Turn {
     Turn::call("write", json!({ "path": path, "content": "hello\n" }))
 }
 
-/// Runs the program with a key and the server as its provider.
-fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
+/// The program with a key and the server as its provider.
+pub(crate) fn keyed(test: &Test, server: &Server, args: &[&str]) -> Command {
     let mut command = test.command(args);
     command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
     command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
-    test.ended(&args.join(" "), &command.output().expect("the program runs"))
+    command
+}
+
+/// Runs it.
+pub(crate) fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
+    let output = keyed(test, server, args).output().expect("the program runs");
+    test.ended(&args.join(" "), &output)
 }
 
 /// The events of a run with `--format json`.
-fn events(ran: &Ran) -> Vec<Value> {
+pub(crate) fn events(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -204,6 +212,24 @@ fn a_recorded_run_is_replayed_and_tested() {
         assert!(ran.stdout.contains("1 of 1 tests failed"), "{ran}");
         test.run(&format!("run writer --replay {cassette}")).exits(1);
         test.write(path, before);
+    }
+}
+
+#[test]
+fn runs_that_did_not_end_well_are_replayed_too() {
+    let test = writer();
+    let cassette = "writer.cassette.jsonl";
+    let cases: [(&[&str], i32, Box<dyn Fn() -> Server>); 3] = [
+        (&["--max-steps", "3"], 3, Box::new(|| Server::answering(|_| write("out.txt").into()))),
+        (&[], 1, Box::new(|| Server::answering(|_| Reply::status(401)))),
+        (&["--max-time", "1s"], 3, Box::new(|| Server::answering(|_| Reply::Silent))),
+    ];
+    for (more, code, server) in cases {
+        let args = [&["run", "writer", "go", "--yes", "--record", cassette], more].concat();
+        with(&test, &server(), &args).exits(code);
+        test.run(&format!("run writer --replay {cassette}")).exits(code);
+        let ran = test.run("test").exits(0);
+        assert!(ran.stdout.contains("1 test passed"), "{ran}");
     }
 }
 

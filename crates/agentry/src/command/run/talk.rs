@@ -33,7 +33,11 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
     }
     let mut last = None;
     loop {
-        let Some(line) = next(&attendant).await else {
+        let next = tokio::select! {
+            line = next(&attendant) => line,
+            () = session.ended.notified() => None,
+        };
+        let Some(line) = next else {
             // Whoever leaves a conversation has finished it.
             return Ok(last.filter(|ending| *ending != Ending::Cancelled));
         };
@@ -42,7 +46,7 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
             "/exit" | "/quit" => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
             word if word.starts_with('/') => command(session, word),
             _ => {
-                attendant.remember(&line, &history);
+                attendant.remember(&session.ground.redactor.text(&line), &history);
                 let ending = session.driver.say(line).await?;
                 let over = matches!(session.driver.state().phase, agentry_runtime::Phase::Ended(_));
                 last = Some(ending);

@@ -57,6 +57,10 @@ pub(super) fn event(happened: &Happened) -> String {
         Event::Moved { directory } => line(&format!("  now in {directory}")),
         Event::TimeUp => line("! the time is over"),
         Event::Resumed => line("another process went on"),
+        Event::Undone { paths } => {
+            line(&format!("the person took back the changes of {}", paths.join(", ")))
+        }
+        Event::Adjusted { .. } => line("from here on with the limits and models of that process"),
     }
 }
 
