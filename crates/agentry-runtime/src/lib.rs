@@ -26,6 +26,7 @@ pub mod effect;
 pub mod event;
 pub mod gate;
 pub mod journal;
+mod private;
 pub mod prompt;
 pub mod provider;
 pub mod redact;

@@ -9,8 +9,12 @@ use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 
 use crate::alike::covered;
+use crate::conversation::cut;
 use crate::event::Judgement;
 use crate::tool::Touch;
+
+/// The most characters of what was touched.
+const MOST_CHARACTERS: usize = 200;
 
 /// A world that a whole run shares.
 pub type SharedWorld = Arc<dyn World + Send + Sync>;
@@ -88,16 +92,7 @@ impl Rulebook {
 fn reason(touch: &Touch, reason: &Reason) -> String {
     let Reason { segment, rule, layer, note, .. } = reason;
     let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
-    format!("{} `{}`: {rule} ({layer}){note}", touch.section, shortened(segment))
-}
-
-/// At most so many characters of what was touched.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    format!("{} `{}`: {rule} ({layer}){note}", touch.section, cut(segment, MOST_CHARACTERS))
 }
 
 fn judgement(action: Action) -> Judgement {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use agentry_compile::text::report::{human::Style, json, visible};
+pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
 /// How the program ends.

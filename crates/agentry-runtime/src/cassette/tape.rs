@@ -292,10 +292,12 @@ impl Tape {
         }
         let message = format!(
             "the verdict on the call `{id}` of `{tool}` was {}, and is {} now",
-            word(recorded.0),
-            word(verdict)
+            recorded.0.as_str(),
+            verdict.as_str()
         );
-        let line = |verdict, reason: &str| format!("{}{}: {reason}\n", shown(call), word(verdict));
+        let line = |verdict: Judgement, reason: &str| {
+            format!("{}{}: {reason}\n", shown(call), verdict.as_str())
+        };
         let difference = Difference::new(Kind::Verdict, message);
         Err(difference.between(&line(recorded.0, &recorded.1), &line(verdict, reason)))
     }
@@ -478,14 +480,6 @@ fn convert<T: Serialize + DeserializeOwned>(
     change: impl Fn(Value) -> Value,
 ) -> Option<T> {
     serde_json::from_value(change(serde_json::to_value(value).ok()?)).ok()
-}
-
-const fn word(verdict: Judgement) -> &'static str {
-    match verdict {
-        Judgement::Allow => "allow",
-        Judgement::Ask => "ask",
-        Judgement::Deny => "deny",
-    }
 }
 
 /// A call, for people.

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::index::{Index, Line};
-use super::{There, private, sync, there};
+use super::{There, there};
+use crate::private::{self, sync};
 
 /// What became of the changes of one path.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ fn restore(directory: &Path, path: &Path, before: &There) -> io::Result<()> {
             fs::create_dir_all(parent)?;
             let mut from = fs::File::open(directory.join(digest))?;
             let options = &mut fs::OpenOptions::new();
-            let mut to = private(&part, options.write(true).create_new(true))?;
+            let mut to = private::file(&part, options.write(true).create_new(true))?;
             let copied = io::copy(&mut from, &mut to)
                 .and_then(|_| set_mode(&to, *mode))
                 .and_then(|()| to.sync_all())

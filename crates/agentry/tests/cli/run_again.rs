@@ -69,7 +69,7 @@ fn what_has_changed_is_not_gone_on_with() {
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
     let id = id(&test);
     let asked = server.count();
-    let config = "home/.agentry/config.toml";
+    let config = "home/.config/agentry/config.toml";
     // What only takes away holds at once.
     test.write(config, "[policy.bash]\nintent = \"deny\"\n[run]\nmax_turns = 1\n");
     let ran = with(&test, &server, &["resume", &id, "more"]);
@@ -93,7 +93,7 @@ fn what_has_changed_is_not_gone_on_with() {
 fn a_policy_that_allows_more_is_accepted_only_by_name() {
     let server = Server::answering(|_| Turn::text("Done.").into());
     let test = writer();
-    let config = "home/.agentry/config.toml";
+    let config = "home/.config/agentry/config.toml";
     test.write(config, "[policy.edit]\nintent = \"deny\"\n");
     with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
     test.write(config, "");
