@@ -133,8 +133,11 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
 
 /// Removes the directories that the run made for what was taken back, if nobody else uses them.
 fn remove_made(index: &Index, undone: &[(PathBuf, Undone)]) {
-    let is_back =
-        |path: &Path| undone.iter().any(|(p, undone)| p == path && *undone == Undone::Back);
+    // What was taken back an earlier time is as it was.
+    let is_back = |path: &Path| {
+        let mut found = undone.iter().filter(|(other, _)| other == path);
+        found.any(|(_, undone)| matches!(undone, Undone::Back | Undone::Same))
+    };
     let lines = index.lines.iter().filter(|line| is_back(&line.path));
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
     for directory in made.into_iter().rev() {

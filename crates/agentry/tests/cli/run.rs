@@ -101,6 +101,22 @@ fn a_closed_gate_asks_nobody() {
 }
 
 #[test]
+fn a_variable_that_is_denied_keeps_the_gate_closed() {
+    let agent = "---\ntitle: Helper\ndescription: Helps\nrequired:\n  env: [SOME_TOKEN]\n---\n\n\
+        ## System\n\nYou help.\n";
+    let server = Server::playing([]);
+    let test =
+        Test::new().env("SOME_TOKEN", "1234567890").file("agents/team_helper.agent.md", agent);
+    let args = ["run", "agents/team_helper.agent.md", "hi", "--yes"];
+    with(&test, &server, &args).exits(0);
+    let asked = server.count();
+    test.write("home/.config/agentry/config.toml", "[policy.env]\nrules = [\"SOME_*:deny\"]\n");
+    let ran = with(&test, &server, &args).exits(3);
+    assert!(ran.stderr.contains("it needs `SOME_TOKEN`, which its policy denies"), "{ran}");
+    assert_eq!(server.count(), asked);
+}
+
+#[test]
 fn what_is_not_as_it_was_locked_does_not_run() {
     let server = Server::playing([Turn::text("Hello.").into()]);
     let test = writer();

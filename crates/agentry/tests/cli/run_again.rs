@@ -118,6 +118,44 @@ fn a_run_goes_on_in_its_own_workspace() {
     assert!(test.has("out.txt") && !test.has("elsewhere/out.txt"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_confined_command_is_killed_with_its_run_which_goes_on() {
+    let test = Test::new()
+        .file(
+            "worker/agent.toml",
+            "name = \"worker\"\ndescription = \"Works\"\n\n[permissions.bash]\nintent = \"allow\"\n\n\
+             [permissions.edit]\nintent = \"allow\"\n",
+        )
+        .file("worker/system-prompt.md", "You work.\n")
+        .file("elsewhere/note.txt", "");
+    let doctor = test.run("doctor --format json").json();
+    let checks = doctor["checks"].as_array().expect("a list").clone();
+    if checks.iter().any(|it| it["what"] == "namespaces" && it["well"] != true) {
+        return;
+    }
+    let server = Server::playing([
+        Turn::call("bash", json!({ "command": "echo here > started.txt; sleep 77" })).into(),
+        Turn::call("bash", json!({ "command": "echo again > again.txt" })).into(),
+        Turn::text("Done.").into(),
+    ]);
+    let mut command = keyed(&test, &server, &["run", "worker", "go", "--yes"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    while !test.has("started.txt") {
+        assert!(child.try_wait().expect("a process").is_none(), "it ended");
+        std::thread::yield_now();
+    }
+    child.kill().expect("a process");
+    child.wait().expect("a process");
+    let mut command = keyed(&test, &server, &["resume", "last"]);
+    let output = command.current_dir(test.path("elsewhere")).output().expect("the program runs");
+    let ran = test.ended("resume last", &output).exits(0);
+    assert_eq!(ran.stdout, "Done.\n", "{ran}");
+    let results = server.asked()[1].results.clone();
+    assert!(results[0].1.contains("nobody knows what it has done"), "{results:?}");
+    assert_eq!(test.read("again.txt"), "again\n");
+}
+
 /// A run that waits for a silent model.
 fn waiting(test: &Test, server: &Server) -> Child {
     let mut command = keyed(test, server, &["run", "writer", "go", "--yes", "--format", "json"]);
