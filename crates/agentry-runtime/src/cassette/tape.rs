@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::difference::{Difference, Kind};
 use super::expected::Expected;
+use super::shown::{said, shown, written};
 use super::{Asked, Entry, FORMAT, Header, Line, Places, Tool};
-use crate::conversation::{Block, Call, Message};
+use crate::conversation::{Call, Message};
 use crate::event::{Event, Happened, Judgement};
 use crate::provider::Request;
 use crate::redact::{Redactor, says_the_same};
@@ -480,27 +481,4 @@ fn convert<T: Serialize + DeserializeOwned>(
     change: impl Fn(Value) -> Value,
 ) -> Option<T> {
     serde_json::from_value(change(serde_json::to_value(value).ok()?)).ok()
-}
-
-/// A call, for people.
-fn shown(call: &Call) -> String {
-    format!("{} {}\n", call.tool, call.arguments)
-}
-
-/// A tool, for people.
-fn written(tool: &Tool) -> String {
-    let schema = serde_json::to_string_pretty(&tool.schema).unwrap_or_default();
-    format!("{}\n{}\n{schema}\n", tool.name, tool.description)
-}
-
-/// A message, for people.
-fn said(message: &Message) -> String {
-    let block = |block: &Block| match block {
-        Block::Text { text } | Block::Thinking { text, .. } => format!("{text}\n"),
-        Block::Call(call) => shown(call),
-        Block::Result { id, text, failed } => {
-            format!("{id}{}: {text}\n", if *failed { " failed" } else { "" })
-        }
-    };
-    message.blocks.iter().map(block).collect()
 }

@@ -141,7 +141,14 @@ impl Driver {
 
     /// Says something to the agent and lets it work until it has nothing left to do.
     pub async fn say(&mut self, text: String) -> Result<Ending, Broken> {
-        while self.cancels.try_recv().is_ok() {}
+        // Stopping a turn that is over stops nothing; the end of the run is still to come.
+        let mut waiting = Vec::new();
+        while let Ok(cancel) = self.cancels.try_recv() {
+            waiting.push(cancel);
+        }
+        if waiting.iter().any(|cancel| *cancel != Cancel::Turn) {
+            let _ = self.canceller.send(Cancel::Run);
+        }
         self.happen(Event::Said { text })?;
         self.go().await
     }

@@ -355,6 +355,15 @@ async fn cancelling_leaves_nothing_running() {
 }
 
 #[tokio::test]
+async fn who_ends_the_run_before_a_turn_ends_it() {
+    for (cancel, ending) in [(Cancel::Turn, Ending::Done), (Cancel::Run, Ending::Cancelled)] {
+        let mut run = Run::new(vec![], vec![]);
+        run.driver.canceller().send(cancel).unwrap();
+        assert_eq!(run.say().await, ending, "{cancel:?}");
+    }
+}
+
+#[tokio::test]
 async fn models_are_asked_again_and_then_the_next_one() {
     let temporary = || Err(failure(FailureKind::Temporary));
     let cases = [

@@ -73,7 +73,7 @@ impl Stream {
     fn break_before(&self, end: usize) -> usize {
         let bytes = self.held.as_bytes().get(..end).unwrap_or_default();
         let is_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let line = bytes.iter().rposition(|byte| is_line(byte)).map_or(0, |at| at + 1);
+        let line = bytes.iter().rposition(is_line).map_or(0, |at| at + 1);
         if self.unit == Unit::Lines {
             return line;
         }

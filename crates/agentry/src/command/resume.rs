@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Resume) -> Outcome {
         unconfined: settings.unconfined,
         record: None,
     };
-    Session::over(setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
+    Session::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
 }
 
 /// The agent, seen from where the run was started.

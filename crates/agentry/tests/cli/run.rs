@@ -235,18 +235,38 @@ fn a_recorded_run_is_replayed_and_tested() {
 fn runs_that_did_not_end_well_are_replayed_too() {
     let test = writer();
     let cassette = "writer.cassette.jsonl";
-    let cases: [(&[&str], i32, Box<dyn Fn() -> Server>); 3] = [
-        (&["--max-steps", "3"], 3, Box::new(|| Server::answering(|_| write("out.txt").into()))),
-        (&[], 1, Box::new(|| Server::answering(|_| Reply::status(401)))),
-        (&["--max-time", "1s"], 3, Box::new(|| Server::answering(|_| Reply::Silent))),
+    let cases: [(&[&str], i32, Reply); 3] = [
+        (&["--max-steps", "3"], 3, write("out.txt").into()),
+        (&[], 1, Reply::status(401)),
+        (&["--max-time", "1s"], 3, Reply::Silent),
     ];
-    for (more, code, server) in cases {
+    for (more, code, reply) in cases {
+        let server = Server::answering(move |_| reply.clone());
         let args = [&["run", "writer", "go", "--yes", "--record", cassette], more].concat();
-        with(&test, &server(), &args).exits(code);
+        with(&test, &server, &args).exits(code);
         test.run(&format!("run writer --replay {cassette}")).exits(code);
         let ran = test.run("test").exits(0);
         assert!(ran.stdout.contains("1 test passed"), "{ran}");
     }
+}
+
+#[test]
+fn a_run_in_fewer_words_is_replayed() {
+    let server = Server::playing([
+        write("out.txt").into(),
+        write("out.txt").into(),
+        write("out.txt").used(190_000, 0, 10).into(),
+        Turn::text("Three times the same.").into(),
+        Turn::text("All done.").into(),
+    ]);
+    let test = writer();
+    let cassette = "writer.cassette.jsonl";
+    let args = ["run", "writer", "go", "--yes", "--record", cassette];
+    let ran = with(&test, &server, &args).exits(0);
+    assert!(ran.stderr.contains("messages were put into fewer words"), "{ran}");
+    let ran = test.run(&format!("run writer --replay {cassette}")).exits(0);
+    assert_eq!(ran.stdout, "All done.\n", "{ran}");
+    assert!(test.run("test").exits(0).stdout.contains("1 test passed"));
 }
 
 #[test]

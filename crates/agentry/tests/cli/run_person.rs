@@ -135,10 +135,11 @@ fn a_conversation_is_left_and_found_again() {
         Turn::text("Second answer.").into(),
     ]);
     let test = Test::new()
-        .file("writer/agent.toml", WRITER.replace("\n\n", "\ngreeting = \"Good day.\"\n\n"))
+        .file("writer/agent.toml", WRITER.replacen("\n\n", "\ngreeting = \"Good day.\"\n\n", 1))
         .file("writer/system-prompt.md", "You write files.\n");
     let mut terminal = Terminal::new(&test, &server, "run writer --yes");
-    terminal.sees("› ");
+    let shown = terminal.sees("› ");
+    assert!(shown.contains("Good day."), "{shown}");
     terminal.types("my key is key-of-the-test");
     terminal.sees("First answer.");
     for (word, expected) in [

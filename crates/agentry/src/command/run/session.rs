@@ -38,12 +38,10 @@ use crate::output::{Failure, Outcome, print, remark, said, when_unread};
 pub(crate) struct Session<'a> {
     pub(super) ground: &'a Ground,
     pub(super) driver: Driver,
-    pub(super) terminal: Arc<Mutex<Terminal>>,
-    pub(super) attendant: Option<Arc<Attendant>>,
+    pub(super) watching: Watching,
     pub(super) tools: Arc<dyn Tools>,
     recording: Option<Kept>,
     journal: SharedJournal,
-    hears: Sink,
     /// What confines commands, in words.
     sandbox: &'static str,
     /// How many models there are, and how many tokens they hold at least.
@@ -133,7 +131,7 @@ impl<'a> Session<'a> {
         let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
         let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::over(setting, plan, journal)?;
+        let mut session = Self::over(&setting, plan, journal)?;
         session.driver.begin(began).map_err(broken)?;
         session.introduce();
         Ok(session)
@@ -141,69 +139,44 @@ impl<'a> Session<'a> {
 
     /// A session over a journal.
     pub(crate) fn over(
-        setting: Setting<'a>,
+        setting: &Setting<'a>,
         plan: Plan,
         journal: Journal,
     ) -> Result<Self, Failure> {
-        let Setting { ground, format, on_ask, commands, unconfined, record } = setting;
-        let terminal = Arc::new(Mutex::new(Terminal::new()));
-        let hears = sink(format, &terminal);
-        let (attendant, person) = whoever(format, on_ask, &terminal);
-        let directory = journal.directory().to_path_buf();
-        let images = Images::new(journal.images());
-        let images = images.map_err(|error| Failure::new(said(&error)))?;
+        let ground = setting.ground;
+        let watching = Watching::new(setting.format, setting.on_ask);
         let approvals: Arc<Approvals> = Arc::default();
-        let tools: Arc<dyn Tools> = Arc::new(ground.tools(Around {
-            approvals: Arc::clone(&approvals),
-            commands,
-            person: Arc::clone(&person),
-            output: Arc::clone(&hears),
-            images: Some(images),
-            directory: directory.clone(),
-            can_ask: attendant.is_some(),
-            search: search(),
-        }));
+        let tools = tools(setting, &watching, &journal, &approvals)?;
+        let directory = journal.directory().to_path_buf();
+        let recording = setting.record.map(|path| Kept::new(ground, &directory, path));
+        let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let (count, window) = (plan.entries.len(), plan.window());
-        let clock: Clock = Arc::new(now);
-        let recording = record.map(|path| Kept::new(ground, &directory, path)).transpose()?;
-        let (models, log) = recorded(recording.as_ref(), plan, &journal, &clock);
+        let count = (plan.entries.len(), plan.window());
+        let (models, log) = recorded(recording.as_ref(), plan, &journal);
         let parts = Parts {
             system: ground.system.as_str().into(),
             models,
             tools: Arc::clone(&tools),
-            person,
+            person: Arc::clone(&watching.person),
             log,
-            clock,
-            output: Arc::clone(&hears),
+            clock: Arc::new(now),
+            output: Arc::clone(&watching.hears),
             redactor: Arc::clone(&ground.redactor),
             waits: true,
         };
         let driver = Driver::new(parts, approvals);
-        let ended = stop_when_unread(&driver, attendant.as_deref());
+        let ended = stop_when_unread(&driver, watching.attendant.as_deref());
         // Which back end it is turns out with the first command.
-        let sandbox = if unconfined { "unconfined" } else { "confined" };
-        let plan = (count, window);
-        Ok(Self {
-            ground,
-            driver,
-            terminal,
-            attendant,
-            tools,
-            recording,
-            journal,
-            hears,
-            sandbox,
-            plan,
-            ended,
-        })
+        let sandbox = if setting.unconfined { "unconfined" } else { "confined" };
+        let plan = count;
+        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, ended })
     }
 
     /// Says what runs.
     fn introduce(&self) {
         let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let greeting = self.ground.agent.identity.greeting.as_ref().map(|it| it.value.clone());
-        (self.hears)(Output::Run {
+        (self.watching.hears)(Output::Run {
             id: Some(journal.id().to_owned()),
             agent: self.ground.agent.name().to_owned(),
             digest: self.ground.digest.clone(),
@@ -246,7 +219,7 @@ impl<'a> Session<'a> {
         let (models, window) = self.plan;
         self.driver.adjust(limits, models, window).map_err(broken)?;
         self.introduce();
-        let talks = is_conversation && self.attendant.is_some() && args.prompt.is_none();
+        let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
         let ending = runtime.block_on(async {
             stop_on_signals(&self.driver, &self.ended);
             let waits = talks || args.prompt.is_some();
@@ -313,29 +286,55 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
 /// Whether there is something to go on with before anything new is said.
 fn is_under_way(state: &State) -> bool {
     match &state.phase {
-        Phase::Idle => false,
-        Phase::Ended(Ending::Parked { .. }) => true,
         Phase::Ended(Ending::OverBudget { .. }) => state.spent.exceeded(&state.limits).is_none(),
-        Phase::Ended(_) => false,
-        _ => true,
+        Phase::Ended(ending) => matches!(ending, Ending::Parked { .. }),
+        phase => *phase != Phase::Idle,
     }
 }
 
-/// Who is asked: the person at the terminal, or nobody.
-fn whoever(
-    format: RunFormat,
-    on_ask: OnAsk,
-    terminal: &Arc<Mutex<Terminal>>,
-) -> (Option<Arc<Attendant>>, Arc<dyn Person>) {
-    let attended = Terminal::is_attended() && format == RunFormat::Human;
-    let attendant = attended.then(|| Attendant::new(Arc::clone(terminal)).ok()).flatten();
-    let attendant = attendant.map(Arc::new);
-    let person: Arc<dyn Person> = match (&attendant, on_ask) {
-        (Some(attendant), _) => attendant.clone(),
-        (None, OnAsk::Deny) => Arc::new(Nobody::Denies),
-        (None, OnAsk::Park) => Arc::new(Nobody::Parks),
-    };
-    (attendant, person)
+/// Whoever watches a run, and whoever is asked.
+pub(crate) struct Watching {
+    pub(super) terminal: Arc<Mutex<Terminal>>,
+    hears: Sink,
+    /// The person at the terminal, if there is one.
+    pub(super) attendant: Option<Arc<Attendant>>,
+    person: Arc<dyn Person>,
+}
+
+impl Watching {
+    fn new(format: RunFormat, on_ask: OnAsk) -> Self {
+        let terminal = Arc::new(Mutex::new(Terminal::new()));
+        let attended = Terminal::is_attended() && format == RunFormat::Human;
+        let attendant = attended.then(|| Attendant::new(Arc::clone(&terminal)).ok()).flatten();
+        let attendant = attendant.map(Arc::new);
+        let person: Arc<dyn Person> = match (&attendant, on_ask) {
+            (Some(attendant), _) => attendant.clone(),
+            (None, OnAsk::Deny) => Arc::new(Nobody::Denies),
+            (None, OnAsk::Park) => Arc::new(Nobody::Parks),
+        };
+        Self { hears: sink(format, &terminal), terminal, attendant, person }
+    }
+}
+
+/// The tools of a run.
+fn tools(
+    setting: &Setting<'_>,
+    watching: &Watching,
+    journal: &Journal,
+    approvals: &Arc<Approvals>,
+) -> Result<Arc<dyn Tools>, Failure> {
+    let images = Images::new(journal.images());
+    let images = images.map_err(|error| Failure::new(said(&error)))?;
+    Ok(Arc::new(setting.ground.tools(Around {
+        approvals: Arc::clone(approvals),
+        commands: Arc::clone(&setting.commands),
+        person: Arc::clone(&watching.person),
+        output: Arc::clone(&watching.hears),
+        images: Some(images),
+        directory: journal.directory().to_path_buf(),
+        can_ask: watching.attendant.is_some(),
+        search: search(),
+    })))
 }
 
 /// The models and the journal, and a recording of both if there is one.
@@ -343,12 +342,11 @@ fn recorded(
     recording: Option<&Kept>,
     plan: Plan,
     journal: &SharedJournal,
-    clock: &Clock,
 ) -> (Arc<dyn Models>, Box<dyn Log>) {
     let models: Arc<dyn Models> = Arc::new(plan);
     let log: Box<dyn Log> = Box::new(journal.clone());
     let Some(Kept { recording, .. }) = recording else { return (models, log) };
-    let (clock, recording) = (Arc::clone(clock), recording.clone());
+    let (clock, recording): (Clock, _) = (Arc::new(now), recording.clone());
     let log = Box::new(RecordedLog { log, recording: recording.clone() });
     (Arc::new(RecordedModels { models, recording, clock }), log)
 }
