@@ -135,11 +135,10 @@ fn a_conversation_is_left_and_found_again() {
         Turn::text("Second answer.").into(),
     ]);
     let test = Test::new()
-        .file("writer/agent.toml", WRITER.replacen("\n\n", "\ngreeting = \"Good day.\"\n\n", 1))
+        .file("writer/agent.toml", WRITER)
         .file("writer/system-prompt.md", "You write files.\n");
     let mut terminal = Terminal::new(&test, &server, "run writer --yes");
-    let shown = terminal.sees("› ");
-    assert!(shown.contains("Good day."), "{shown}");
+    terminal.sees("› ");
     terminal.types("my key is key-of-the-test");
     terminal.sees("First answer.");
     for (word, expected) in [
@@ -164,6 +163,21 @@ fn a_conversation_is_left_and_found_again() {
     terminal.types("/exit");
     terminal.ends(0);
     assert_eq!(server.asked()[2].said.last().map(String::as_str), Some("and now?"));
+}
+
+#[test]
+fn an_agent_says_something_first() {
+    let server = Server::playing([]);
+    let agent = json!({ "name": "Helper", "description": "Helps", "greeting": "Good day." });
+    let test = Test::new()
+        .file("helper/agent.json", agent.to_string())
+        .file("helper/persona.md", "You help.\n");
+    let mut terminal = Terminal::new(&test, &server, "run helper --yes --as agentfs");
+    let shown = terminal.sees("› ");
+    assert!(shown.contains("Good day."), "{shown}");
+    terminal.types("\u{4}");
+    terminal.ends(0);
+    assert_eq!(server.count(), 0);
 }
 
 #[test]
