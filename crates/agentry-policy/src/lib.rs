@@ -42,7 +42,7 @@ pub use ability::{Abilities, Ability, Base, InvalidAbility};
 pub use action::Action;
 pub use allowed_tools::allowed_tools;
 pub use bases::{flattened, under};
-pub use judge::{Call, Judge};
+pub use judge::{Call, Judge, is_interpreter, subcommand};
 pub use layer::{Layer, Source, default_rules, layer, layers, written};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
 pub use pattern::{Kind, Pattern, Protections, Subject};

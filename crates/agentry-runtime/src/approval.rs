@@ -32,7 +32,7 @@ impl Approvals {
         if !exact && !rules {
             return decision;
         }
-        let what = if exact { "this exact call" } else { "what these rules ask about" };
+        let what = if exact { "this exact call" } else { "the like of it" };
         let reason = format!("{what} was allowed for this run; {}", decision.reason);
         Decision { verdict: Judgement::Allow, reason, ..decision }
     }

@@ -53,7 +53,6 @@ impl Spent {
     pub fn exceeded(&self, limits: &Limits) -> Option<String> {
         let Limits { turns, steps, tokens, cost, time } = *limits;
         let used = self.usage.input.saturating_add(self.usage.output);
-        let money = |micro: u64| format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100);
         let reached = |spent: u64, limit: Option<u64>| limit.filter(|limit| spent >= *limit);
         if let Some(limit) = reached(self.turns, turns) {
             return Some(format!("{limit} turns"));
@@ -65,10 +64,15 @@ impl Spent {
             return Some(format!("{limit} tokens"));
         }
         if let Some(limit) = reached(self.usage.cost.unwrap_or(0), cost) {
-            return Some(money(limit));
+            return Some(dollars(limit));
         }
         reached(self.time, time).map(|limit| format!("{} s", limit / 1_000))
     }
+}
+
+/// Millionths of a US dollar as an amount: `$0.0123`.
+pub fn dollars(millionths: u64) -> String {
+    format!("${}.{:04}", millionths / 1_000_000, millionths % 1_000_000 / 100)
 }
 
 #[cfg(test)]

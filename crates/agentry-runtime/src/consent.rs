@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use agentry_compile::policy::{Action, Judge, Section};
 use serde::{Deserialize, Serialize};
 
+use crate::private;
+
 /// All that an agent may do, for a person to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Listing {
@@ -117,11 +119,12 @@ impl Consents {
 
     /// Remembers a consent.
     pub fn give(&self, consent: &Consent) -> io::Result<()> {
-        private_directory(&self.directory)?;
+        private::directories(&self.directory)?;
         let path = self.path(&consent.digest, consent.unconfined);
         let new = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(consent).map_err(io::Error::other)?;
-        let mut file = fs::File::create(&new)?;
+        let mut file =
+            private::file(&new, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -169,14 +172,6 @@ impl Consents {
 
 fn read(path: &Path) -> Option<Consent> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-/// Makes a directory that only this user may look into.
-fn private_directory(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
 }
 
 #[cfg(test)]

@@ -118,3 +118,11 @@ impl Message {
         texts.collect::<Vec<_>>().join("\n")
     }
 }
+
+/// At most so many characters of a text.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

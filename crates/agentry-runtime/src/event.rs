@@ -98,6 +98,20 @@ pub enum Event {
     },
     /// The process that ran it is gone; another one goes on.
     Resumed,
+    /// The person took back what the run had changed in these files.
+    Undone {
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// Other limits and models hold from now on: those of the process that goes on.
+    Adjusted {
+        /// What the run may spend, with what it has spent already.
+        limits: Limits,
+        /// How many models there are to try.
+        models: usize,
+        /// Tokens that the models can hold at least.
+        window: Option<u64>,
+    },
 }
 
 /// An answer of the model.
@@ -146,6 +160,17 @@ pub enum Judgement {
     Ask,
     /// It does not run.
     Deny,
+}
+
+impl Judgement {
+    /// In one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 /// What a call does to the world.

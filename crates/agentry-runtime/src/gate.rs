@@ -9,6 +9,8 @@ pub enum Closed {
     Disabled,
     /// Variables that it needs are not set.
     Unset(Vec<String>),
+    /// What it may do does not include variables that it needs.
+    Denied(Vec<String>),
     /// A tool must succeed first that cannot be run.
     Startup(String),
 }
@@ -22,6 +24,10 @@ impl std::fmt::Display for Closed {
                 let verb = if names.len() == 1 { "is" } else { "are" };
                 write!(f, "it needs {}, which {verb} not set", names.join(", "))
             }
+            Self::Denied(names) => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                write!(f, "it needs {}, which its policy denies", names.join(", "))
+            }
             Self::Startup(tool) => {
                 write!(
                     f,
@@ -33,14 +39,21 @@ impl std::fmt::Display for Closed {
 }
 
 /// What lets an agent start: what the person should know, or why it does not.
-pub fn gate(agent: &Agent, is_set: &dyn Fn(&str) -> bool) -> Result<Vec<String>, Closed> {
+pub fn gate(
+    agent: &Agent,
+    is_set: &dyn Fn(&str) -> bool,
+    is_denied: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>, Closed> {
     let status = agent.identity.status.as_ref().map(|status| status.value);
     if status == Some(Status::Disabled) {
         return Err(Closed::Disabled);
     }
-    let needed = agent.requirements.env.iter().flatten();
-    let unset: Vec<String> =
-        needed.map(|name| name.value.clone()).filter(|name| !is_set(name)).collect();
+    let needed = || agent.requirements.env.iter().flatten().map(|name| name.value.clone());
+    let denied: Vec<String> = needed().filter(|name| is_denied(name)).collect();
+    if !denied.is_empty() {
+        return Err(Closed::Denied(denied));
+    }
+    let unset: Vec<String> = needed().filter(|name| !is_set(name)).collect();
     if !unset.is_empty() {
         return Err(Closed::Unset(unset));
     }
@@ -81,10 +94,12 @@ mod tests {
             (agent(Some(Status::Deprecated), &[], None), Ok(1)),
             (agent(Some(Status::Disabled), &["OTHER"], None), Err(Closed::Disabled)),
             (agent(None, &["SET", "OTHER", "MORE"], None), Err(unset(&["OTHER", "MORE"]))),
+            (agent(None, &["SET", "SECRET"], None), Err(Closed::Denied(vec!["SECRET".into()]))),
             (agent(None, &[], Some("check")), Err(Closed::Startup("check".to_owned()))),
         ];
         for (agent, expected) in cases {
-            let found = gate(&agent, &|name| name == "SET").map(|remarks| remarks.len());
+            let found = gate(&agent, &|name| name == "SET", &|name| name == "SECRET")
+                .map(|remarks| remarks.len());
             assert_eq!(found, expected, "{agent:?}");
         }
     }
@@ -93,6 +108,7 @@ mod tests {
     fn refusals_name_what_is_missing() {
         let cases = [
             (Closed::Disabled, "its status is `disabled`"),
+            (Closed::Denied(vec!["A".into()]), "it needs `A`, which its policy denies"),
             (Closed::Unset(vec!["A".into()]), "it needs `A`, which is not set"),
             (Closed::Unset(vec!["A".into(), "B".into()]), "it needs `A`, `B`, which are not set"),
         ];

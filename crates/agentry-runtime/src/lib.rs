@@ -12,6 +12,8 @@
 //! [`step`] is a function: the same events give the same state and the same effects, so a run that was
 //! killed is resumed by stepping through its journal again.
 
+mod again;
+mod alike;
 pub mod approval;
 pub mod budget;
 pub mod cassette;
@@ -24,6 +26,7 @@ pub mod effect;
 pub mod event;
 pub mod gate;
 pub mod journal;
+mod private;
 pub mod prompt;
 pub mod provider;
 pub mod redact;
@@ -32,6 +35,7 @@ pub mod state;
 pub mod step;
 pub mod tool;
 pub mod undo;
+pub mod written;
 
 pub use budget::{Limits, Spent};
 pub use conversation::{Block, Call, Message, Role, Usage};

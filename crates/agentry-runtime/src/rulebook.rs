@@ -8,8 +8,13 @@ use agentry_compile::policy::{Action, Call, Judge, Reason, Verdict};
 use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 
+use crate::alike::covered;
+use crate::conversation::cut;
 use crate::event::Judgement;
 use crate::tool::Touch;
+
+/// The most characters of what was touched.
+const MOST_CHARACTERS: usize = 200;
 
 /// A world that a whole run shares.
 pub type SharedWorld = Arc<dyn World + Send + Sync>;
@@ -35,13 +40,14 @@ pub struct Ruled {
     pub reason: String,
     /// Where the rules that decide are written.
     pub places: Vec<String>,
-    /// The rules that ask, each with its section.
+    /// What an approval for the rest of the run would cover, in words.
     pub asking: Vec<String>,
 }
 
 impl Rulebook {
     /// The answer to a call that touches all of this.
     pub fn ask(&self, touches: &[Touch], directory: &Path) -> Ruled {
+        let at = directory;
         let directory = directory.to_string_lossy();
         let mut worst = Action::Allow;
         let mut parts = Vec::new();
@@ -55,7 +61,7 @@ impl Rulebook {
         }
         let asking = parts.iter().filter(|(_, reason)| reason.action == Action::Ask);
         let mut asking: Vec<String> =
-            asking.map(|(touch, reason)| format!("{} {}", touch.section, reason.rule)).collect();
+            asking.map(|(touch, reason)| covered(&self.judge, touch, reason, at)).collect();
         asking.sort();
         asking.dedup();
         let (reason, places) = self.words(worst, &parts);
@@ -86,16 +92,7 @@ impl Rulebook {
 fn reason(touch: &Touch, reason: &Reason) -> String {
     let Reason { segment, rule, layer, note, .. } = reason;
     let note = note.as_ref().map_or(String::new(), |note| format!(", {note}"));
-    format!("{} `{}`: {rule} ({layer}){note}", touch.section, shortened(segment))
-}
-
-/// At most so many characters of what was touched.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 200;
-    match text.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    format!("{} `{}`: {rule} ({layer}){note}", touch.section, cut(segment, MOST_CHARACTERS))
 }
 
 fn judgement(action: Action) -> Judgement {

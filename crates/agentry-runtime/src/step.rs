@@ -1,5 +1,6 @@
 //! The loop, as a function: what happened, and what is to be done about it.
 
+use crate::again;
 use crate::conversation::{Message, Usage};
 pub use crate::effect::{Effect, Question};
 use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
@@ -26,9 +27,18 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
     if matches!(happened.event, Event::Resumed) {
         // Nothing was spent while no process ran it.
         state.clock = Some(happened.at);
+        again::revive(state);
         return resumed(state);
     }
     state.tick(happened.at);
+    match happened.event {
+        Event::Adjusted { limits, models, window } => {
+            again::adjust(state, limits, models, window);
+            return Vec::new();
+        }
+        Event::Said { .. } => again::reopen(state),
+        _ => {}
+    }
     if matches!(state.phase, Phase::Ended(_)) {
         return Vec::new();
     }
@@ -66,7 +76,11 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         Event::Waited if state.phase == Phase::Waiting => ask(state),
         Event::TimeUp => time_up(state),
         Event::Cancelled { run } => cancelled(state, run),
-        Event::Waited | Event::Moved { .. } | Event::Resumed => Vec::new(),
+        Event::Waited
+        | Event::Moved { .. }
+        | Event::Resumed
+        | Event::Adjusted { .. }
+        | Event::Undone { .. } => Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
-//! A run of fifty writes is killed at random moments, three hundred times. Whatever the moment, every
-//! write happens once, or is put to the person, and nothing that was written down is lost or repeated.
+//! A run of fifty writes, by the real driver and tools, is killed at random moments, three hundred
+//! times. Whatever the moment, every write happens once, or is put to the person, and nothing that was
+//! written down is lost or repeated.
 //!
 //! The process that is killed is this test itself, started again with a directory to work in.
 
@@ -9,15 +10,27 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use agentry_runtime::journal::{self, About, Journal};
-use agentry_runtime::redact::Redactor;
-use agentry_runtime::{
-    Answer, Block, Call, Class, Effect, Event, Happened, Judgement, Limits, Message, OnError,
-    Question, Role, State, Turn, Usage, step,
+use agentry_compile::MemoryWorld;
+use agentry_compile::model::Agent;
+use agentry_compile::policy::{
+    Action, Judge, Permissions, Places, Section, SectionRules, Source, layer,
 };
+use agentry_compile::text::{FileId, Sources, Span, Spanned};
+use agentry_runtime::commands::Refused;
+use agentry_runtime::driver::Driver;
+use agentry_runtime::driver::guarded::{Guarded, Shared};
+use agentry_runtime::driver::parts::{Asked, Log, Models, Parts, Person, Prompt, Said, Show};
+use agentry_runtime::journal::{self, About, Journal};
+use agentry_runtime::rulebook::Rulebook;
+use agentry_runtime::tool::{Doing, Extras, Place, Toolbox};
+use agentry_runtime::undo::{Images, Undone, undo};
+use agentry_runtime::{
+    Block, Call, Ending, Event, Failure, Happened, Limits, Message, OnError, Role, Turn, Usage,
+};
+use serde_json::json;
 
 const WRITES: usize = 50;
 const KILLS: usize = 300;
@@ -25,80 +38,122 @@ const KILLS: usize = 300;
 const WORKERS: usize = 3;
 const WORK: &str = "AGENTRY_TEST_KILL";
 
-/// Everything outside the run: a file that is written to, and notes of what was asked.
-struct World {
-    directory: PathBuf,
-    journal: Journal,
-    state: State,
-    clock: u64,
-}
+/// A journal as the driver sees it.
+struct Written(Arc<Mutex<Journal>>);
 
-impl World {
-    fn note(&self, file: &str, line: &str) {
-        let path = self.directory.join(file);
-        let mut file = OpenOptions::new().append(true).create(true).open(path).expect("a file");
-        // One call of the system: it happens or it does not.
-        file.write_all(format!("{line}\n").as_bytes()).expect("a line");
-    }
-
-    fn count(&self, file: &str, line: &str) -> usize {
-        let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
-        text.lines().filter(|found| *found == line).count()
-    }
-
-    /// Writes down what happened, then says what is to be done about it.
-    fn happened(&mut self, event: Event, durable: bool) -> Vec<Effect> {
-        self.clock += 1;
-        let happened = Happened { at: self.clock, event };
-        self.journal.append(&happened, durable).expect("a row");
-        step(&mut self.state, happened)
-    }
-
-    fn perform(&mut self, effect: Effect) -> Vec<Effect> {
-        match effect {
-            Effect::Ask { model } => {
-                let turn = answer(&self.state, model);
-                self.note("turns", &self.state.messages.len().to_string());
-                self.happened(Event::Turned(turn), false)
-            }
-            Effect::Judge { id } => {
-                let (verdict, reason) = (Judgement::Allow, String::new());
-                self.happened(Event::Judged { id, verdict, reason, class: Class::Write }, false)
-            }
-            Effect::Run { id } => {
-                let mut effects = self.happened(Event::Started { id: id.clone() }, true);
-                self.note("writes", &id);
-                let text = "written".to_owned();
-                effects.extend(self.happened(Event::Ended { id, text, failed: false }, false));
-                effects
-            }
-            Effect::Put(Question::Unfinished { id } | Question::Failed { id, .. }) => {
-                self.note("questions", &id);
-                // The person looks, and says whether it is still to be done.
-                let answer = match self.count("writes", &id) {
-                    0 => Answer::Yes,
-                    _ => Answer::No(None),
-                };
-                self.happened(Event::Answered { id: Some(id), answer }, false)
-            }
-            Effect::Finish(ending) => {
-                self.journal.finished(&ending).expect("a note");
-                Vec::new()
-            }
-            other => panic!("{other:?}"),
-        }
+impl Log for Written {
+    fn append(&mut self, happened: &Happened, durable: bool) -> Result<(), String> {
+        let mut journal = self.0.lock().expect("a journal");
+        journal.append(happened, durable).map_err(|error| error.to_string())
     }
 }
 
 /// The model: one write after the other, two at a time, named by their numbers.
-fn answer(state: &State, model: usize) -> Turn {
-    let made = state.messages.iter().flat_map(Message::calls).count();
-    let calls = (made..WRITES.min(made + 2)).map(|number| {
-        let (id, tool) = (format!("write-{number}"), "write".to_owned());
-        Block::Call(Call { id, tool, arguments: number.into(), opaque: None })
-    });
-    let message = Message { role: Role::Assistant, blocks: calls.collect() };
-    Turn { message, usage: Usage::default(), truncated: false, model }
+struct Scripted;
+
+impl Models for Scripted {
+    fn name(&self, _: usize) -> String {
+        "scripted".to_owned()
+    }
+
+    fn ask<'a>(&'a self, prompt: Prompt<'a>, _: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
+        let made = prompt.messages.iter().flat_map(Message::calls).count();
+        let calls = (made..WRITES.min(made + 2)).map(|number| {
+            let (id, tool) = (format!("write-{number}"), "write".to_owned());
+            let arguments = json!({ "path": name(number), "content": text(number) });
+            Block::Call(Call { id, tool, arguments, opaque: None })
+        });
+        let message = Message { role: Role::Assistant, blocks: calls.collect() };
+        let turn = Turn { message, usage: Usage::default(), truncated: false, model: 0 };
+        Box::pin(std::future::ready(Ok(turn)))
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("deep/{number}.txt")
+}
+
+fn text(number: usize) -> String {
+    format!("{number}\n")
+}
+
+/// The person: looks, and says whether it is still to be done.
+struct Looks(PathBuf);
+
+impl Person for Looks {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> Doing<'a, Said> {
+        let (Asked::Unfinished(call) | Asked::Failed(call, _)) = asked else {
+            panic!("{asked:?}");
+        };
+        note(&self.0, "questions", &call.id);
+        let path = call.arguments["path"].as_str().expect("a path");
+        let there = fs::read_to_string(self.0.join("work").join(path)).unwrap_or_default();
+        let is_done = call.arguments["content"] == there;
+        Box::pin(std::future::ready(if is_done { Said::No(None) } else { Said::Yes }))
+    }
+
+    fn answer<'a>(&'a self, _: &'a str, _: &'a [String]) -> Doing<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+}
+
+fn note(directory: &Path, file: &str, line: &str) {
+    let path = directory.join(file);
+    let mut file = OpenOptions::new().append(true).create(true).open(path).expect("a file");
+    // One call of the system: it happens or it does not.
+    file.write_all(format!("{line}\n").as_bytes()).expect("a line");
+}
+
+/// Everything may be written in the workspace.
+fn rulebook(workspace: &Path) -> Rulebook {
+    let places =
+        Places { workspace: workspace.display().to_string(), home: None, ignores_case: false };
+    let span = Span::start_of(FileId::BUILT_IN);
+    let free = |section| SectionRules {
+        section: Spanned::new(section, span),
+        intent: Some(Spanned::new(Action::Allow, span)),
+        rules: Vec::new(),
+    };
+    let permissions = Permissions { sections: vec![free(Section::Edit), free(Section::Read)] };
+    let judge = Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places);
+    let world = Arc::new(MemoryWorld::new(Vec::<(String, String)>::new()));
+    Rulebook { world, judge, protected: Vec::new(), sources: Sources::default() }
+}
+
+/// The real driver over the real write tool, with its before-images.
+fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> Driver {
+    let workspace = directory.join("work");
+    let (run, images) = {
+        let journal = journal.lock().expect("a journal");
+        (journal.directory().to_path_buf(), journal.images())
+    };
+    let rulebook = rulebook(&workspace);
+    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
+    let place =
+        Place { directory: workspace.clone(), workspace, run, home: None, protected: Vec::new() };
+    let person = Arc::new(Looks(directory.to_owned()));
+    let shared = Shared {
+        rulebook,
+        approvals: Arc::default(),
+        place: Mutex::new(place),
+        images: Some(Images::new(images).expect("a folder")),
+        commands: Arc::new(Refused("no commands here".to_owned())),
+        person: person.clone(),
+        output: Arc::new(|_| {}),
+        redactor: Arc::default(),
+    };
+    let parts = Parts {
+        system: "write".into(),
+        models: Arc::new(Scripted),
+        tools: Arc::new(Guarded::new(toolbox, Arc::new(shared))),
+        person,
+        log: Box::new(Written(Arc::clone(journal))),
+        clock: Arc::new(|| 1_794_754_833_482),
+        output: Arc::new(|_| {}),
+        redactor: Arc::default(),
+        waits: false,
+    };
+    Driver::new(parts, Arc::default())
 }
 
 fn began() -> Event {
@@ -113,41 +168,36 @@ fn began() -> Event {
 
 /// The process that is killed: begins the run of a directory, or goes on with it.
 fn work(directory: &Path) {
-    let redactor = Arc::new(Redactor::default());
-    let mut effects = Vec::new();
+    let directory = &directory.canonicalize().expect("a directory");
+    fs::create_dir_all(directory.join("work")).expect("a directory");
     let known = journal::list(directory).expect("a list");
-    let mut world = match known.last() {
+    let (journal, events) = match known.last() {
         Some(run) => {
-            let (journal, _, events) =
-                Journal::open(directory, &run.id, redactor).expect("the run");
-            let mut state = State::default();
-            let clock = events.last().map_or(0, |event| event.at);
-            let has_begun = !events.is_empty();
-            for event in events {
-                effects = step(&mut state, event);
-            }
-            let mut world = World { directory: directory.to_owned(), journal, state, clock };
-            if has_begun {
-                effects = world.happened(Event::Resumed, false);
-            }
-            world
+            let opened = Journal::open(directory, &run.id, Arc::default()).expect("the run");
+            (opened.0, opened.2)
         }
         None => {
             let about = About { started: 1_794_754_833_482, ..About::default() };
-            let journal = Journal::create(directory, &about, redactor).expect("a run");
-            let directory = directory.to_owned();
-            World { directory, journal, state: State::default(), clock: 0 }
+            (Journal::create(directory, &about, Arc::default()).expect("a run"), Vec::new())
         }
     };
-    if world.state.messages.is_empty() {
-        world.happened(began(), false);
-        effects = world.happened(Event::Said { text: "write".to_owned() }, false);
-    }
-    while !effects.is_empty() {
-        let effect = effects.remove(0);
-        effects.extend(world.perform(effect));
-    }
-    world.note("done", "done");
+    let journal = Arc::new(Mutex::new(journal));
+    let mut driver = driver(directory, &journal);
+    let has_begun = !events.is_empty();
+    driver.recall(events);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ending = runtime.expect("a runtime").block_on(async {
+        if has_begun && !driver.state().messages.is_empty() {
+            return driver.resume().await.expect("a journal").unwrap_or(Ending::Done);
+        }
+        if !has_begun {
+            driver.begin(began()).expect("a journal");
+        }
+        driver.say("write".to_owned()).await.expect("a journal")
+    });
+    assert_eq!(ending, Ending::Done);
+    journal.lock().expect("a journal").finished(&ending).expect("a note");
+    note(directory, "done", "done");
 }
 
 /// Does nothing unless it is the process that is killed.
@@ -196,21 +246,40 @@ fn start_and_kill(directory: &Path, after: Option<Duration>) -> bool {
 
 /// Everything that must hold when a run is over.
 fn check(directory: &Path) -> usize {
-    let lines = |file: &str| -> Vec<String> {
-        let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
-    };
-    let writes = lines("writes");
-    let expected: Vec<String> = (0..WRITES).map(|number| format!("write-{number}")).collect();
-    assert_eq!(writes, expected, "{}", directory.display());
+    let directory = &directory.canonicalize().expect("a directory");
+    let asked = fs::read_to_string(directory.join("questions")).unwrap_or_default();
     let runs = journal::list(directory).expect("a list");
     let states: Vec<_> = runs.iter().map(|run| run.state.as_str()).collect();
     assert_eq!(states, ["done"]);
     let (mut follow, _) = journal::Follow::open(directory, &runs[0].id).expect("the run");
     let events = follow.more().expect("rows");
-    let turns = events.iter().filter(|event| matches!(event.event, Event::Turned(_))).count();
+    let count = |is: &dyn Fn(&Event) -> bool| events.iter().filter(|it| is(&it.event)).count();
+    let turns = count(&|event| matches!(event, Event::Turned(_)));
     assert_eq!(turns, WRITES / 2 + 1, "no answer is lost or asked for twice");
-    lines("questions").len()
+    let images = journal::runs(directory).join(&runs[0].id).join("before");
+    let changes = fs::read_to_string(images.join("index.jsonl")).expect("before-images");
+    for number in 0..WRITES {
+        let path = directory.join("work").join(name(number));
+        assert_eq!(fs::read_to_string(&path).expect("a file"), text(number), "nothing is lost");
+        let id = format!("write-{number}");
+        let asked = asked.lines().filter(|line| *line == id).count();
+        let started = count(&|event| matches!(event, Event::Started { id: other } if *other == id));
+        assert!(started >= 1 && started <= 1 + asked, "{id}: {started} starts, {asked} questions");
+        let path = path.to_str().expect("a path");
+        let kept = changes.lines().filter(|it| it.contains("before") && it.contains(path)).count();
+        assert!(kept >= 1 && kept <= started, "{id}: {kept} changes, {started} starts");
+    }
+    // All of it can be taken back; what was put to the person only by their own word.
+    let undone = undo(&images, false, false).expect("before-images");
+    assert_eq!(undone.len(), WRITES);
+    for (path, undone) in undone {
+        let number = path.file_stem().and_then(|stem| stem.to_str()).expect("a number").to_owned();
+        let was_asked = asked.lines().any(|line| line == format!("write-{number}"));
+        assert!(undone == Undone::Back || was_asked, "{}: {undone:?}", path.display());
+    }
+    undo(&images, true, false).expect("before-images");
+    assert!(!directory.join("work/deep").exists());
+    asked.lines().count()
 }
 
 /// Runs, killed and resumed until they are done: how often they were killed, and how many writes were
@@ -223,11 +292,11 @@ fn killed_runs(root: &Path, worker: usize, length: u64, most: usize) -> (usize, 
         let directory = root.join(format!("{worker}-{runs}"));
         fs::create_dir(&directory).expect("a directory");
         // Longer each time, so that every run comes to its end however slow its start is.
-        let mut longest = length / 4;
+        let mut longest = length / 6;
         while !directory.join("done").exists() {
             let after = Duration::from_micros(chance.below(longest));
             kills += usize::from(start_and_kill(&directory, Some(after)));
-            longest += length / 20;
+            longest += length / 40;
         }
         questions += check(&directory);
         runs += 1;

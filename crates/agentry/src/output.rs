@@ -2,9 +2,11 @@
 
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentry_compile::text::report::{human::Style, json, visible};
+pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
 /// How the program ends.
@@ -89,10 +91,22 @@ pub(crate) fn said(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
+/// What is to be done when nobody reads standard output any more.
+static UNREAD: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+
+/// Has this done when nobody reads standard output any more, in the place of ending at once.
+pub(crate) fn when_unread(stop: impl Fn() + Send + Sync + 'static) {
+    let _ = UNREAD.set(Box::new(stop));
+}
+
 /// Prints to standard output. A reader that went away ends the program quietly.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        drop(out);
+        if let Some(stop) = UNREAD.get() {
+            return stop();
+        }
         #[expect(clippy::exit, reason = "nobody reads any more; there is nothing left to do")]
         std::process::exit(0);
     }

@@ -55,6 +55,19 @@ const INTERPRETERS: &[&str] = &[
     "wish",
 ];
 
+/// Shells: what they are given to run is a program too.
+const SHELLS: &[&str] = &["bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"];
+
+/// Whether the arguments of a program are themselves programs, so that its name says nothing about what
+/// it does.
+pub fn is_interpreter(program: &str) -> bool {
+    let name = base_name(program);
+    let name = if name.starts_with("python") { "python" } else { name };
+    INTERPRETERS.contains(&name)
+        || SHELLS.contains(&name)
+        || matches!(name, "." | "source" | "eval")
+}
+
 /// What may stand before a command in a language of its own.
 const MARKS: &[&str] = &[
     "+!", ":!", "\\!", "!", ".shell ", ".system ", "shell ", "spawn ", "exec ", "EXEC:", "SYSTEM:",

@@ -88,7 +88,7 @@ fn starts_with(words: &[Arg], phrase: &str) -> bool {
 }
 
 /// Where the subcommand stands, behind the global options.
-pub(super) fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
+pub fn subcommand(program: &str, argv: &[Arg]) -> Option<usize> {
     let options = global_options(program);
     let mut at = 1;
     loop {

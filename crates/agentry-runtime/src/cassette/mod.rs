@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! {"cassette":1,"agent":"reviewer","recorded":"2026-11-15T15:00:33Z"}
+//! {"type":"began","at":…,"limits":{…},"on_error":"skip","models":1,"window":200000,…}
 //! {"type":"asked","at":…,"model":"…","system":"…","tools":[…],"messages":[…]}
 //! {"type":"turned","at":…,"message":{…},"usage":{…},"truncated":false,"model":0}
 //! {"type":"judged","at":…,"id":"call-1","verdict":"allow","reason":"…","class":"read"}
@@ -18,6 +19,7 @@ mod difference;
 mod expected;
 mod places;
 mod record;
+mod shown;
 mod tape;
 
 use std::fs;

@@ -78,7 +78,7 @@ impl Recorder {
         self.expected.event(&happened.event);
         match happened.event {
             // They follow from the rest.
-            Event::Began { .. } | Event::Started { .. } | Event::Waited | Event::Resumed => Ok(()),
+            Event::Started { .. } | Event::Waited | Event::Resumed => Ok(()),
             _ => {
                 let entry = Entry::Event(happened.event.clone());
                 self.write(&Line { at: happened.at, entry })

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::difference::{Difference, Kind};
 use super::expected::Expected;
+use super::shown::{said, shown, written};
 use super::{Asked, Entry, FORMAT, Header, Line, Places, Tool};
-use crate::conversation::{Block, Call, Message};
+use crate::conversation::{Call, Message};
 use crate::event::{Event, Happened, Judgement};
 use crate::provider::Request;
 use crate::redact::{Redactor, says_the_same};
@@ -61,8 +62,10 @@ pub struct Tape {
     said: VecDeque<Happened>,
     /// What became of calls, by kind and identifier: a call that was tried again has several.
     events: BTreeMap<(Slot, String), VecDeque<Happened>>,
-    /// What was cancelled.
+    /// Where it was stopped: by the person, or because its time was over.
     cancelled: VecDeque<Happened>,
+    /// How the run began, in cassettes that say so.
+    began: Option<Event>,
     now: u64,
     /// The last question that was recorded.
     last: Question,
@@ -136,6 +139,7 @@ impl Tape {
             said: VecDeque::new(),
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
+            began: None,
             now: 0,
             last: Question::default(),
             seen: Vec::new(),
@@ -167,11 +171,22 @@ impl Tape {
             }
             Event::Turned(_) | Event::TurnFailed(_) => {
                 let open = self.turns.back_mut().filter(|turn| turn.reply.is_none());
-                let open = open.ok_or("the model answers, but was not asked")?;
-                open.reply = Some(happened);
+                match (open, &happened.event) {
+                    (Some(open), _) => open.reply = Some(happened),
+                    // Fewer words were asked for, which is not recorded as a question.
+                    (None, Event::TurnFailed(_)) => {
+                        let slot = (Slot::Compacted, String::new());
+                        self.events.entry(slot).or_default().push_back(happened);
+                    }
+                    (None, _) => return Err("the model answers, but was not asked"),
+                }
                 return Ok(());
             }
-            Event::Cancelled { .. } => {
+            Event::Began { .. } => {
+                self.began = Some(happened.event);
+                return Ok(());
+            }
+            Event::Cancelled { .. } | Event::TimeUp => {
                 self.cancelled.push_back(happened);
                 return Ok(());
             }
@@ -181,11 +196,11 @@ impl Tape {
             Event::Compacted { .. } => (Slot::Compacted, String::new()),
             // A call has led there: the last one that ended.
             Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
-            Event::Began { .. }
-            | Event::Started { .. }
+            Event::Started { .. }
             | Event::Waited
-            | Event::TimeUp
-            | Event::Resumed => return Ok(()),
+            | Event::Resumed
+            | Event::Adjusted { .. }
+            | Event::Undone { .. } => return Ok(()),
         };
         if slot.0 == Slot::Ended {
             reading.ended.clone_from(&slot.1);
@@ -197,6 +212,11 @@ impl Tape {
     /// The name of the agent that was recorded.
     pub fn agent(&self) -> &str {
         &self.agent
+    }
+
+    /// How the run began, if the cassette says so.
+    pub fn began(&self) -> Option<&Event> {
+        self.began.as_ref()
     }
 
     /// How many models were asked at least: a run that fell back has asked several.
@@ -273,10 +293,12 @@ impl Tape {
         }
         let message = format!(
             "the verdict on the call `{id}` of `{tool}` was {}, and is {} now",
-            word(recorded.0),
-            word(verdict)
+            recorded.0.as_str(),
+            verdict.as_str()
         );
-        let line = |verdict, reason: &str| format!("{}{}: {reason}\n", shown(call), word(verdict));
+        let line = |verdict: Judgement, reason: &str| {
+            format!("{}{}: {reason}\n", shown(call), verdict.as_str())
+        };
         let difference = Difference::new(Kind::Verdict, message);
         Err(difference.between(&line(recorded.0, &recorded.1), &line(verdict, reason)))
     }
@@ -459,35 +481,4 @@ fn convert<T: Serialize + DeserializeOwned>(
     change: impl Fn(Value) -> Value,
 ) -> Option<T> {
     serde_json::from_value(change(serde_json::to_value(value).ok()?)).ok()
-}
-
-const fn word(verdict: Judgement) -> &'static str {
-    match verdict {
-        Judgement::Allow => "allow",
-        Judgement::Ask => "ask",
-        Judgement::Deny => "deny",
-    }
-}
-
-/// A call, for people.
-fn shown(call: &Call) -> String {
-    format!("{} {}\n", call.tool, call.arguments)
-}
-
-/// A tool, for people.
-fn written(tool: &Tool) -> String {
-    let schema = serde_json::to_string_pretty(&tool.schema).unwrap_or_default();
-    format!("{}\n{}\n{schema}\n", tool.name, tool.description)
-}
-
-/// A message, for people.
-fn said(message: &Message) -> String {
-    let block = |block: &Block| match block {
-        Block::Text { text } | Block::Thinking { text, .. } => format!("{text}\n"),
-        Block::Call(call) => shown(call),
-        Block::Result { id, text, failed } => {
-            format!("{id}{}: {text}\n", if *failed { " failed" } else { "" })
-        }
-    };
-    message.blocks.iter().map(block).collect()
 }

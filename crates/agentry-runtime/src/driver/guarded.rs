@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::output::Output;
-use super::parts::{Decision, Person, Redact, Sink, Tools};
+use super::parts::{Decision, Person, Sink, Tools};
 use crate::approval::Approvals;
 use crate::commands::Commands;
 use crate::conversation::Call;
 use crate::event::Judgement;
+use crate::redact::{Redactor, Stream};
 use crate::rulebook::{Rulebook, Ruled};
 use crate::tool::{self, Doing, Host, Place, Started, Streams, ToolSpec, Toolbox, Touch};
 use crate::undo::Images;
@@ -49,7 +50,7 @@ pub struct Shared {
     /// Who sees what calls print.
     pub output: Sink,
     /// Takes secrets out.
-    pub redact: Redact,
+    pub redactor: Arc<Redactor>,
 }
 
 impl Shared {
@@ -110,7 +111,8 @@ impl Tools for Guarded {
 
     fn judge(&self, call: &Call) -> Decision {
         let class = self.toolbox.class(&call.tool, &call.arguments);
-        let exact = format!("{} {}", call.tool, call.arguments);
+        let directory = self.directory();
+        let exact = format!("exactly {} {} in {directory}", call.tool, call.arguments);
         match self.ruled(call) {
             Ok((judged, Ruled { verdict, reason, places, asking })) => {
                 self.judged().insert(call.id.clone(), judged);
@@ -138,8 +140,10 @@ impl Tools for Guarded {
             let Some(tool) = self.toolbox.get(&call.tool) else {
                 return tool::Output::failed(format!("there is no tool `{}`", call.tool));
             };
-            let host = CallHost { shared: &self.shared, id: &call.id, granted };
+            let printed = Mutex::new(self.shared.redactor.stream());
+            let host = CallHost { shared: &self.shared, id: &call.id, granted, printed };
             let output = tool.run(call.arguments.clone(), &host).await;
+            host.print(Stream::finish);
             match self.shared.images.as_ref().map_or(Ok(()), Images::settle) {
                 Ok(()) => output,
                 Err(error) => {
@@ -164,6 +168,17 @@ struct CallHost<'a> {
     shared: &'a Shared,
     id: &'a str,
     granted: Vec<Touch>,
+    /// What it prints: a secret may come in two pieces.
+    printed: Mutex<Stream>,
+}
+
+impl CallHost<'_> {
+    fn print(&self, next: impl FnOnce(&mut Stream) -> String) {
+        let text = next(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner));
+        if !text.is_empty() {
+            (self.shared.output)(Output::Piece { id: self.id.to_owned(), text });
+        }
+    }
 }
 
 impl Host for CallHost<'_> {
@@ -198,12 +213,11 @@ impl Host for CallHost<'_> {
     }
 
     fn redacted(&self, text: &str) -> String {
-        (self.shared.redact)(text)
+        self.shared.redactor.text(text)
     }
 
     fn show(&self, piece: &str) {
-        let text = (self.shared.redact)(piece);
-        (self.shared.output)(Output::Piece { id: self.id.to_owned(), text });
+        self.print(|printed| printed.push(piece));
     }
 
     fn ask<'a>(&'a self, question: &'a str, choices: &'a [String]) -> Doing<'a, Option<String>> {

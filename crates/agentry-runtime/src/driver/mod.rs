@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::approval::Approvals;
+use crate::budget::Limits;
 use crate::conversation::Call;
 use crate::event::{Class, Ending, Event, Happened};
 use crate::state::{Phase, State};
@@ -51,6 +52,8 @@ pub enum Cancel {
     Turn,
     /// The run.
     Run,
+    /// The run, because its time is over: where a recorded one had no more of it.
+    Time,
 }
 
 /// Why a run cannot go on at all: what happens can no longer be written down.
@@ -111,6 +114,20 @@ impl Driver {
         }
     }
 
+    /// Lets other limits and models hold from now on, if they are others.
+    pub fn adjust(
+        &mut self,
+        limits: Limits,
+        models: usize,
+        window: Option<u64>,
+    ) -> Result<(), Broken> {
+        let State { limits: known, models: count, window: size, .. } = &self.state;
+        if (*known, *count, *size) == (limits, models, window) {
+            return Ok(());
+        }
+        self.happen(Event::Adjusted { limits, models, window })
+    }
+
     /// Goes on with what was under way. Nothing if there was nothing.
     pub async fn resume(&mut self) -> Result<Option<Ending>, Broken> {
         let was_idle = self.state.phase == Phase::Idle;
@@ -124,7 +141,14 @@ impl Driver {
 
     /// Says something to the agent and lets it work until it has nothing left to do.
     pub async fn say(&mut self, text: String) -> Result<Ending, Broken> {
-        while self.cancels.try_recv().is_ok() {}
+        // Stopping a turn that is over stops nothing; the end of the run is still to come.
+        let mut waiting = Vec::new();
+        while let Ok(cancel) = self.cancels.try_recv() {
+            waiting.push(cancel);
+        }
+        if waiting.iter().any(|cancel| *cancel != Cancel::Turn) {
+            let _ = self.canceller.send(Cancel::Run);
+        }
         self.happen(Event::Said { text })?;
         self.go().await
     }
@@ -148,8 +172,11 @@ impl Driver {
                 }
                 self.perform(effect).await?;
             }
-            if self.state.phase == Phase::Idle {
-                return Ok(Ending::Cancelled);
+            match &self.state.phase {
+                Phase::Idle => return Ok(Ending::Cancelled),
+                // Nothing leads on from here: whatever happened now would change nothing.
+                Phase::Ended(ending) => return Ok(ending.clone()),
+                _ => {}
             }
             let event = self.next().await;
             let ended = matches!(event, Event::Ended { .. });
@@ -162,7 +189,8 @@ impl Driver {
 
     /// What happens next.
     async fn next(&mut self) -> Event {
-        let left = self.state.time_left();
+        // In a replay it is the recording that says when the time is over.
+        let left = self.state.time_left().filter(|_| self.parts.waits);
         let time = async {
             match left {
                 Some(left) => tokio::time::sleep(Duration::from_millis(left.max(1))).await,
@@ -171,9 +199,10 @@ impl Driver {
         };
         tokio::select! {
             biased;
-            cancel = self.cancels.recv() => {
-                Event::Cancelled { run: cancel != Some(Cancel::Turn) }
-            }
+            cancel = self.cancels.recv() => match cancel {
+                Some(Cancel::Time) => Event::TimeUp,
+                cancel => Event::Cancelled { run: cancel != Some(Cancel::Turn) },
+            },
             () = time => Event::TimeUp,
             ended = self.tasks.join_next() => match ended {
                 Some(Ok(event)) => event,
@@ -203,7 +232,7 @@ impl Driver {
     fn cleaned(&self, event: Event) -> Event {
         match event {
             Event::Ended { id, text, failed } => {
-                Event::Ended { id, text: (self.parts.redact)(&text), failed }
+                Event::Ended { id, text: self.parts.redactor.text(&text), failed }
             }
             other => other,
         }
@@ -216,15 +245,16 @@ impl Driver {
         self.state.call(id).is_none_or(|call| call.class != Class::Read)
     }
 
-    /// What others are told of an event.
+    /// What others are told of an event: no secrets.
     fn heard(&self, event: &Event) -> Option<Output> {
+        let redactor = &self.parts.redactor;
         Some(match event {
             Event::Turned(turn) => {
                 let mut spent = self.state.spent;
                 spent.add(turn.usage);
                 Output::Turn {
                     model: self.parts.models.name(turn.model),
-                    text: turn.message.text(),
+                    text: redactor.text(&turn.message.text()),
                     calls: turn.message.calls().count(),
                     usage: turn.usage,
                     spent,
@@ -233,16 +263,16 @@ impl Driver {
             Event::TurnFailed(failure) => Output::ModelFailed {
                 model: self.parts.models.name(self.state.model),
                 kind: failure.kind,
-                message: failure.message.clone(),
+                message: redactor.text(&failure.message),
             },
             Event::Judged { id, verdict, reason, class } => {
                 let call = &self.state.call(id)?.call;
                 Output::Call {
                     id: id.clone(),
                     tool: call.tool.clone(),
-                    arguments: call.arguments.clone(),
+                    arguments: redactor.value(call.arguments.clone()),
                     verdict: *verdict,
-                    reason: reason.clone(),
+                    reason: redactor.text(reason),
                     class: *class,
                 }
             }
@@ -254,7 +284,7 @@ impl Driver {
                 Output::Result { id: id.clone(), text: text.clone(), failed: *failed }
             }
             Event::Compacted { messages, summary, .. } => {
-                Output::Compacted { messages: *messages, summary: summary.clone() }
+                Output::Compacted { messages: *messages, summary: redactor.text(summary) }
             }
             _ => return None,
         })

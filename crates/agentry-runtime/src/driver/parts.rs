@@ -8,6 +8,7 @@ use crate::driver::compact::compacted;
 use crate::driver::output::Output;
 use crate::event::{Class, Event, Failure, Happened, Judgement, Turn};
 use crate::provider::Delta;
+use crate::redact::Redactor;
 use crate::tool::{self, Doing, ToolSpec};
 
 /// Everything that a driver needs.
@@ -26,8 +27,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Who is told while it happens.
     pub output: Sink,
-    /// Takes secrets out of a text.
-    pub redact: Redact,
+    /// Takes secrets out of what others hear.
+    pub redactor: Arc<Redactor>,
     /// Whether time goes by before a model is asked again; not in a replay.
     pub waits: bool,
 }
@@ -36,8 +37,6 @@ pub struct Parts {
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Hears what happens.
 pub type Sink = Arc<dyn Fn(Output) + Send + Sync>;
-/// Takes secrets out of a text.
-pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 /// Sees the pieces of an answer.
 pub type Show<'a> = &'a mut (dyn FnMut(Delta) + Send);
 
@@ -116,7 +115,8 @@ pub struct Decision {
     pub class: Class,
     /// Where the rules that decide are written, for the person.
     pub places: Vec<String>,
-    /// The rules that ask: who approves of them for the rest of the run approves of their like.
+    /// What else is covered if a person approves for the rest of the run: never more than these words
+    /// say.
     pub rules: Vec<String>,
     /// What names this exact call and its like.
     pub exact: String,
@@ -151,7 +151,7 @@ pub enum Said {
     Yes,
     /// No, for this reason if there is one.
     No(Option<String>),
-    /// Yes to whatever the same rules ask about, until the run ends.
+    /// Yes to all that the question names as its like, until the run ends.
     AlwaysRules,
     /// Yes to this exact call, until the run ends.
     AlwaysExact,

@@ -15,6 +15,7 @@ use crate::approval::Approvals;
 use crate::conversation::{Call, Message};
 use crate::event::{Answer, Event, Failure, FailureKind, Judgement, Turn};
 use crate::provider::Delta;
+use crate::redact::{Redactor, Stream};
 use crate::step::{Effect, Question};
 use crate::tool::ToolSpec;
 
@@ -47,7 +48,7 @@ impl Driver {
             models: Arc::clone(&self.parts.models),
             tools: Arc::clone(&self.parts.tools),
             system: Arc::clone(&self.parts.system),
-            output: Arc::clone(&self.parts.output),
+            shown: Shown::new(&self.parts.redactor, &self.parts.output),
             messages: self.state.messages.clone(),
             model,
         };
@@ -138,27 +139,75 @@ struct Asking {
     models: Arc<dyn Models>,
     tools: Arc<dyn Tools>,
     system: Arc<str>,
-    output: Sink,
+    shown: Shown,
     messages: Vec<Message>,
     model: usize,
 }
 
 impl Asking {
-    async fn turn(self) -> Event {
-        let output = Arc::clone(&self.output);
-        let mut show = move |delta: Delta| {
-            output(match delta {
-                Delta::Text(text) => Output::Text { text },
-                Delta::Thinking(text) => Output::Thinking { text },
-                Delta::Call(tool) => Output::Calling { tool },
-            });
-        };
+    async fn turn(mut self) -> Event {
         let tools: &[ToolSpec] = self.tools.specs();
         let prompt =
             Prompt { model: self.model, system: &self.system, messages: &self.messages, tools };
-        match self.models.ask(prompt, &mut show).await {
+        let answered = self.models.ask(prompt, &mut |delta| self.shown.hear(delta)).await;
+        self.shown.rest();
+        match answered {
             Ok(turn) => Event::Turned(Turn { model: self.model, ..turn }),
             Err(failure) => Event::TurnFailed(failure),
+        }
+    }
+}
+
+/// An answer while it comes: a secret in it may come in two pieces.
+struct Shown {
+    output: Sink,
+    text: Stream,
+    thinking: Stream,
+}
+
+impl Shown {
+    fn new(redactor: &Arc<Redactor>, output: &Sink) -> Self {
+        let (text, thinking) = (redactor.words(), redactor.words());
+        Self { output: Arc::clone(output), text, thinking }
+    }
+
+    fn hear(&mut self, delta: Delta) {
+        match delta {
+            Delta::Text(piece) => {
+                let rest = self.thinking.finish();
+                self.thought(rest);
+                let text = self.text.push(&piece);
+                self.said(text);
+            }
+            Delta::Thinking(piece) => {
+                let rest = self.text.finish();
+                self.said(rest);
+                let text = self.thinking.push(&piece);
+                self.thought(text);
+            }
+            Delta::Call(tool) => {
+                self.rest();
+                (self.output)(Output::Calling { tool });
+            }
+        }
+    }
+
+    /// Nothing more comes.
+    fn rest(&mut self) {
+        let (thinking, text) = (self.thinking.finish(), self.text.finish());
+        self.thought(thinking);
+        self.said(text);
+    }
+
+    fn said(&self, text: String) {
+        if !text.is_empty() {
+            (self.output)(Output::Text { text });
+        }
+    }
+
+    fn thought(&self, text: String) {
+        if !text.is_empty() {
+            (self.output)(Output::Thinking { text });
         }
     }
 }

@@ -39,6 +39,11 @@ impl Played {
         let _ = self.canceller.set(canceller);
     }
 
+    /// How the run began, if the cassette says so.
+    pub fn began(&self) -> Option<Event> {
+        self.tape().began().cloned()
+    }
+
     /// How many models there were at least: a run that fell back has asked several.
     pub fn models(&self) -> usize {
         self.tape().models()
@@ -87,6 +92,7 @@ impl Played {
             Ok(Event::Cancelled { run }) => {
                 self.cancel(if run { Cancel::Run } else { Cancel::Turn });
             }
+            Ok(Event::TimeUp) => self.cancel(Cancel::Time),
             Ok(event) => return event,
             Err(difference) => self.differs(difference),
         }

@@ -14,6 +14,7 @@ use crate::budget::Limits;
 use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::{Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
 use crate::provider::Delta;
+use crate::redact::{Redactor, Secret};
 use crate::state::OnError;
 use crate::tool::{self, Doing, ToolSpec};
 
@@ -37,7 +38,10 @@ impl Models for Scripted {
             if message.text() == "never" {
                 std::future::pending::<()>().await;
             }
-            show(Delta::Text(message.text()));
+            // Piece by piece, wherever it is cut.
+            for piece in message.text().as_bytes().chunks(7) {
+                show(Delta::Text(String::from_utf8_lossy(piece).into_owned()));
+            }
             let usage = Usage { input: 10, cached: 0, output: 5, cost: Some(100) };
             Ok(Turn { message, usage, truncated: false, model: prompt.model })
         })
@@ -111,7 +115,7 @@ impl Tools for Pretended {
                 "break" => panic!("a broken tool"),
                 _ => {}
             }
-            let text = if call.tool == "secret" { "it is hunter2" } else { "fine" };
+            let text = if call.tool == "secret" { "it is hunter2-secret" } else { "fine" };
             tool::Output { text: text.to_owned(), failed: call.tool == "fail" }
         })
     }
@@ -180,7 +184,7 @@ impl Run {
             log: Box::new(written.clone()),
             clock: Arc::new(move || clock.fetch_add(1, Ordering::SeqCst) as u64),
             output: Arc::new(move |output| heard.lock().unwrap().push(output)),
-            redact: Arc::new(|text| text.replace("hunter2", "[secret]")),
+            redactor: Arc::new(Redactor::new(Secret::new("PASSWORD", "hunter2-secret"))),
             waits: true,
         };
         let mut driver = Driver::new(parts, Arc::default());
@@ -299,6 +303,27 @@ async fn what_was_approved_of_stays_approved_after_a_crash() {
 }
 
 #[tokio::test]
+async fn whatever_is_said_to_an_ended_run_ends() {
+    let none = Limits::default();
+    let storm = || (0..9).map(|_| Ok(calls(&[("change", "a")]))).collect::<Vec<_>>();
+    let mut over = Run::with(storm(), vec![], Limits { steps: Some(1), ..none }, OnError::Skip);
+    let limit = "1 steps".to_owned();
+    assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
+    let before = over.written.0.lock().unwrap().len();
+    assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
+    assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
+    assert_eq!(over.written.0.lock().unwrap().len(), before + 2, "one row for what is said");
+    over.driver.adjust(Limits { steps: Some(3), ..none }, 2, None).unwrap();
+    let limit = "3 steps".to_owned();
+    assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
+    assert_eq!(over.ran().len(), 3);
+    let failed = (0..2).map(|_| Err(failure(FailureKind::Permanent))).collect();
+    let mut failed = Run::new(failed, vec![]);
+    assert_eq!(failed.say().await, Ending::Failed { why: "no".to_owned() });
+    assert_eq!(failed.say().await, Ending::Done, "it is asked again");
+}
+
+#[tokio::test]
 async fn cancelling_leaves_nothing_running() {
     for (message, cancel) in [
         (calls(&[("hang", "a")]), Cancel::Turn),
@@ -326,6 +351,15 @@ async fn cancelling_leaves_nothing_running() {
         if cancel == Cancel::Turn {
             assert_eq!(run.say().await, Ending::Done, "a run goes on after its turn was stopped");
         }
+    }
+}
+
+#[tokio::test]
+async fn who_ends_the_run_before_a_turn_ends_it() {
+    for (cancel, ending) in [(Cancel::Turn, Ending::Done), (Cancel::Run, Ending::Cancelled)] {
+        let mut run = Run::new(vec![], vec![]);
+        run.driver.canceller().send(cancel).unwrap();
+        assert_eq!(run.say().await, ending, "{cancel:?}");
     }
 }
 
@@ -377,5 +411,11 @@ async fn limits_are_hard_stops() {
 async fn secrets_do_not_reach_the_model() {
     let mut run = Run::new(vec![Ok(calls(&[("secret", "a")]))], vec![]);
     run.say().await;
-    assert_eq!(run.results(), ["it is [secret]"]);
+    assert_eq!(run.results(), ["it is [redacted: PASSWORD]"]);
+    // Nor anybody who watches, however the answer is cut into pieces.
+    let mut run = Run::new(vec![Ok(text("my hunter2-secret is known"))], vec![]);
+    run.say().await;
+    let outputs = format!("{:?}", run.outputs.lock().unwrap());
+    assert!(outputs.contains("[redacted: PASSWORD] is"), "{outputs}");
+    assert!(!outputs.contains("hunter"), "{outputs}");
 }

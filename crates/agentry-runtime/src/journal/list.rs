@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 use super::lock::{self, Lock};
 use super::{About, JournalError, about, connect, existing, id, read, rows, runs};
+use crate::conversation::Role;
 use crate::event::{Ending, Happened};
 use crate::state::{Phase, State};
 use crate::step::step;
@@ -143,6 +144,10 @@ fn look(directory: &Path, id: &str) -> Result<(About, Standing), JournalError> {
     }
     let standing = match &state.phase {
         Phase::Ended(ending) => RunState::of(ending),
+        // The model has not answered: the person stopped it.
+        Phase::Idle if state.messages.last().is_some_and(|last| last.role == Role::User) => {
+            (RunState::Cancelled, None)
+        }
         Phase::Idle => (RunState::Done, None),
         Phase::Asking | Phase::Waiting | Phase::Compacting | Phase::Calling | Phase::Blocked(_) => {
             (RunState::Interrupted, None)

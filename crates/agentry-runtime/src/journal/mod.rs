@@ -17,7 +17,7 @@ mod id;
 mod list;
 mod lock;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,9 @@ pub use id::Written;
 pub use list::{Follow, Pruned, RunState, Summary, find, list, prune, summary};
 
 use crate::event::{Ending, Happened};
+use crate::private;
 use crate::redact::Redactor;
+use crate::written::RuleLine;
 use lock::Lock;
 pub use lock::{Hold, hold};
 
@@ -69,7 +71,24 @@ pub struct About {
     /// The process that began it.
     pub pid: u32,
     /// How it was started, for whoever goes on with it.
-    pub settings: Value,
+    pub settings: Settings,
+}
+
+/// How a run was started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// The model that the user named.
+    pub model: Option<String>,
+    /// Whether commands run without the sandbox.
+    pub unconfined: bool,
+    /// The format that the agent is read as, if the user named one.
+    #[serde(rename = "as")]
+    pub format: Option<String>,
+    /// Where it was started.
+    pub directory: Option<PathBuf>,
+    /// All that it was allowed to do.
+    pub policy: Vec<RuleLine>,
 }
 
 /// The journal of a run that this process has for itself.
@@ -109,7 +128,8 @@ impl Journal {
         let lock = Lock::take(&directory, &id)?;
         let path = directory.join("journal.db");
         // The database opens with the permissions of the file that it finds.
-        private_file(&path).map_err(JournalError::io("made", &path))?;
+        private::file(&path, fs::OpenOptions::new().write(true).create_new(true))
+            .map_err(JournalError::io("made", &path))?;
         let failed = || JournalError::database(&id, "made");
         let database = Connection::open(&path).map_err(failed())?;
         lay_out(&database).map_err(failed())?;
@@ -150,6 +170,11 @@ impl Journal {
             _lock: lock,
         };
         Ok((journal, about, events))
+    }
+
+    /// Takes these secrets out of whatever is written from now on.
+    pub fn redact_with(&mut self, redactor: Arc<Redactor>) {
+        self.redactor = redactor;
     }
 
     /// The name of the run.
@@ -213,7 +238,7 @@ impl Journal {
             checkpoint.map_err(failed())?;
             for directory in [Some(self.directory.as_path()), self.directory.parent()] {
                 let Some(directory) = directory else { continue };
-                sync(directory).map_err(JournalError::io("synced", directory))?;
+                private::sync(directory).map_err(JournalError::io("synced", directory))?;
             }
             self.settled = true;
         }
@@ -227,7 +252,7 @@ fn about_time(about: &Value) -> u64 {
 
 /// Makes the directory of a new run. The name is taken by making it.
 fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalError> {
-    private_directories(runs).map_err(JournalError::io("made", runs))?;
+    private::directories(runs).map_err(JournalError::io("made", runs))?;
     let newest = list::names(runs)?.pop();
     let mut newest = newest.as_deref();
     loop {
@@ -239,39 +264,12 @@ fn new_directory(runs: &Path, now: u64) -> Result<(String, PathBuf), JournalErro
         })?;
         let id = id::new(now, newest.take(), u32::from_le_bytes(chance));
         let directory = runs.join(&id);
-        match private_directory(&directory) {
+        match private::directory(&directory) {
             Ok(()) => return Ok((id, directory)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(JournalError::io("made", &directory)(error)),
         }
     }
-}
-
-/// Makes a directory that only this user may look into.
-fn private_directory(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-fn private_directories(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true).create_new(true).open(path)
-}
-
-/// Forces the names in a directory to the disk.
-fn sync(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
 fn lay_out(database: &Connection) -> rusqlite::Result<()> {

@@ -18,7 +18,7 @@ fn about() -> About {
         name: "writer".to_owned(),
         started: NOW,
         pid: 7,
-        settings: json!({"yes": true}),
+        settings: super::Settings { unconfined: true, ..super::Settings::default() },
         ..About::default()
     }
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 pub use secret::Secret;
 pub use stream::Stream;
+use stream::Unit;
 
 /// How a mark begins: what stands in the place of a secret.
 const MARK: &str = "[redacted: ";
@@ -31,6 +32,8 @@ pub struct Redactor {
     longest: usize,
     /// Bytes of the longest needle that has line breaks.
     across: usize,
+    /// Bytes of the longest needle that has several words.
+    across_words: usize,
 }
 
 /// A part of a text that is a secret.
@@ -55,8 +58,10 @@ impl Redactor {
         let longest = needles.iter().map(String::len).max().unwrap_or(0);
         let has_lines = |needle: &&String| needle.contains(['\n', '\r']);
         let across = needles.iter().filter(has_lines).map(String::len).max().unwrap_or(0);
+        let has_words = |needle: &&String| needle.contains(char::is_whitespace);
+        let across_words = needles.iter().filter(has_words).map(String::len).max().unwrap_or(0);
         let finder = if needles.is_empty() { None } else { AhoCorasick::new(&needles).ok() };
-        Self { finder, names, longest, across }
+        Self { finder, names, longest, across, across_words }
     }
 
     /// The text with a mark in the place of each secret.
@@ -86,9 +91,14 @@ impl Redactor {
         }
     }
 
-    /// Redacts a text that comes in pieces.
+    /// Redacts a text that comes in pieces, line by line.
     pub fn stream(self: &Arc<Self>) -> Stream {
-        Stream::new(Arc::clone(self))
+        Stream::new(Arc::clone(self), Unit::Lines)
+    }
+
+    /// Redacts a text that comes in pieces, word by word.
+    pub fn words(self: &Arc<Self>) -> Stream {
+        Stream::new(Arc::clone(self), Unit::Words)
     }
 
     /// All secrets in a text, in order; those that overlap are one.

@@ -12,14 +12,22 @@ const MOST: usize = 2 * private_key::LONGEST;
 pub struct Stream {
     redactor: Arc<Redactor>,
     held: String,
+    unit: Unit,
+}
+
+/// What is given out as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Lines,
+    Words,
 }
 
 impl Stream {
-    pub(super) fn new(redactor: Arc<Redactor>) -> Self {
-        Self { redactor, held: String::new() }
+    pub(super) fn new(redactor: Arc<Redactor>, unit: Unit) -> Self {
+        Self { redactor, held: String::new(), unit }
     }
 
-    /// Takes a piece in and gives out whole lines that no later piece can change.
+    /// Takes a piece in and gives out whole lines or words that no later piece can change.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let cut = self.cut();
@@ -28,15 +36,19 @@ impl Stream {
         self.redactor.text(&out)
     }
 
-    /// Gives out the rest.
-    pub fn finish(self) -> String {
-        self.redactor.text(&self.held)
+    /// Gives out the rest. What comes then is another text.
+    pub fn finish(&mut self) -> String {
+        self.redactor.text(&std::mem::take(&mut self.held))
     }
 
-    /// Where what can be given out ends: behind a line break that no secret reaches across.
+    /// Where what can be given out ends: behind a break that no secret reaches across.
     fn cut(&self) -> usize {
         let is_full = self.held.len() >= MOST + self.redactor.longest;
-        let mut cut = self.line_before(self.held.len().saturating_sub(self.redactor.across));
+        let across = match self.unit {
+            Unit::Lines => self.redactor.across,
+            Unit::Words => self.redactor.across_words,
+        };
+        let mut cut = self.break_before(self.held.len().saturating_sub(across));
         if cut == 0 && !is_full {
             return 0;
         }
@@ -44,7 +56,7 @@ impl Stream {
         for hit in hits.iter().rev() {
             let goes_on = hit.is_open || hit.range.end > cut;
             if hit.range.start < cut && goes_on {
-                cut = self.line_before(hit.range.start);
+                cut = self.break_before(hit.range.start);
             }
         }
         if cut > 0 || !is_full {
@@ -56,10 +68,19 @@ impl Stream {
         across.map_or(at, |hit| if hit.range.start > 0 { hit.range.start } else { hit.range.end })
     }
 
-    /// The end of the last line break in the first `end` bytes.
-    fn line_before(&self, end: usize) -> usize {
+    /// The end of the last break in the first `end` bytes. The first line of a private key has words, so
+    /// none is given out alone behind two dashes.
+    fn break_before(&self, end: usize) -> usize {
         let bytes = self.held.as_bytes().get(..end).unwrap_or_default();
-        bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1)
+        let is_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let line = bytes.iter().rposition(is_line).map_or(0, |at| at + 1);
+        if self.unit == Unit::Lines {
+            return line;
+        }
+        let rest = bytes.get(line..).unwrap_or_default();
+        let dashes = rest.windows(2).position(|pair| pair == b"--").unwrap_or(rest.len());
+        let words = rest.get(..dashes).unwrap_or_default();
+        line + words.iter().rposition(|byte| *byte == b' ').map_or(0, |at| at + 1)
     }
 }
 

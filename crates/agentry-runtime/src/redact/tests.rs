@@ -107,6 +107,23 @@ fn lines_come_out_as_soon_as_they_are_whole() {
 }
 
 #[test]
+fn words_come_as_they_are_said() {
+    let redactor = Arc::new(Redactor::new([Secret::new("KEY", "s3cr3t-value").unwrap()]));
+    let mut stream = redactor.words();
+    let pieces = [
+        ("Hello, ", "Hello, "),
+        ("the key is s3cr3t", "the key is "),
+        ("-value", ""),
+        (" now", "[redacted: KEY] "),
+        (" -- and", "now "),
+    ];
+    for (piece, expected) in pieces {
+        assert_eq!(stream.push(piece), expected, "{piece}");
+    }
+    assert_eq!(stream.finish(), "-- and");
+}
+
+#[test]
 fn a_line_without_an_end_is_not_held_for_ever() {
     let redactor = redactor();
     let mut stream = redactor.stream();
@@ -143,7 +160,11 @@ proptest! {
             pieces.push(piece);
             rest = after;
         }
-        prop_assert_eq!(streamed(&redactor, pieces), redactor.text(&text));
+        prop_assert_eq!(streamed(&redactor, pieces.iter().copied()), redactor.text(&text));
+        let mut words = redactor.words();
+        let mut out: String = pieces.into_iter().map(|piece| words.push(piece)).collect();
+        out.push_str(&words.finish());
+        prop_assert_eq!(out, redactor.text(&text));
     }
 
     /// Nothing of a secret comes through, whatever stands around it.

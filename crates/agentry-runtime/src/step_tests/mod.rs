@@ -106,6 +106,12 @@ fn event_of(words: &[&str]) -> Event {
         "stop" => Event::Cancelled { run: false },
         "cancel" => Event::Cancelled { run: true },
         "resume" => Event::Resumed,
+        "adjust" => match began(&[&["begin"], rest].concat()) {
+            Event::Began { limits, models, window, .. } => {
+                Event::Adjusted { limits, models, window }
+            }
+            _ => panic!("an adjustment"),
+        },
         other => panic!("`{other}`"),
     }
 }

@@ -120,3 +120,95 @@ fn killed_while_something_was_changed() {
         check(case, script);
     }
 }
+
+#[test]
+fn ended_and_begun_again() {
+    let cases = [
+        (
+            "a budget that is gone stays gone",
+            "begin steps=1
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             start a =>
+             end a => stop over
+             resume => over
+             said more => stop over",
+        ),
+        (
+            "until there is more of it",
+            "begin steps=1
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             start a =>
+             end a => stop over
+             adjust steps=3 =>
+             resume => run b
+             end b => ask 0",
+        ),
+        (
+            "what was said to a failed run is heard by the first model",
+            "begin models=2
+             said hi => ask 0
+             fail permanent => ask 1
+             fail permanent => stop failed
+             said again => ask 0
+             turn => done",
+        ),
+        (
+            "a run without an answer is tried again",
+            "begin
+             said hi => ask 0
+             fail permanent => stop failed
+             resume => ask 0
+             turn => done
+             resume => done",
+        ),
+        (
+            "a stopped turn goes on",
+            "begin
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             start a =>
+             stop => stop
+             resume => ask 0
+             turn => done",
+        ),
+        (
+            "a stopped run goes on, and hears what is said",
+            "begin
+             said hi => ask 0
+             cancel => stop cancelled
+             resume => ask 0
+             cancel => stop cancelled
+             said more => ask 0",
+        ),
+        (
+            "fewer models than before",
+            "begin models=3
+             said hi => ask 0
+             fail permanent => ask 1
+             fail permanent => ask 2
+             adjust models=1 =>
+             resume => ask 0",
+        ),
+        (
+            "a call that was under way is not run again unasked",
+            "begin on_error=fail
+             said hi => ask 0
+             turn a => judge a
+             allow a write => run a
+             start a =>
+             err a => stop failed
+             resume => failed
+             said go on => ask 0",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}

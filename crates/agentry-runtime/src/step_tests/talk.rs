@@ -276,8 +276,9 @@ fn stopped() {
              allow a => run a
              cancel => stop cancelled
              end a =>
-             said more =>
-             resume => cancelled",
+             said more => ask 0
+             cancel => stop cancelled
+             resume => ask 0",
         ),
     ];
     for (case, script) in cases {

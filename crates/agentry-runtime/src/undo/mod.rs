@@ -19,6 +19,8 @@ use std::sync::Mutex;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::private;
+
 pub use index::There;
 use index::{Index, Line};
 pub use restore::{Undone, undo};
@@ -45,7 +47,7 @@ impl Images {
         if index.open.contains(&path) {
             return Ok(());
         }
-        make_private(&self.directory)?;
+        private::directories(&self.directory)?;
         let before = there(&path)?;
         // What the run itself left need not be kept: it is reached by way of what it left.
         let is_own = index.last(&path).is_some_and(|last| last.left.as_ref() == Some(&before));
@@ -82,14 +84,14 @@ impl Images {
         let part = self.directory.join(format!("{digest}.part"));
         let mut from = File::open(path)?;
         let mut to =
-            private(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
+            private::file(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;
         if digest_of(&part)? != digest {
             return Err(io::Error::other(format!("`{}` changes all the time", path.display())));
         }
         fs::rename(&part, &image)?;
-        sync(&self.directory)
+        private::sync(&self.directory)
     }
 }
 
@@ -160,27 +162,9 @@ fn plain(path: &Path) -> io::Result<PathBuf> {
     Ok(plain)
 }
 
-fn make_private(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// Opens a file that only this user may read.
-fn private(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.open(path)
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
-}
-
 /// Writes a line and forces it to the disk.
 fn append(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = private(path, fs::OpenOptions::new().append(true).create(true))?;
+    let mut file = private::file(path, fs::OpenOptions::new().append(true).create(true))?;
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_data()
 }

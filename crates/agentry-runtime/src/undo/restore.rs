@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::index::{Index, Line};
-use super::{There, private, sync, there};
+use super::{There, there};
+use crate::private::{self, sync};
 
 /// What became of the changes of one path.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ fn restore(directory: &Path, path: &Path, before: &There) -> io::Result<()> {
             fs::create_dir_all(parent)?;
             let mut from = fs::File::open(directory.join(digest))?;
             let options = &mut fs::OpenOptions::new();
-            let mut to = private(&part, options.write(true).create_new(true))?;
+            let mut to = private::file(&part, options.write(true).create_new(true))?;
             let copied = io::copy(&mut from, &mut to)
                 .and_then(|_| set_mode(&to, *mode))
                 .and_then(|()| to.sync_all())
@@ -132,8 +133,11 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
 
 /// Removes the directories that the run made for what was taken back, if nobody else uses them.
 fn remove_made(index: &Index, undone: &[(PathBuf, Undone)]) {
-    let is_back =
-        |path: &Path| undone.iter().any(|(p, undone)| p == path && *undone == Undone::Back);
+    // What was taken back an earlier time is as it was.
+    let is_back = |path: &Path| {
+        let mut found = undone.iter().filter(|(other, _)| other == path);
+        found.any(|(_, undone)| matches!(undone, Undone::Back | Undone::Same))
+    };
     let lines = index.lines.iter().filter(|line| is_back(&line.path));
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
     for directory in made.into_iter().rev() {

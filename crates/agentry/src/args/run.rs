@@ -82,8 +82,15 @@ pub(crate) struct Run {
 pub(crate) struct Resume {
     /// The run, by its identifier or the beginning of it
     pub(crate) id: String,
-    /// What to say to the agent once it has nothing left to do
+    /// What to say to the agent once it has nothing left to do; this also starts a run again that ended
     pub(crate) prompt: Option<String>,
+    /// Go on although the agent, or what it may do, is not what it was when the run began
+    #[arg(long)]
+    pub(crate) accept_changes: bool,
+    /// What the whole run may spend from now on, with what it has spent already. It may be more than
+    /// before, and never more than the agent, the team and your configuration say
+    #[command(flatten)]
+    pub(crate) spending: Spending,
     /// What happens when somebody has to be asked and nobody is there
     #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
     pub(crate) on_ask: OnAsk,

@@ -1,46 +1,96 @@
-//! `agentry resume`: goes on with a run that was stopped, killed or put aside.
+//! `agentry resume`: goes on with a run that was stopped, killed, put aside or has ended, under no more
+//! than it began with.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use agentry_compile::model::Format;
 use agentry_runtime::consent::Consents;
-use agentry_runtime::journal::{Journal, find};
+use agentry_runtime::journal::{About, Journal, JournalError, find};
+use agentry_runtime::written::{widened, written};
 
 use crate::args::Resume;
 use crate::command::run::ground::Ground;
 use crate::command::run::session::{Session, Setting, commands};
 use crate::command::run::{admitted, models};
 use crate::home::agentry_home;
-use crate::output::{Failure, Outcome};
+use crate::output::{Failure, Outcome, remark, said};
 
 pub(crate) fn run(args: &Resume) -> Outcome {
     let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-    let failed = |error: agentry_runtime::journal::JournalError| Failure::new(error.to_string());
+    let failed = |error: JournalError| Failure::new(error.to_string());
     let id = find(&home, &args.id).map_err(failed)?;
-    let (_, about, _) = Journal::open(&home, &id, Arc::default()).map_err(failed)?;
-    let ground = Ground::read(&about.agent, None)?;
-    if ground.digest != about.digest {
-        let message = format!("`{}` is not what it was when the run began", about.agent);
-        let hint = "run it anew, or bring the definition back to what it was";
-        return Err(Failure::new(message).hint(hint).refused());
-    }
+    // From here on nobody else goes on with it.
+    let (mut journal, about, happened) =
+        Journal::open(&home, &id, Arc::default()).map_err(failed)?;
+    let settings = &about.settings;
+    // What the sandbox of a killed run has left is in nobody's way.
+    let _ = agentry_sandbox::sweep(&home.join("leavings"));
+    let ground = ground(&about)?;
     admitted(&ground, false)?;
-    let setting = |name: &str| about.settings.get(name);
-    let model = setting("model").and_then(|model| model.as_str());
-    let unconfined = setting("unconfined").and_then(serde_json::Value::as_bool).unwrap_or(false);
-    if !Consents::of(&home).has(&ground.digest, unconfined) {
-        let message = format!("consent to `{}` was taken back", about.agent);
+    unchanged(&ground, &about, args.accept_changes)?;
+    if !Consents::of(&home).has(&ground.digest, settings.unconfined) {
+        let message = format!("nobody consents to `{}` any more", about.agent);
         return Err(Failure::new(message).hint("run it anew to be asked").refused());
     }
-    let plan = models::plan(&ground, model)?;
-    let (journal, _, happened) =
-        Journal::open(&home, &id, Arc::clone(&ground.redactor)).map_err(failed)?;
+    let plan = models::plan(&ground, settings.model.as_deref())?;
+    journal.redact_with(Arc::clone(&ground.redactor));
     let setting = Setting {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask,
-        commands: commands(&ground, unconfined),
-        unconfined,
+        commands: commands(&ground, settings.unconfined),
+        unconfined: settings.unconfined,
         record: None,
     };
-    Session::over(setting, plan, journal)?.go_on(happened, args.prompt.clone())
+    Session::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())
+}
+
+/// The agent, seen from where the run was started.
+fn ground(about: &About) -> Result<Ground, Failure> {
+    let settings = &about.settings;
+    let directory = settings.directory.as_ref().unwrap_or(&about.workspace);
+    enter(directory)?;
+    let format: Option<Format> = settings.format.as_deref().and_then(|name| name.parse().ok());
+    let ground = Ground::read(&about.agent, format)?;
+    if ground.workspace == about.workspace {
+        return Ok(ground);
+    }
+    let message = format!(
+        "the run belongs to the workspace `{}`, which is `{}` now",
+        about.workspace.display(),
+        ground.workspace.display()
+    );
+    Err(Failure::new(message).hint("run it anew").refused())
+}
+
+fn enter(directory: &Path) -> Result<(), Failure> {
+    std::env::set_current_dir(directory).map_err(|error| {
+        let message =
+            format!("the run cannot go on in `{}`: {}", directory.display(), said(&error));
+        Failure::new(message).refused()
+    })
+}
+
+/// Refuses what is not what the run began with, unless it can only do less now.
+fn unchanged(ground: &Ground, about: &About, accepted: bool) -> Result<(), Failure> {
+    let changed = ground.digest != about.digest;
+    let wider = widened(&about.settings.policy, &written(&ground.judge));
+    if !changed && wider.is_empty() {
+        return Ok(());
+    }
+    wider.iter().for_each(|line| remark(line));
+    if accepted {
+        return Ok(());
+    }
+    let (message, hint) = if changed {
+        let message = format!("`{}` is not what it was when the run began", about.agent);
+        let hint =
+            "run it anew, bring the definition back to what it was, or say `--accept-changes`";
+        (message, hint)
+    } else {
+        let message = format!("`{}` may do other things than when the run began", about.agent);
+        (message, "`--accept-changes` goes on with what it may do now")
+    };
+    Err(Failure::new(message).hint(hint).refused())
 }

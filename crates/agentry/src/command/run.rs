@@ -14,6 +14,7 @@ mod terminal;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 
+use agentry_compile::policy::Action;
 use agentry_runtime::cassette::beside;
 use agentry_runtime::gate::{Closed, gate};
 
@@ -44,13 +45,14 @@ pub(crate) fn run(args: &Run) -> Outcome {
 /// Refuses an agent that must not start. In a replay nothing is executed, so nothing needs to be there.
 pub(crate) fn admitted(ground: &Ground, replayed: bool) -> Result<(), Failure> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let remarks = match gate(&ground.agent, &is_set) {
+    let is_denied = |name: &str| ground.variable(name) == Action::Deny;
+    let remarks = match gate(&ground.agent, &is_set, &is_denied) {
         Ok(remarks) => remarks,
-        Err(Closed::Unset(_) | Closed::Startup(_)) if replayed => Vec::new(),
+        Err(Closed::Unset(_) | Closed::Denied(_) | Closed::Startup(_)) if replayed => Vec::new(),
         Err(closed) => {
             let hint = match &closed {
                 Closed::Unset(_) => Some("set it and run the agent again".to_owned()),
-                Closed::Disabled | Closed::Startup(_) => None,
+                Closed::Disabled | Closed::Denied(_) | Closed::Startup(_) => None,
             };
             let message = format!("`{}` does not start: {closed}", ground.path());
             return Err(Failure::new(message).hint_opt(hint).refused());

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_compile::tested;
-use agentry_runtime::Ending;
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Test};
@@ -72,13 +71,10 @@ fn replays(ground: &Ground, all: &mut Vec<Tested>) {
     for path in cassettes(ground).unwrap_or_default() {
         let failed = match replay::play(ground, &path, None, &(Arc::new(|_| {}) as _)) {
             Err(failure) => Some((failure.message, String::new())),
-            Ok(replayed) => match (replayed.difference, replayed.ending) {
-                (Some(difference), _) => Some((difference.message, difference.diff)),
-                (None, Ending::Failed { why }) => {
-                    Some((format!("the run failed: {why}"), String::new()))
-                }
-                (None, _) => None,
-            },
+            // However it ended: it ended so when it was recorded.
+            Ok(replayed) => {
+                replayed.difference.map(|difference| (difference.message, difference.diff))
+            }
         };
         let name = path.file_name().unwrap_or(Path::new("").as_os_str()).to_string_lossy();
         let (agent, name) = (ground.path().to_owned(), name.into_owned());

@@ -32,6 +32,8 @@ mod render_watch;
 mod resolve;
 mod rules;
 mod run;
+mod run_again;
+mod run_person;
 mod runs;
 mod sandbox;
 mod schema;

@@ -1,35 +1,43 @@
 //! `run`, `resume`, `consent` and `test`, against a model on loopback.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::server::{Protocol, Reply, Server, Turn};
 use crate::test::{Ran, Test};
 
 /// An agent that may write `out.txt`, is asked about other files and may run nothing.
-const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
+pub(crate) const WRITER: &str = "name = \"writer\"\ndescription = \"Writes files\"\n\n\
     [permissions.edit]\nintent = \"ask\"\nrules = [\"out.txt:allow\", \"secret/**:deny\"]\n\n\
     [permissions.bash]\nintent = \"deny\"\n";
 
-fn writer() -> Test {
+pub(crate) fn writer() -> Test {
     Test::new()
         .file("writer/agent.toml", WRITER)
         .file("writer/system-prompt.md", "You write files.\n")
 }
 
-fn write(path: &str) -> Turn {
+pub(crate) fn write(path: &str) -> Turn {
     Turn::call("write", json!({ "path": path, "content": "hello\n" }))
 }
 
-/// Runs the program with a key and the server as its provider.
-fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
+/// The program with a key and the server as its provider.
+pub(crate) fn keyed(test: &Test, server: &Server, args: &[&str]) -> Command {
     let mut command = test.command(args);
     command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
     command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
-    test.ended(&args.join(" "), &command.output().expect("the program runs"))
+    command
+}
+
+/// Runs it.
+pub(crate) fn with(test: &Test, server: &Server, args: &[&str]) -> Ran {
+    let output = keyed(test, server, args).output().expect("the program runs");
+    test.ended(&args.join(" "), &output)
 }
 
 /// The events of a run with `--format json`.
-fn events(ran: &Ran) -> Vec<Value> {
+pub(crate) fn events(ran: &Ran) -> Vec<Value> {
     ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -90,6 +98,22 @@ fn a_closed_gate_asks_nobody() {
         assert!(ran.stderr.contains(expected), "{ran}");
         assert_eq!(server.count(), 0, "{metadata}");
     }
+}
+
+#[test]
+fn a_variable_that_is_denied_keeps_the_gate_closed() {
+    let agent = "---\ntitle: Helper\ndescription: Helps\nrequired:\n  env: [SOME_TOKEN]\n---\n\n\
+        ## System\n\nYou help.\n";
+    let server = Server::playing([]);
+    let test =
+        Test::new().env("SOME_TOKEN", "1234567890").file("agents/team_helper.agent.md", agent);
+    let args = ["run", "agents/team_helper.agent.md", "hi", "--yes"];
+    with(&test, &server, &args).exits(0);
+    let asked = server.count();
+    test.write("home/.config/agentry/config.toml", "[policy.env]\nrules = [\"SOME_*:deny\"]\n");
+    let ran = with(&test, &server, &args).exits(3);
+    assert!(ran.stderr.contains("it needs `SOME_TOKEN`, which its policy denies"), "{ran}");
+    assert_eq!(server.count(), asked);
 }
 
 #[test]
@@ -205,6 +229,44 @@ fn a_recorded_run_is_replayed_and_tested() {
         test.run(&format!("run writer --replay {cassette}")).exits(1);
         test.write(path, before);
     }
+}
+
+#[test]
+fn runs_that_did_not_end_well_are_replayed_too() {
+    let test = writer();
+    let cassette = "writer.cassette.jsonl";
+    let cases: [(&[&str], i32, Reply); 3] = [
+        (&["--max-steps", "3"], 3, write("out.txt").into()),
+        (&[], 1, Reply::status(401)),
+        (&["--max-time", "1s"], 3, Reply::Silent),
+    ];
+    for (more, code, reply) in cases {
+        let server = Server::answering(move |_| reply.clone());
+        let args = [&["run", "writer", "go", "--yes", "--record", cassette], more].concat();
+        with(&test, &server, &args).exits(code);
+        test.run(&format!("run writer --replay {cassette}")).exits(code);
+        let ran = test.run("test").exits(0);
+        assert!(ran.stdout.contains("1 test passed"), "{ran}");
+    }
+}
+
+#[test]
+fn a_run_in_fewer_words_is_replayed() {
+    let server = Server::playing([
+        write("out.txt").into(),
+        write("out.txt").into(),
+        write("out.txt").used(190_000, 0, 10).into(),
+        Turn::text("Three times the same.").into(),
+        Turn::text("All done.").into(),
+    ]);
+    let test = writer();
+    let cassette = "writer.cassette.jsonl";
+    let args = ["run", "writer", "go", "--yes", "--record", cassette];
+    let ran = with(&test, &server, &args).exits(0);
+    assert!(ran.stderr.contains("messages were put into fewer words"), "{ran}");
+    let ran = test.run(&format!("run writer --replay {cassette}")).exits(0);
+    assert_eq!(ran.stdout, "All done.\n", "{ran}");
+    assert!(test.run("test").exits(0).stdout.contains("1 test passed"));
 }
 
 #[test]

@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format};
-use agentry_compile::policy::Judge;
+use agentry_compile::policy::{Action, Call, Judge, Section};
 use agentry_compile::render::{Ledger, protect};
 use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
 use agentry_compile::{
-    Ask, Candidate, Caps, Compiled, Config, Plan, Settings, SkillFound, World as _, digest, judge,
-    prompt, resolve, resolved,
+    Ask, Candidate, Caps, Compiled, Config, Links, Plan, Settings, SkillFound, World as _, digest,
+    judge, prompt, resolve, resolved,
 };
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Places;
 use agentry_runtime::commands::Commands;
 use agentry_runtime::driver::guarded::{Guarded, Shared};
-use agentry_runtime::driver::parts::{Person, Redact, Sink};
+use agentry_runtime::driver::parts::{Person, Sink};
 use agentry_runtime::prompt::system;
 use agentry_runtime::redact::{Redactor, Secret};
 use agentry_runtime::rulebook::Rulebook;
@@ -117,12 +117,6 @@ impl Ground {
         })
     }
 
-    /// Takes secrets out of a text.
-    pub(crate) fn redact(&self) -> Redact {
-        let redactor = Arc::clone(&self.redactor);
-        Arc::new(move |text| redactor.text(text))
-    }
-
     /// The tools of the agent, under its policy.
     pub(crate) fn tools(&self, around: Around) -> Guarded {
         let Around { approvals, commands, person, output, images, directory, can_ask, search } =
@@ -150,9 +144,23 @@ impl Ground {
             commands,
             person,
             output,
-            redact: self.redact(),
+            redactor: Arc::clone(&self.redactor),
         };
         Guarded::new(toolbox, Arc::new(shared))
+    }
+
+    /// What the policy says of giving a variable to commands.
+    pub(crate) fn variable(&self, name: &str) -> Action {
+        let directory = &self.judge.places().workspace;
+        let call = Call { section: Section::Env, subject: name, directory };
+        self.judge.judge(call, &Links(&*self.disk)).action
+    }
+
+    /// The names of the tools of the agent, whoever is there to be asked.
+    pub(crate) fn tool_names(&self, searches: Option<Search>) -> Vec<String> {
+        let extras = Extras { person: true, search: searches, skills: self.skills.clone() };
+        let specs = Toolbox::of(&self.agent, &self.judge, extras).specs();
+        specs.into_iter().map(|spec| spec.name).collect()
     }
 
     /// Directories that a cassette does not spell out.

@@ -28,6 +28,29 @@ pub(crate) fn limits(agent: &Agent, spending: &Spending, caps: &Caps) -> Limits 
     }
 }
 
+/// What a run may spend that somebody goes on with. What the user says now counts in the place of what was
+/// said before; what the agent, the team and the user's configuration say holds in any case.
+pub(crate) fn limits_again(
+    agent: &Agent,
+    spending: &Spending,
+    caps: &Caps,
+    before: &Limits,
+) -> Limits {
+    let now = limits(agent, spending, caps);
+    let most = limits(&Agent::default(), &Spending::default(), caps);
+    let Spending { max_cost, max_tokens, max_steps, max_turns, max_time } = *spending;
+    let one = |said: bool, now: Option<u64>, before: Option<u64>, most: Option<u64>| {
+        if said { now } else { least([before, most, None]) }
+    };
+    Limits {
+        turns: one(max_turns.is_some(), now.turns, before.turns, caps.turns),
+        steps: one(max_steps.is_some(), now.steps, before.steps, most.steps),
+        tokens: one(max_tokens.is_some(), now.tokens, before.tokens, most.tokens),
+        cost: one(max_cost.is_some(), now.cost, before.cost, most.cost),
+        time: one(max_time.is_some(), now.time, before.time, most.time),
+    }
+}
+
 /// The first event of a run.
 pub(crate) fn began(agent: &Agent, limits: Limits, models: usize, window: Option<u64>) -> Event {
     let asks = agent.budget.on_exceed.as_ref().is_some_and(|it| it.value == OnExceed::Ask);
@@ -79,5 +102,18 @@ mod tests {
         assert_eq!((found.turns, found.time), (Some(3), Some(2_000)));
         let found = limits(&Agent::default(), &flags(None, None), &Caps::default());
         assert_eq!(found.turns, Some(MOST_TURNS));
+        // Going on: what is said now may be more than before, but never more than the agent's own.
+        let before = Limits { turns: Some(5), cost: Some(250_000), ..Limits::default() };
+        let cases = [
+            (flags(None, None), caps, Some(3), Some(250_000)),
+            (flags(None, None), Caps::default(), Some(5), Some(250_000)),
+            (flags(Some(0.4), Some(10)), Caps::default(), Some(10), Some(400_000)),
+            (flags(Some(9.0), Some(500)), Caps::default(), Some(20), Some(500_000)),
+            (flags(None, Some(10)), caps, Some(3), Some(250_000)),
+        ];
+        for (flags, caps, turns, cost) in cases {
+            let found = limits_again(&agent, &flags, &caps, &before);
+            assert_eq!((found.turns, found.cost), (turns, cost), "{flags:?}");
+        }
     }
 }

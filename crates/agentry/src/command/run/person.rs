@@ -117,7 +117,7 @@ fn call_text(call: &Call, decision: &Decision, preview: Option<&str>) -> String 
         let _ = writeln!(text, "written at: {}", clean(&decision.places.join(", ")));
     }
     if !decision.rules.is_empty() {
-        let _ = writeln!(text, "always for this run: {}", clean(&decision.rules.join("; ")));
+        let _ = writeln!(text, "[a]lways covers: {}", clean(&decision.rules.join("; ")));
     }
     text
 }

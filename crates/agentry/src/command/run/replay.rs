@@ -85,13 +85,16 @@ pub(crate) fn play(
         log: Box::new(Nowhere),
         clock: Arc::new(move || clock.now()),
         output: Arc::clone(hears),
-        redact: ground.redact(),
+        redactor: Arc::clone(&ground.redactor),
         waits: false,
     };
     let mut driver = Driver::new(parts, approvals);
     played.stop_by(driver.canceller());
-    let limits = limits(&ground.agent, &Spending::default(), &Caps::default());
-    driver.begin(began(&ground.agent, limits, played.models(), None)).map_err(broken)?;
+    let began = played.began().unwrap_or_else(|| {
+        let limits = limits(&ground.agent, &Spending::default(), &Caps::default());
+        began(&ground.agent, limits, played.models(), None)
+    });
+    driver.begin(began).map_err(broken)?;
     hears(Output::Run {
         id: None,
         agent: ground.agent.name().to_owned(),
@@ -99,7 +102,7 @@ pub(crate) fn play(
         models: vec![played.name(0)],
         tools: played.specs().iter().map(|spec| spec.name.clone()).collect(),
         sandbox: "nothing is executed".to_owned(),
-        limits,
+        limits: driver.state().limits,
         greeting: ground.agent.identity.greeting.as_ref().map(|it| it.value.clone()),
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;

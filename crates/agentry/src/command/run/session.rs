@@ -14,35 +14,40 @@ use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
 use agentry_runtime::driver::{Broken, Cancel, Driver};
-use agentry_runtime::journal::{About, Journal};
+use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
-use agentry_runtime::{Ending, Happened, Limits, Phase};
-use serde_json::json;
+use agentry_runtime::written::{digest, written};
+use agentry_runtime::{Ending, Happened, Phase, State};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use super::ground::{Around, Ground, variable};
-use super::limits::{began, limits};
+use super::limits::{began, limits, limits_again};
 use super::permission::{consent, listing};
 use super::person::Attendant;
 use super::terminal::Terminal;
 use super::{exit, talk};
-use crate::args::{OnAsk, Run, RunFormat};
-use crate::output::{Failure, Outcome, print, said};
+use crate::args::{OnAsk, Resume, Run, RunFormat};
+use crate::output::{Failure, Outcome, print, remark, said, when_unread};
 
 /// A run that can be talked to.
 pub(crate) struct Session<'a> {
     pub(super) ground: &'a Ground,
     pub(super) driver: Driver,
-    pub(super) terminal: Arc<Mutex<Terminal>>,
-    pub(super) attendant: Option<Arc<Attendant>>,
+    pub(super) watching: Watching,
     pub(super) tools: Arc<dyn Tools>,
     recording: Option<Kept>,
     journal: SharedJournal,
-    hears: Sink,
     /// What confines commands, in words.
-    sandbox: String,
+    sandbox: &'static str,
+    /// How many models there are, and how many tokens they hold at least.
+    plan: (usize, Option<u64>),
+    /// Told when the whole program is to end.
+    pub(super) ended: Arc<Notify>,
 }
 
 /// A journal that the driver writes to and that is told how the run ended.
@@ -108,23 +113,8 @@ impl<'a> Session<'a> {
         let listed = || listing(ground, commands.confined_by(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
-            crate::output::remark(&format!("note: {note}"));
+            remark(&format!("note: {note}"));
         }
-        let limits = limits(&ground.agent, &args.spending, &ground.caps);
-        let about = About {
-            agent: ground.full_path(),
-            name: ground.agent.name().to_owned(),
-            digest: ground.digest.clone(),
-            workspace: ground.workspace.clone(),
-            prompt: prompt.map(str::to_owned),
-            models: names,
-            started: now(),
-            pid: std::process::id(),
-            settings: json!({ "model": args.model, "unconfined": args.unconfined }),
-            ..About::default()
-        };
-        let journal = Journal::create(&ground.home, &about, Arc::clone(&ground.redactor));
-        let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
         let setting = Setting {
             ground,
             format: args.format,
@@ -133,87 +123,67 @@ impl<'a> Session<'a> {
             unconfined: args.unconfined,
             record: args.record.as_deref(),
         };
+        let journal = Journal::create(
+            &ground.home,
+            &about(ground, args, names, prompt),
+            Arc::clone(&ground.redactor),
+        );
+        let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
+        let limits = limits(&ground.agent, &args.spending, &ground.caps);
         let began = began(&ground.agent, limits, plan.entries.len(), plan.window());
-        let mut session = Self::over(setting, plan, journal)?;
+        let mut session = Self::over(&setting, plan, journal)?;
         session.driver.begin(began).map_err(broken)?;
-        session.introduce(limits);
+        session.introduce();
         Ok(session)
     }
 
     /// A session over a journal.
     pub(crate) fn over(
-        setting: Setting<'a>,
+        setting: &Setting<'a>,
         plan: Plan,
         journal: Journal,
     ) -> Result<Self, Failure> {
-        let Setting { ground, format, on_ask, commands, unconfined, record } = setting;
-        // Which back end it is turns out with the first command.
-        let sandbox = if unconfined { "unconfined" } else { "confined" }.to_owned();
-        let terminal = Arc::new(Mutex::new(Terminal::new()));
-        let hears = sink(format, &terminal);
-        let attended = Terminal::is_attended() && format == RunFormat::Human;
-        let attendant = attended.then(|| Attendant::new(Arc::clone(&terminal)).ok()).flatten();
-        let attendant = attendant.map(Arc::new);
-        let person: Arc<dyn Person> = match (&attendant, on_ask) {
-            (Some(attendant), _) => attendant.clone(),
-            (None, OnAsk::Deny) => Arc::new(Nobody::Denies),
-            (None, OnAsk::Park) => Arc::new(Nobody::Parks),
-        };
-        let directory = journal.directory().to_path_buf();
-        let run = directory.clone();
-        let images = Images::new(directory.join("before"));
-        let images = images.map_err(|error| Failure::new(said(&error)))?;
+        let ground = setting.ground;
+        let watching = Watching::new(setting.format, setting.on_ask);
         let approvals: Arc<Approvals> = Arc::default();
-        let tools: Arc<dyn Tools> = Arc::new(ground.tools(Around {
-            approvals: Arc::clone(&approvals),
-            commands,
-            person: Arc::clone(&person),
-            output: Arc::clone(&hears),
-            images: Some(images),
-            directory,
-            can_ask: attendant.is_some(),
-            search: search(),
-        }));
+        let tools = tools(setting, &watching, &journal, &approvals)?;
+        let directory = journal.directory().to_path_buf();
+        let recording = setting.record.map(|path| Kept::new(ground, &directory, path));
+        let recording = recording.transpose()?;
         let journal = SharedJournal(Arc::new(Mutex::new(journal)));
-        let clock: Clock = Arc::new(now);
-        let mut models: Arc<dyn Models> = Arc::new(plan);
-        let mut log: Box<dyn Log> = Box::new(journal.clone());
-        let recording = record.map(|path| Kept::new(ground, &run, path)).transpose()?;
-        if let Some(Kept { recording, .. }) = &recording {
-            log = Box::new(RecordedLog { log, recording: recording.clone() });
-            let clock = Arc::clone(&clock);
-            models = Arc::new(RecordedModels { models, recording: recording.clone(), clock });
-        }
+        let count = (plan.entries.len(), plan.window());
+        let (models, log) = recorded(recording.as_ref(), plan, &journal);
         let parts = Parts {
             system: ground.system.as_str().into(),
             models,
             tools: Arc::clone(&tools),
-            person,
+            person: Arc::clone(&watching.person),
             log,
-            clock,
-            output: Arc::clone(&hears),
-            redact: ground.redact(),
+            clock: Arc::new(now),
+            output: Arc::clone(&watching.hears),
+            redactor: Arc::clone(&ground.redactor),
             waits: true,
         };
         let driver = Driver::new(parts, approvals);
-        if let Some(attendant) = &attendant {
-            attendant.stop_by(driver.canceller());
-        }
-        Ok(Self { ground, driver, terminal, attendant, tools, recording, journal, hears, sandbox })
+        let ended = stop_when_unread(&driver, watching.attendant.as_deref());
+        // Which back end it is turns out with the first command.
+        let sandbox = if setting.unconfined { "unconfined" } else { "confined" };
+        let plan = count;
+        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, ended })
     }
 
     /// Says what runs.
-    pub(crate) fn introduce(&self, limits: Limits) {
+    fn introduce(&self) {
         let journal = self.journal.0.lock().unwrap_or_else(PoisonError::into_inner);
         let greeting = self.ground.agent.identity.greeting.as_ref().map(|it| it.value.clone());
-        (self.hears)(Output::Run {
+        (self.watching.hears)(Output::Run {
             id: Some(journal.id().to_owned()),
             agent: self.ground.agent.name().to_owned(),
             digest: self.ground.digest.clone(),
             models: (0..self.driver.state().models).map(|at| self.driver.model(at)).collect(),
             tools: self.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
-            sandbox: self.sandbox.clone(),
-            limits,
+            sandbox: self.sandbox.to_owned(),
+            limits: self.driver.state().limits,
             greeting,
         });
     }
@@ -222,7 +192,7 @@ impl<'a> Session<'a> {
     pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
         let runtime = runtime()?;
         let ending = runtime.block_on(async {
-            stop_on_interrupt(&self.driver);
+            stop_on_signals(&self.driver, &self.ended);
             match prompt {
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 None => talk::talk(&mut self).await,
@@ -234,22 +204,39 @@ impl<'a> Session<'a> {
         outcome
     }
 
-    /// Goes on with a run that was stopped, and then says something more.
-    pub(crate) fn go_on(mut self, recalled: Vec<Happened>, prompt: Option<String>) -> Outcome {
+    /// Goes on with a run: first with what was under way, then with what is said now. Whoever left a
+    /// conversation finds it again.
+    pub(crate) fn go_on(
+        mut self,
+        recalled: Vec<Happened>,
+        args: &Resume,
+        is_conversation: bool,
+    ) -> Outcome {
         let runtime = runtime()?;
         self.driver.recall(recalled);
-        let limits = self.driver.state().limits;
-        self.introduce(limits);
+        let before = self.driver.state().limits;
+        let limits = limits_again(&self.ground.agent, &args.spending, &self.ground.caps, &before);
+        let (models, window) = self.plan;
+        self.driver.adjust(limits, models, window).map_err(broken)?;
+        self.introduce();
+        let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
         let ending = runtime.block_on(async {
-            stop_on_interrupt(&self.driver);
-            let ending = self.driver.resume().await?;
-            match prompt {
+            stop_on_signals(&self.driver, &self.ended);
+            let waits = talks || args.prompt.is_some();
+            let resumes = !waits || is_under_way(self.driver.state());
+            let ending = if resumes { self.driver.resume().await? } else { None };
+            match args.prompt.clone() {
+                _ if resumes && matches!(self.driver.state().phase, Phase::Ended(_)) => Ok(ending),
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
-                None if ending.is_none() && self.attendant.is_some() => talk::talk(&mut self).await,
+                None if talks => talk::talk(&mut self).await,
                 None => Ok(ending),
             }
         });
-        let outcome = self.finish(ending.map_err(broken)?);
+        let ending = ending.map_err(broken)?;
+        if ending.is_none() && !talks {
+            remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
+        }
+        let outcome = self.finish(ending);
         runtime.shutdown_background();
         outcome
     }
@@ -264,13 +251,104 @@ impl<'a> Session<'a> {
             recording.keep().map_err(|error| Failure::new(message(error)))?;
         }
         let exit = exit(&ending);
-        let stopped = ending == Ending::Cancelled && self.driver.state().phase == Phase::Idle;
-        if stopped || matches!(ending, Ending::Parked { .. }) {
-            let hint = format!("`agentry resume {}` goes on with it", journal.id());
-            crate::output::remark(&format!("  = help: {hint}"));
+        if matches!(ending, Ending::Cancelled | Ending::Parked { .. }) {
+            remark(&format!("  = help: `agentry resume {}` goes on with it", journal.id()));
         }
         Ok(exit)
     }
+}
+
+/// What a run is, for whoever goes on with it.
+fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>) -> About {
+    let policy = written(&ground.judge);
+    let settings = Settings {
+        model: args.model.clone(),
+        unconfined: args.unconfined,
+        format: args.format_override.map(|format| format.to_string()),
+        directory: std::env::current_dir().ok(),
+        policy: policy.clone(),
+    };
+    About {
+        agent: ground.full_path(),
+        name: ground.agent.name().to_owned(),
+        digest: ground.digest.clone(),
+        policy: digest(&policy),
+        workspace: ground.workspace.clone(),
+        prompt: prompt.map(str::to_owned),
+        tools: ground.tool_names(search()),
+        models,
+        started: now(),
+        pid: std::process::id(),
+        settings,
+    }
+}
+
+/// Whether there is something to go on with before anything new is said.
+fn is_under_way(state: &State) -> bool {
+    match &state.phase {
+        Phase::Ended(Ending::OverBudget { .. }) => state.spent.exceeded(&state.limits).is_none(),
+        Phase::Ended(ending) => matches!(ending, Ending::Parked { .. }),
+        phase => *phase != Phase::Idle,
+    }
+}
+
+/// Whoever watches a run, and whoever is asked.
+pub(crate) struct Watching {
+    pub(super) terminal: Arc<Mutex<Terminal>>,
+    hears: Sink,
+    /// The person at the terminal, if there is one.
+    pub(super) attendant: Option<Arc<Attendant>>,
+    person: Arc<dyn Person>,
+}
+
+impl Watching {
+    fn new(format: RunFormat, on_ask: OnAsk) -> Self {
+        let terminal = Arc::new(Mutex::new(Terminal::new()));
+        let attended = Terminal::is_attended() && format == RunFormat::Human;
+        let attendant = attended.then(|| Attendant::new(Arc::clone(&terminal)).ok()).flatten();
+        let attendant = attendant.map(Arc::new);
+        let person: Arc<dyn Person> = match (&attendant, on_ask) {
+            (Some(attendant), _) => attendant.clone(),
+            (None, OnAsk::Deny) => Arc::new(Nobody::Denies),
+            (None, OnAsk::Park) => Arc::new(Nobody::Parks),
+        };
+        Self { hears: sink(format, &terminal), terminal, attendant, person }
+    }
+}
+
+/// The tools of a run.
+fn tools(
+    setting: &Setting<'_>,
+    watching: &Watching,
+    journal: &Journal,
+    approvals: &Arc<Approvals>,
+) -> Result<Arc<dyn Tools>, Failure> {
+    let images = Images::new(journal.images());
+    let images = images.map_err(|error| Failure::new(said(&error)))?;
+    Ok(Arc::new(setting.ground.tools(Around {
+        approvals: Arc::clone(approvals),
+        commands: Arc::clone(&setting.commands),
+        person: Arc::clone(&watching.person),
+        output: Arc::clone(&watching.hears),
+        images: Some(images),
+        directory: journal.directory().to_path_buf(),
+        can_ask: watching.attendant.is_some(),
+        search: search(),
+    })))
+}
+
+/// The models and the journal, and a recording of both if there is one.
+fn recorded(
+    recording: Option<&Kept>,
+    plan: Plan,
+    journal: &SharedJournal,
+) -> (Arc<dyn Models>, Box<dyn Log>) {
+    let models: Arc<dyn Models> = Arc::new(plan);
+    let log: Box<dyn Log> = Box::new(journal.clone());
+    let Some(Kept { recording, .. }) = recording else { return (models, log) };
+    let (clock, recording): (Clock, _) = (Arc::new(now), recording.clone());
+    let log = Box::new(RecordedLog { log, recording: recording.clone() });
+    (Arc::new(RecordedModels { models, recording, clock }), log)
 }
 
 /// Shows what happens, in the format that was asked for.
@@ -338,8 +416,8 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
     })
 }
 
-/// Ctrl-C once stops the turn, twice the run.
-fn stop_on_interrupt(driver: &Driver) {
+/// Ctrl-C once stops the turn, twice the run; so does whoever ends the program or closes its terminal.
+fn stop_on_signals(driver: &Driver, ended: &Arc<Notify>) {
     let canceller = driver.canceller();
     tokio::spawn(async move {
         let mut last: Option<std::time::Instant> = None;
@@ -349,6 +427,31 @@ fn stop_on_interrupt(driver: &Driver) {
             last = Some(std::time::Instant::now());
         }
     });
+    #[cfg(unix)]
+    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
+        let Ok(mut signals) = signal(kind) else { continue };
+        let (canceller, ended) = (driver.canceller(), Arc::clone(ended));
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                let _ = canceller.send(Cancel::Run);
+                ended.notify_one();
+            }
+        });
+    }
+}
+
+/// Stops the run when nobody reads what it says, and lets a question stop it.
+fn stop_when_unread(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Notify> {
+    let ended: Arc<Notify> = Arc::default();
+    if let Some(attendant) = attendant {
+        attendant.stop_by(driver.canceller());
+    }
+    let (canceller, unread) = (driver.canceller(), Arc::clone(&ended));
+    when_unread(move || {
+        let _ = canceller.send(Cancel::Run);
+        unread.notify_one();
+    });
+    ended
 }
 
 /// One thread for everything that waits.

@@ -25,7 +25,7 @@ const SHOWN: usize = 10;
 
 /// Talks until the person has nothing more to say. How the last turn ended, if there was one.
 pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Broken> {
-    let Some(attendant) = session.attendant.clone() else { return Ok(None) };
+    let Some(attendant) = session.watching.attendant.clone() else { return Ok(None) };
     let history = session.ground.home.join("history");
     attendant.history(&history);
     if let Some(greeting) = &session.ground.agent.identity.greeting {
@@ -33,7 +33,11 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
     }
     let mut last = None;
     loop {
-        let Some(line) = next(&attendant).await else {
+        let next = tokio::select! {
+            line = next(&attendant) => line,
+            () = session.ended.notified() => None,
+        };
+        let Some(line) = next else {
             // Whoever leaves a conversation has finished it.
             return Ok(last.filter(|ending| *ending != Ending::Cancelled));
         };
@@ -42,7 +46,7 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
             "/exit" | "/quit" => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
             word if word.starts_with('/') => command(session, word),
             _ => {
-                attendant.remember(&line, &history);
+                attendant.remember(&session.ground.redactor.text(&line), &history);
                 let ending = session.driver.say(line).await?;
                 let over = matches!(session.driver.state().phase, agentry_runtime::Phase::Ended(_));
                 last = Some(ending);
@@ -71,7 +75,7 @@ async fn next(attendant: &Attendant) -> Option<String> {
 
 /// A word for Agentry.
 fn command(session: &Session<'_>, word: &str) {
-    let terminal = session.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+    let terminal = session.watching.terminal.lock().unwrap_or_else(PoisonError::into_inner);
     let text = match word {
         "/tools" => {
             let specs = session.tools.specs().iter();

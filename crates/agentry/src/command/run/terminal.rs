@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use agentry_compile::text::report::visible;
+use agentry_runtime::budget::dollars;
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::{Ending, Judgement, Limits, Spent};
 use serde_json::Value;
 
 use super::markdown::Markdown;
-use crate::output::{print, style};
+use crate::output::{cut, print, style};
 
 const DIM: &str = "\x1b[2m";
 const RED: &str = "\x1b[31m";
@@ -171,10 +172,11 @@ impl Terminal {
     }
 
     fn judged(&mut self, call: &str, verdict: Judgement, reason: &str) {
-        let (word, look) = match verdict {
-            Judgement::Allow => ("allow", DIM),
-            Judgement::Ask => ("ask", YELLOW),
-            Judgement::Deny => ("deny", RED),
+        let word = verdict.as_str();
+        let look = match verdict {
+            Judgement::Allow => DIM,
+            Judgement::Ask => YELLOW,
+            Judgement::Deny => RED,
         };
         self.decided.push(format!("{call}: {word}: {reason}"));
         let mark = if self.rich { "● " } else { "" };
@@ -264,22 +266,10 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// At most so many characters of a text.
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
 /// Text that cannot steer the terminal.
 pub(super) fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
     text.split('\n').map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
-}
-
-fn dollars(millionths: u64) -> String {
-    format!("${}.{:04}", millionths / 1_000_000, millionths % 1_000_000 / 100)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What happened in a run, for people.
 
 use agentry_compile::text::report::visible;
-use agentry_runtime::{
-    Answer, Block, Call, Ending, Event, FailureKind, Happened, Judgement, Spent, Turn,
-};
+use agentry_runtime::budget::dollars;
+use agentry_runtime::{Answer, Block, Call, Ending, Event, FailureKind, Happened, Spent, Turn};
+
+use crate::output::cut;
 
 /// The most lines of one text.
 const MOST_LINES: usize = 12;
@@ -25,12 +26,7 @@ pub(super) fn event(happened: &Happened) -> String {
             indented("! ", &format!("{kind}: {}", failure.message))
         }
         Event::Judged { id, verdict, reason, .. } => {
-            let verdict = match verdict {
-                Judgement::Allow => "allow",
-                Judgement::Ask => "ask",
-                Judgement::Deny => "deny",
-            };
-            line(&format!("  {id}: {verdict} ({reason})"))
+            line(&format!("  {id}: {} ({reason})", verdict.as_str()))
         }
         Event::Answered { id, answer } => {
             let about = id.as_ref().map_or("the run", |id| id);
@@ -57,6 +53,10 @@ pub(super) fn event(happened: &Happened) -> String {
         Event::Moved { directory } => line(&format!("  now in {directory}")),
         Event::TimeUp => line("! the time is over"),
         Event::Resumed => line("another process went on"),
+        Event::Undone { paths } => {
+            line(&format!("the person took back the changes of {}", paths.join(", ")))
+        }
+        Event::Adjusted { .. } => line("from here on with the limits and models of that process"),
     }
 }
 
@@ -89,9 +89,7 @@ pub(super) fn ending(ending: &Ending) -> String {
 pub(super) fn spent(spent: &Spent) -> String {
     let Spent { turns, steps, usage, time } = spent;
     let tokens = usage.input.saturating_add(usage.output);
-    let cost = usage.cost.map_or(String::new(), |micro| {
-        format!(", ${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
-    });
+    let cost = usage.cost.map_or(String::new(), |cost| format!(", {}", dollars(cost)));
     let seconds = format!("{}.{} s", time / 1_000, time % 1_000 / 100);
     let (turns, steps) = (counted(*turns, "turn"), counted(*steps, "call"));
     format!("{turns}, {steps}, {}{cost}, {seconds}", counted(tokens, "token"))
@@ -115,8 +113,5 @@ fn indented(before: &str, text: &str) -> String {
 /// One line, cut where it is too long.
 fn line(text: &str) -> String {
     let shown = visible(text.trim_end());
-    match shown.char_indices().nth(MOST_COLUMNS) {
-        Some((at, _)) => format!("{}…\n", shown.get(..at).unwrap_or_default()),
-        None => format!("{shown}\n"),
-    }
+    format!("{}\n", cut(&shown, MOST_COLUMNS))
 }

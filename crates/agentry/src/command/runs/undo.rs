@@ -1,24 +1,23 @@
 //! `agentry runs undo`: what a run changed in files is taken back.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal;
+use agentry_runtime::journal::{self, Journal, JournalError};
 use agentry_runtime::undo::{Undone, undo};
+use agentry_runtime::{Event, Happened};
 use serde_json::{Value, json};
 
 use super::{failed, home};
 use crate::args::{ResultFormat, RunsUndo};
+use crate::command::run::session::now;
 use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
 
 pub(super) fn run(args: &RunsUndo) -> Outcome {
     let home = home()?;
     let id = journal::find(&home, &args.id).map_err(failed)?;
-    // Nobody goes on with it meanwhile.
-    let held = journal::hold(&home, &id).map_err(failed)?;
-    let undone = undo(&journal::images(&held.directory), args.force, args.dry_run);
-    let undone = undone.map_err(|error| {
-        Failure::new(format!("the changes of the run `{id}` cannot be taken back: {error}"))
-            .finding()
-    })?;
+    let undone = taken_back(&home, &id, args)?;
     match args.format {
         ResultFormat::Json => {
             let row = |(path, undone): &(std::path::PathBuf, Undone)| {
@@ -49,6 +48,33 @@ pub(super) fn run(args: &RunsUndo) -> Outcome {
         remark("`--force` takes back those as well; what was done since is lost then");
     }
     Ok(if kept { Exit::Findings } else { Exit::Done })
+}
+
+/// Takes the changes back while nobody goes on with the run, and writes down that it was done.
+fn taken_back(home: &Path, id: &str, args: &RunsUndo) -> Result<Vec<(PathBuf, Undone)>, Failure> {
+    let undone = |directory: &Path| {
+        undo(&journal::images(directory), args.force, args.dry_run).map_err(|error| {
+            let what = format!("the changes of the run `{id}` cannot be taken back: {error}");
+            Failure::new(what).finding()
+        })
+    };
+    let mut journal = match Journal::open(home, id, Arc::default()) {
+        Ok((journal, ..)) => journal,
+        // Files can be brought back without it.
+        Err(JournalError::Damaged { .. }) => {
+            let held = journal::hold(home, id).map_err(failed)?;
+            return undone(&held.directory);
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let undone = undone(journal.directory())?;
+    let back = undone.iter().filter(|(_, it)| matches!(it, Undone::Back | Undone::Partly));
+    let paths: Vec<String> = back.map(|(path, _)| path.display().to_string()).collect();
+    if !args.dry_run && !paths.is_empty() {
+        let happened = Happened { at: now(), event: Event::Undone { paths } };
+        journal.append(&happened, true).map_err(failed)?;
+    }
+    Ok(undone)
 }
 
 /// For programs.
