@@ -1,9 +1,10 @@
 //! The loop, as a function: what happened, and what is to be done about it.
 
+mod resume;
+
 use crate::conversation::{Message, Usage};
 pub use crate::effect::{Effect, Question};
 use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::redact::is_redacted;
 use crate::state::{Blocked, CallState, OnError, Phase, Progress, State};
 
 /// The most calls of one answer that are run.
@@ -26,7 +27,7 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
     if matches!(happened.event, Event::Resumed) {
         // Nothing was spent while no process ran it.
         state.clock = Some(happened.at);
-        return resumed(state);
+        return resume::resumed(state);
     }
     state.tick(happened.at);
     if matches!(state.phase, Phase::Ended(_)) {
@@ -338,7 +339,7 @@ fn advance(state: &mut State) -> Vec<Effect> {
     for call in &mut state.calls {
         // Running it would do something else than was meant.
         if call.forgotten && call.progress == Progress::Ready {
-            call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
+            call.progress = Progress::Over(resume::FORGOTTEN.to_owned(), true);
         }
     }
     if state.calls.iter().all(|call| matches!(call.progress, Progress::Over(..))) {
@@ -415,88 +416,6 @@ fn cancelled(state: &mut State, run: bool) -> Vec<Effect> {
     }
     effects
 }
-
-/// What was under way when the process was killed.
-fn resumed(state: &mut State) -> Vec<Effect> {
-    state.parking = None;
-    match state.phase.clone() {
-        Phase::Idle if !state.queue.is_empty() => ask(state),
-        Phase::Idle => vec![Effect::Finish(Ending::Done)],
-        Phase::Asking | Phase::Waiting | Phase::Compacting => ask(state),
-        Phase::Blocked(Blocked::Models(why)) => vec![Effect::Put(Question::Models { why })],
-        Phase::Blocked(Blocked::Limit(limit)) => {
-            let mut effects = unfinished(state);
-            // Unless the calls have ended it.
-            if matches!(state.phase, Phase::Blocked(_)) {
-                effects.push(Effect::Put(Question::Limit { limit }));
-            }
-            effects
-        }
-        Phase::Ended(Ending::Parked { .. }) if state.calls.is_empty() => {
-            state.model = 0;
-            state.attempts = 0;
-            ask(state)
-        }
-        Phase::Ended(Ending::Parked { .. }) => {
-            state.phase = Phase::Calling;
-            unfinished(state)
-        }
-        Phase::Ended(ending) => vec![Effect::Finish(ending)],
-        Phase::Calling => unfinished(state),
-    }
-}
-
-/// Goes on with the calls that are not over. What only looks is run again; what may have changed
-/// something is put to the person, or follows what is said of errors.
-fn unfinished(state: &mut State) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    let on_error = state.on_error;
-    for call in &mut state.calls {
-        let id = call.call.id.clone();
-        call.forgotten = is_redacted(&call.call.arguments);
-        let may_have_changed = match call.progress {
-            Progress::Over(..) | Progress::Failed(_) => true,
-            Progress::Running => call.class != Class::Read,
-            _ => false,
-        };
-        match &call.progress {
-            Progress::Over(..) => {}
-            _ if call.forgotten && !may_have_changed => {
-                call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
-            }
-            Progress::Judging => effects.push(Effect::Judge { id }),
-            Progress::Asked => {
-                let reason = call.reason.clone();
-                effects.push(Effect::Put(Question::Call { id, reason }));
-            }
-            Progress::Failed(why) => {
-                effects.push(Effect::Put(Question::Failed { id, why: why.clone() }));
-            }
-            // It was never written down that it runs, so it does not.
-            Progress::Launched => {
-                state.spent.steps = state.spent.steps.saturating_sub(1);
-                call.progress = Progress::Ready;
-            }
-            Progress::Running if call.class == Class::Read => call.progress = Progress::Ready,
-            Progress::Running => match on_error {
-                OnError::Ask => {
-                    call.progress = Progress::Failed(UNKNOWN.to_owned());
-                    effects.push(Effect::Put(Question::Unfinished { id }));
-                }
-                OnError::Retry => call.progress = Progress::Ready,
-                OnError::Fail => return end(state, Ending::Failed { why: UNKNOWN.to_owned() }),
-                OnError::Skip => call.progress = Progress::Over(UNKNOWN.to_owned(), true),
-            },
-            Progress::Ready => {}
-        }
-    }
-    effects.extend(advance(state));
-    effects
-}
-
-const UNKNOWN: &str = "the run was killed while this call ran: nobody knows what it has done";
-const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
-    down; make the call again";
 
 #[cfg(test)]
 #[path = "step_tests/mod.rs"]
