@@ -13,14 +13,18 @@ const MOST_CALLS: usize = 64;
 const MOST_ATTEMPTS: u32 = 4;
 /// The longest time between two attempts, in milliseconds, when there is another model to ask.
 const LONG_WAIT: u64 = 60_000;
-/// The longest time when there is none.
+/// The longest time when there is none: who wants more is not asked any more.
 const LONGEST_WAIT: u64 = 600_000;
 /// How many answers with calls may be cut off, one after the other.
 const MOST_CUT_OFF: u32 = 3;
 /// The share of a model's window after which fewer words are needed, in percent.
 const FULL: u64 = 80;
+/// The share that is left when what could not be put into fewer words was cut.
+const ROOMY: u64 = 60;
 /// The messages at the end that are kept as they are.
 const KEPT: usize = 4;
+/// The messages that are kept when nothing else helps: an answer and its results.
+const LAST: usize = 2;
 
 /// Takes an event in and says what is to be done.
 pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
@@ -77,14 +81,28 @@ fn ask(state: &mut State) -> Vec<Effect> {
     if let Some(limit) = state.spent.exceeded(&state.limits) {
         return over(state, limit);
     }
-    let tokens = state.tokens().saturating_mul(100);
-    if state.window.is_some_and(|window| tokens >= window.saturating_mul(FULL))
-        && let Some(effects) = compact(state)
-    {
+    if let Some(effects) = state.window.and_then(|window| make_room(state, window)) {
         return effects;
     }
     state.phase = Phase::Asking;
     vec![Effect::Ask { model: state.model }]
+}
+
+/// Sees to it that what was said fits into the window, as far as can be told: older messages are put into
+/// fewer words; if that was just done, the longest pieces are cut; if that is not enough, only the last
+/// exchange is kept.
+fn make_room(state: &mut State, window: u64) -> Option<Vec<Effect>> {
+    let full = window.saturating_mul(FULL) / 100;
+    let tokens = state.tokens();
+    if tokens < full {
+        return None;
+    }
+    compact(state).or_else(|| {
+        state.shorten(tokens.saturating_sub(window.saturating_mul(ROOMY) / 100));
+        // Where the prompt and the tools fill it, fewer words would not help.
+        let helps = state.tokens() >= full && state.weight() >= window / 4;
+        if helps { compact_most(state) } else { None }
+    })
 }
 
 /// Puts all but the last messages into fewer words, unless that was just done.
@@ -93,6 +111,17 @@ fn compact(state: &mut State) -> Option<Vec<Effect>> {
         return None;
     }
     let messages = whole(&state.messages, state.messages.len() - KEPT);
+    compacting(state, messages)
+}
+
+/// Puts all but the last answer and its results into fewer words.
+fn compact_most(state: &mut State) -> Option<Vec<Effect>> {
+    let messages = whole(&state.messages, state.messages.len().saturating_sub(LAST));
+    // One message in the place of one would go on for ever.
+    compacting(state, if messages > 1 { messages } else { 0 })
+}
+
+fn compacting(state: &mut State, messages: usize) -> Option<Vec<Effect>> {
     if messages == 0 {
         return None;
     }
@@ -176,32 +205,47 @@ fn rest(state: &mut State) -> Vec<Effect> {
 }
 
 fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
+    state.spent.use_up(failure.usage);
     if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
         return Vec::new();
     }
     let is_last = state.model + 1 >= state.models;
-    let bearable = failure.retry_after.is_none_or(|time| is_last || time <= LONG_WAIT);
+    let longest = if is_last { LONGEST_WAIT } else { LONG_WAIT };
+    let bearable = failure.retry_after.is_none_or(|time| time <= longest);
     let again = failure.kind == FailureKind::Temporary && bearable;
     if again && state.attempts < MOST_ATTEMPTS {
         state.attempts += 1;
         state.phase = Phase::Waiting;
         let doubled = 1_000 << (state.attempts - 1);
-        let time = failure.retry_after.unwrap_or(doubled).min(LONGEST_WAIT);
-        return vec![Effect::Wait { time }];
+        return vec![Effect::Wait { time: failure.retry_after.unwrap_or(doubled) }];
     }
     // Fewer words that are themselves too many help nobody.
     if failure.kind == FailureKind::TooLong
         && state.phase == Phase::Asking
-        && let Some(effects) = compact(state)
+        && let Some(effects) = compact(state).or_else(|| compact_most(state))
     {
         return effects;
     }
+    // The last resort: half of what was said, where it is longest.
+    if failure.kind == FailureKind::TooLong && is_last {
+        let half = state.weight() / 2;
+        if state.shorten(half) {
+            return ask(state);
+        }
+    }
     state.attempts = 0;
-    if state.model + 1 < state.models {
+    if !is_last {
         state.model += 1;
         return ask(state);
     }
-    let why = failure.message.clone();
+    let why = match failure.retry_after.filter(|_| !bearable) {
+        // Asking earlier would only make it worse.
+        Some(time) => {
+            let minutes = time.div_ceil(60_000);
+            format!("{}; it wants to be asked again in {minutes} minutes", failure.message)
+        }
+        None => failure.message.clone(),
+    };
     match state.on_error {
         OnError::Ask => {
             state.phase = Phase::Blocked(Blocked::Models(why.clone()));
@@ -317,7 +361,8 @@ fn ended(state: &mut State, id: &str, text: String, failed: bool) -> Vec<Effect>
             call.progress = Progress::Failed(text.clone());
             return vec![Effect::Put(Question::Failed { id: id.to_owned(), why: text })];
         }
-        OnError::Retry if failed && call.retries == 0 => {
+        // What may have changed something is not done twice: the model is told, and can look first.
+        OnError::Retry if failed && call.retries == 0 && call.class == Class::Read => {
             call.retries += 1;
             call.progress = Progress::Ready;
         }

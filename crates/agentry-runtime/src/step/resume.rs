@@ -68,11 +68,11 @@ fn unfinished(state: &mut State) -> Vec<Effect> {
             }
             Progress::Running if call.class == Class::Read => call.progress = Progress::Ready,
             Progress::Running => match on_error {
-                OnError::Ask => {
+                // Once more could be twice, so that is for the person to say.
+                OnError::Ask | OnError::Retry => {
                     call.progress = Progress::Failed(UNKNOWN.to_owned());
                     effects.push(Effect::Put(Question::Unfinished { id }));
                 }
-                OnError::Retry => call.progress = Progress::Ready,
                 OnError::Fail => return end(state, Ending::Failed { why: UNKNOWN.to_owned() }),
                 OnError::Skip => call.progress = Progress::Over(UNKNOWN.to_owned(), true),
             },
