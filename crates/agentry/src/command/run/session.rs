@@ -27,6 +27,7 @@ use super::limits::{began, limits};
 use super::permission::{consent, listing};
 use super::person::Attendant;
 use super::terminal::Terminal;
+use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{OnAsk, Run, RunFormat};
 use crate::output::{Exit, Failure, Outcome, print, said};
@@ -214,7 +215,7 @@ impl<'a> Session<'a> {
 
     /// Runs what is asked, or a conversation.
     pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
-        let runtime = runtime()?;
+        let runtime = workers()?;
         let ending = runtime.block_on(async {
             stop_on_interrupt(&self.driver);
             match prompt {
@@ -230,7 +231,7 @@ impl<'a> Session<'a> {
 
     /// Goes on with a run that was stopped, and then says something more.
     pub(crate) fn go_on(mut self, recalled: Vec<Happened>, prompt: Option<String>) -> Outcome {
-        let runtime = runtime()?;
+        let runtime = workers()?;
         self.driver.recall(recalled);
         let limits = self.driver.state().limits;
         self.introduce(limits);
@@ -344,7 +345,7 @@ fn stop_on_interrupt(driver: &Driver) {
     });
 }
 
-/// One thread for everything that waits.
+/// One thread for a replay, in which nothing is done that could take time.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
