@@ -79,6 +79,13 @@ pub struct Usage {
     pub cost: Option<u64>,
 }
 
+impl Usage {
+    /// Whether nothing was used up.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl Message {
     /// What a person says.
     pub fn user(text: impl Into<String>) -> Self {

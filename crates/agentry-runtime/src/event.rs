@@ -136,6 +136,22 @@ pub struct Failure {
     pub message: String,
     /// Milliseconds after which the server wants to be asked again.
     pub retry_after: Option<u64>,
+    /// What was used up in vain, at least: an answer that breaks off is charged as well.
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+    pub usage: Usage,
+}
+
+impl Failure {
+    /// A failure that used up nothing.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, usage: Usage::default() }
+    }
+
+    /// With the time after which the server wants to be asked again, in milliseconds.
+    #[must_use]
+    pub fn after(self, time: u64) -> Self {
+        Self { retry_after: Some(time), ..self }
+    }
 }
 
 /// Kinds of failures, by what helps against them.
@@ -177,11 +193,11 @@ impl Judgement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// It only looks: it may run beside others of its kind, and again.
+    /// It only looks, here or at a page of the web: it may run beside others of its kind, and again.
     Read,
     /// It changes something here.
     Write,
-    /// It reaches beyond this machine, or does what nobody can tell.
+    /// It reaches beyond this machine and may change something there, or does what nobody can tell.
     External,
 }
 

@@ -20,6 +20,7 @@ pub mod cassette;
 pub mod commands;
 pub mod confine;
 pub mod consent;
+mod context;
 pub mod conversation;
 pub mod driver;
 pub mod effect;

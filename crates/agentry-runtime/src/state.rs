@@ -5,11 +5,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spent};
+use crate::context::{self, BYTES_A_TOKEN};
 use crate::conversation::{Block, Call, Message, Role};
 use crate::event::{Class, Ending};
-
-/// A token has at least so many bytes, as a rule.
-const BYTES_A_TOKEN: u64 = 4;
 
 /// A run, as far as it has come.
 #[derive(Debug, Clone, PartialEq)]
@@ -196,10 +194,41 @@ impl State {
     /// About how many tokens the model would read now: what it read and wrote the last time, and what
     /// was said since.
     pub(crate) fn tokens(&self) -> u64 {
-        let since = self.messages.iter().rev().take_while(|message| message.role == Role::User);
+        // Nothing that was said is in the last count after it was put into fewer words.
+        let counted = |message: &&Message| self.last_tokens == 0 || message.role == Role::User;
+        let since = self.messages.iter().rev().take_while(counted);
         let bytes: usize = since.map(Message::weight).sum();
-        let said = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_A_TOKEN;
+        let said = u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX);
         self.last_tokens.saturating_add(said)
+    }
+
+    /// About how many tokens all that was said has.
+    pub(crate) fn weight(&self) -> u64 {
+        let bytes: usize = self.messages.iter().map(Message::weight).sum();
+        u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX)
+    }
+
+    /// Cuts what was said by so many tokens, the longest pieces first. Says whether it could.
+    pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
+        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
+        let all: usize = self.messages.iter().map(Message::weight).sum();
+        let cut = context::shorten(&mut self.messages, all.saturating_sub(bytes));
+        if cut {
+            self.last_tokens = 0;
+        }
+        cut
+    }
+
+    /// The most bytes that the next call to end may tell the model: the results of one answer share what
+    /// there is, and who needs less leaves it to those that are still under way.
+    pub fn room_for_result(&self) -> usize {
+        let over = |call: &CallState| match &call.progress {
+            Progress::Over(text, _) => Some(text.len()),
+            _ => None,
+        };
+        let used: usize = self.calls.iter().filter_map(over).sum();
+        let open = self.calls.iter().filter(|call| over(call).is_none()).count();
+        context::most_of_results(self.window).saturating_sub(used) / open.max(1)
     }
 
     /// Milliseconds until the time is over, while it counts; nothing if that stops nothing.
@@ -233,13 +262,20 @@ impl State {
         self.messages.push(message);
     }
 
-    /// Hands the results of all calls to the model.
+    /// Hands the results of all calls to the model. Together they have an end, whatever they are.
     pub(crate) fn report(&mut self) {
+        let length = |call: &CallState| match &call.progress {
+            Progress::Over(text, _) => text.len(),
+            _ => 0,
+        };
+        let lengths: Vec<usize> = self.calls.iter().map(length).collect();
+        let share = context::fair_share(&lengths, context::most_of_results(self.window));
         let results = self.calls.drain(..).map(|call| {
             let (text, failed) = match call.progress {
                 Progress::Over(text, failed) => (text, failed),
                 _ => ("it was never run".to_owned(), true),
             };
+            let text = context::cut(&text, share).unwrap_or(text);
             Block::Result { id: call.call.id, text, failed }
         });
         let blocks: Vec<Block> = results.collect();

@@ -1,10 +1,11 @@
 //! The loop, as a function: what happened, and what is to be done about it.
 
+mod resume;
+
 use crate::again;
 use crate::conversation::{Message, Usage};
 pub use crate::effect::{Effect, Question};
 use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
-use crate::redact::is_redacted;
 use crate::state::{Blocked, CallState, OnError, Phase, Progress, State};
 
 /// The most calls of one answer that are run.
@@ -13,14 +14,18 @@ const MOST_CALLS: usize = 64;
 const MOST_ATTEMPTS: u32 = 4;
 /// The longest time between two attempts, in milliseconds, when there is another model to ask.
 const LONG_WAIT: u64 = 60_000;
-/// The longest time when there is none.
+/// The longest time when there is none: who wants more is not asked any more.
 const LONGEST_WAIT: u64 = 600_000;
 /// How many answers with calls may be cut off, one after the other.
 const MOST_CUT_OFF: u32 = 3;
 /// The share of a model's window after which fewer words are needed, in percent.
 const FULL: u64 = 80;
+/// The share that is left when what could not be put into fewer words was cut.
+const ROOMY: u64 = 60;
 /// The messages at the end that are kept as they are.
 const KEPT: usize = 4;
+/// The messages that are kept when nothing else helps: an answer and its results.
+const LAST: usize = 2;
 
 /// Takes an event in and says what is to be done.
 pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
@@ -28,7 +33,7 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
         // Nothing was spent while no process ran it.
         state.clock = Some(happened.at);
         again::revive(state);
-        return resumed(state);
+        return resume::resumed(state);
     }
     state.tick(happened.at);
     match happened.event {
@@ -90,14 +95,28 @@ fn ask(state: &mut State) -> Vec<Effect> {
     if let Some(limit) = state.spent.exceeded(&state.limits) {
         return over(state, limit);
     }
-    let tokens = state.tokens().saturating_mul(100);
-    if state.window.is_some_and(|window| tokens >= window.saturating_mul(FULL))
-        && let Some(effects) = compact(state)
-    {
+    if let Some(effects) = state.window.and_then(|window| make_room(state, window)) {
         return effects;
     }
     state.phase = Phase::Asking;
     vec![Effect::Ask { model: state.model }]
+}
+
+/// Sees to it that what was said fits into the window, as far as can be told: older messages are put into
+/// fewer words; if that was just done, the longest pieces are cut; if that is not enough, only the last
+/// exchange is kept.
+fn make_room(state: &mut State, window: u64) -> Option<Vec<Effect>> {
+    let full = window.saturating_mul(FULL) / 100;
+    let tokens = state.tokens();
+    if tokens < full {
+        return None;
+    }
+    compact(state).or_else(|| {
+        state.shorten(tokens.saturating_sub(window.saturating_mul(ROOMY) / 100));
+        // Where the prompt and the tools fill it, fewer words would not help.
+        let helps = state.tokens() >= full && state.weight() >= window / 4;
+        if helps { compact_most(state) } else { None }
+    })
 }
 
 /// Puts all but the last messages into fewer words, unless that was just done.
@@ -106,6 +125,17 @@ fn compact(state: &mut State) -> Option<Vec<Effect>> {
         return None;
     }
     let messages = whole(&state.messages, state.messages.len() - KEPT);
+    compacting(state, messages)
+}
+
+/// Puts all but the last answer and its results into fewer words.
+fn compact_most(state: &mut State) -> Option<Vec<Effect>> {
+    let messages = whole(&state.messages, state.messages.len().saturating_sub(LAST));
+    // One message in the place of one would go on for ever.
+    compacting(state, if messages > 1 { messages } else { 0 })
+}
+
+fn compacting(state: &mut State, messages: usize) -> Option<Vec<Effect>> {
     if messages == 0 {
         return None;
     }
@@ -189,32 +219,47 @@ fn rest(state: &mut State) -> Vec<Effect> {
 }
 
 fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
+    state.spent.use_up(failure.usage);
     if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
         return Vec::new();
     }
     let is_last = state.model + 1 >= state.models;
-    let bearable = failure.retry_after.is_none_or(|time| is_last || time <= LONG_WAIT);
+    let longest = if is_last { LONGEST_WAIT } else { LONG_WAIT };
+    let bearable = failure.retry_after.is_none_or(|time| time <= longest);
     let again = failure.kind == FailureKind::Temporary && bearable;
     if again && state.attempts < MOST_ATTEMPTS {
         state.attempts += 1;
         state.phase = Phase::Waiting;
         let doubled = 1_000 << (state.attempts - 1);
-        let time = failure.retry_after.unwrap_or(doubled).min(LONGEST_WAIT);
-        return vec![Effect::Wait { time }];
+        return vec![Effect::Wait { time: failure.retry_after.unwrap_or(doubled) }];
     }
     // Fewer words that are themselves too many help nobody.
     if failure.kind == FailureKind::TooLong
         && state.phase == Phase::Asking
-        && let Some(effects) = compact(state)
+        && let Some(effects) = compact(state).or_else(|| compact_most(state))
     {
         return effects;
     }
+    // The last resort: half of what was said, where it is longest.
+    if failure.kind == FailureKind::TooLong && is_last {
+        let half = state.weight() / 2;
+        if state.shorten(half) {
+            return ask(state);
+        }
+    }
     state.attempts = 0;
-    if state.model + 1 < state.models {
+    if !is_last {
         state.model += 1;
         return ask(state);
     }
-    let why = failure.message.clone();
+    let why = match failure.retry_after.filter(|_| !bearable) {
+        // Asking earlier would only make it worse.
+        Some(time) => {
+            let minutes = time.div_ceil(60_000);
+            format!("{}; it wants to be asked again in {minutes} minutes", failure.message)
+        }
+        None => failure.message.clone(),
+    };
     match state.on_error {
         OnError::Ask => {
             state.phase = Phase::Blocked(Blocked::Models(why.clone()));
@@ -330,7 +375,8 @@ fn ended(state: &mut State, id: &str, text: String, failed: bool) -> Vec<Effect>
             call.progress = Progress::Failed(text.clone());
             return vec![Effect::Put(Question::Failed { id: id.to_owned(), why: text })];
         }
-        OnError::Retry if failed && call.retries == 0 => {
+        // What may have changed something is not done twice: the model is told, and can look first.
+        OnError::Retry if failed && call.retries == 0 && call.class == Class::Read => {
             call.retries += 1;
             call.progress = Progress::Ready;
         }
@@ -352,7 +398,7 @@ fn advance(state: &mut State) -> Vec<Effect> {
     for call in &mut state.calls {
         // Running it would do something else than was meant.
         if call.forgotten && call.progress == Progress::Ready {
-            call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
+            call.progress = Progress::Over(resume::FORGOTTEN.to_owned(), true);
         }
     }
     if state.calls.iter().all(|call| matches!(call.progress, Progress::Over(..))) {
@@ -429,88 +475,6 @@ fn cancelled(state: &mut State, run: bool) -> Vec<Effect> {
     }
     effects
 }
-
-/// What was under way when the process was killed.
-fn resumed(state: &mut State) -> Vec<Effect> {
-    state.parking = None;
-    match state.phase.clone() {
-        Phase::Idle if !state.queue.is_empty() => ask(state),
-        Phase::Idle => vec![Effect::Finish(Ending::Done)],
-        Phase::Asking | Phase::Waiting | Phase::Compacting => ask(state),
-        Phase::Blocked(Blocked::Models(why)) => vec![Effect::Put(Question::Models { why })],
-        Phase::Blocked(Blocked::Limit(limit)) => {
-            let mut effects = unfinished(state);
-            // Unless the calls have ended it.
-            if matches!(state.phase, Phase::Blocked(_)) {
-                effects.push(Effect::Put(Question::Limit { limit }));
-            }
-            effects
-        }
-        Phase::Ended(Ending::Parked { .. }) if state.calls.is_empty() => {
-            state.model = 0;
-            state.attempts = 0;
-            ask(state)
-        }
-        Phase::Ended(Ending::Parked { .. }) => {
-            state.phase = Phase::Calling;
-            unfinished(state)
-        }
-        Phase::Ended(ending) => vec![Effect::Finish(ending)],
-        Phase::Calling => unfinished(state),
-    }
-}
-
-/// Goes on with the calls that are not over. What only looks is run again; what may have changed
-/// something is put to the person, or follows what is said of errors.
-fn unfinished(state: &mut State) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    let on_error = state.on_error;
-    for call in &mut state.calls {
-        let id = call.call.id.clone();
-        call.forgotten = is_redacted(&call.call.arguments);
-        let may_have_changed = match call.progress {
-            Progress::Over(..) | Progress::Failed(_) => true,
-            Progress::Running => call.class != Class::Read,
-            _ => false,
-        };
-        match &call.progress {
-            Progress::Over(..) => {}
-            _ if call.forgotten && !may_have_changed => {
-                call.progress = Progress::Over(FORGOTTEN.to_owned(), true);
-            }
-            Progress::Judging => effects.push(Effect::Judge { id }),
-            Progress::Asked => {
-                let reason = call.reason.clone();
-                effects.push(Effect::Put(Question::Call { id, reason }));
-            }
-            Progress::Failed(why) => {
-                effects.push(Effect::Put(Question::Failed { id, why: why.clone() }));
-            }
-            // It was never written down that it runs, so it does not.
-            Progress::Launched => {
-                state.spent.steps = state.spent.steps.saturating_sub(1);
-                call.progress = Progress::Ready;
-            }
-            Progress::Running if call.class == Class::Read => call.progress = Progress::Ready,
-            Progress::Running => match on_error {
-                OnError::Ask => {
-                    call.progress = Progress::Failed(UNKNOWN.to_owned());
-                    effects.push(Effect::Put(Question::Unfinished { id }));
-                }
-                OnError::Retry => call.progress = Progress::Ready,
-                OnError::Fail => return end(state, Ending::Failed { why: UNKNOWN.to_owned() }),
-                OnError::Skip => call.progress = Progress::Over(UNKNOWN.to_owned(), true),
-            },
-            Progress::Ready => {}
-        }
-    }
-    effects.extend(advance(state));
-    effects
-}
-
-const UNKNOWN: &str = "the run was killed while this call ran: nobody knows what it has done";
-const FORGOTTEN: &str = "not run: the run was killed, and the secrets in this call were not written \
-    down; make the call again";
 
 #[cfg(test)]
 #[path = "step_tests/mod.rs"]

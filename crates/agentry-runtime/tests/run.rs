@@ -50,12 +50,14 @@ struct How {
     limits: Limits,
     on_error: OnError,
     protocol: Protocol,
+    /// Tokens that the model can hold, instead of those of the plan.
+    window: Option<u64>,
 }
 
 impl Default for How {
     fn default() -> Self {
         let limits = Limits::default();
-        Self { limits, on_error: OnError::Skip, protocol: Protocol::Chat }
+        Self { limits, on_error: OnError::Skip, protocol: Protocol::Chat, window: None }
     }
 }
 
@@ -89,6 +91,7 @@ fn plan(server: &Server, protocol: Protocol) -> Plan {
         models: &[candidate],
         settings: &settings,
         may_search: false,
+        counts_money: false,
     };
     Plan::of(&wanted, &|name| (name == key).then(|| "key-of-the-test".to_owned())).expect("a plan")
 }
@@ -149,6 +152,7 @@ impl Run {
         };
         let mut driver = Driver::new(parts, Arc::default());
         let How { limits, on_error, .. } = how;
+        let window = how.window.or(window);
         let began = Event::Began { limits, asks_at_limit: false, on_error, models, window };
         driver.begin(began).expect("a journal");
         Self { folder, driver }
@@ -352,6 +356,69 @@ async fn limits_hold_whatever_the_model_does() {
         assert_eq!(run.say().await, Ending::OverBudget { limit: limit.to_owned() });
         let files = std::fs::read_dir(run.folder.path().join("work")).expect("a folder").count();
         assert_eq!(files, most, "{limit}");
+    }
+}
+
+/// A model that holds little, calls much and is told even more: the run goes on.
+#[tokio::test]
+async fn a_full_context_does_not_end_a_run() {
+    const MOST: usize = 60_000;
+    // Whoever knows the window keeps to it; whoever does not is told by the server.
+    for window in [Some(15_000), None] {
+        let server = Server::answering(|asked| {
+            let summing_up = asked.said.iter().any(|said| said.ends_with("Sum this up."));
+            let full = r#"{"error":{"message":"prompt is too long"}}"#;
+            match asked.body.to_string().len() {
+                length if length > MOST => Reply::status(400).body(full),
+                _ if summing_up => Turn::text("it read a lot").into(),
+                _ if asked.results.iter().any(|(_, text)| text.contains("enough")) => {
+                    Turn::text("all done").into()
+                }
+                length => {
+                    let turn = Turn { usage: (length as u64 / 4, 0, 5), ..Turn::default() };
+                    let name = if asked.number > 12 { "last.txt" } else { "long.txt" };
+                    let read = |turn: Turn, _| turn.and_call("read", json!({ "path": name }));
+                    (0..64).fold(turn, read).into()
+                }
+            }
+        });
+        let mut run = Run::new(&server, How { window, ..How::default() });
+        let work = run.folder.path().join("work");
+        std::fs::write(work.join("long.txt"), "some words\n".repeat(3_000)).expect("a file");
+        std::fs::write(work.join("last.txt"), "enough").expect("a file");
+        assert_eq!(run.say().await, Ending::Done, "{window:?}");
+        let asked = server.asked();
+        let too_long = asked.iter().any(|asked| asked.body.to_string().len() > MOST);
+        assert!(too_long || window.is_some(), "{window:?}");
+        // What was cut before it was told lies in a file.
+        if window.is_none() {
+            continue;
+        }
+        let mut all = asked.iter().flat_map(|asked| &asked.results).map(|(_, text)| text);
+        let cut = all.find(|text| text.contains("are left out here; all of it is in `"));
+        let path = cut.and_then(|text| text.split('`').nth(1)).expect("a path");
+        let whole = std::fs::read_to_string(path).expect("the whole result");
+        assert!(whole.len() > 30_000, "{}", whole.len());
+    }
+}
+
+/// An answer that breaks off was charged, as far as it came.
+#[tokio::test]
+async fn answers_that_break_off_are_paid_for() {
+    let broken = |_: &server::Asked| Reply::from(Turn::text("hm").broken(Break::Dropped(1)));
+    let protocols = [Protocol::Anthropic, Protocol::Chat, Protocol::Gemini, Protocol::Ollama];
+    for protocol in protocols {
+        let server = Server::answering(broken);
+        let mut run = Run::new(&server, How { protocol, ..How::default() });
+        assert!(matches!(run.say().await, Ending::Failed { .. }), "{protocol:?}");
+        let usage = run.driver.state().spent.usage;
+        // At least what was sent, five times.
+        assert!(usage.input > 5 && usage.cost.is_some_and(|cost| cost > 10), "{usage:?}");
+        let limits = Limits { cost: Some(1), ..Limits::default() };
+        let server = Server::answering(broken);
+        let mut run = Run::new(&server, How { limits, protocol, ..How::default() });
+        assert!(matches!(run.say().await, Ending::OverBudget { .. }), "{protocol:?}");
+        assert_eq!(server.count(), 1, "{protocol:?}");
     }
 }
 

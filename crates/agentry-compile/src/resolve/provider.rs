@@ -1,8 +1,8 @@
 //! Who serves models: where, in which language, and which variable holds the key. Addresses and
 //! variables come from this table or from the user's own file, never from a workspace.
 
-// A type only: nothing here speaks to a network.
-use core::net::IpAddr;
+// Types only: nothing here speaks to a network.
+use core::net::{IpAddr, Ipv6Addr};
 
 use agentry_policy::{web, words};
 
@@ -165,21 +165,34 @@ impl Provider {
 }
 
 /// The address that `OLLAMA_HOST` means: a scheme and a port may be left out, and a server that listens
-/// everywhere is reached here.
+/// everywhere is reached here. A port that is left out is Ollama's own, but for another machine whose
+/// scheme is written, as Ollama itself has it; one that is no port is left out.
 pub(super) fn ollama_address(text: &str) -> String {
-    const PORT: &str = "11434";
-    let text = text.trim().trim_matches(['"', '\'']).trim_end_matches('/');
+    const PORT: &str = ":11434";
+    let text = text.trim().trim_matches(['"', '\'']).trim();
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-    let rest =
-        rest.strip_prefix("0.0.0.0").map_or(rest.to_owned(), |rest| format!("127.0.0.1{rest}"));
-    let (name, port) = match rest.rsplit_once(':') {
-        // The colons of an address in brackets are its own.
-        Some((name, port)) if !port.contains(']') => (name.to_owned(), port),
-        _ => (rest.clone(), if text.contains("://") { "" } else { PORT }),
+    let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = match place.rsplit_once(':') {
+        // The colons of an address are its own.
+        _ if place.parse::<Ipv6Addr>().is_ok() => (place, None),
+        Some((name, port)) if !port.contains(']') => (name, port.parse::<u16>().ok()),
+        _ => (place, None),
     };
-    let name = if name.is_empty() { "127.0.0.1".to_owned() } else { name };
-    let sign = if port.is_empty() { "" } else { ":" };
-    format!("{scheme}://{name}{sign}{port}")
+    let name = match name.trim_start_matches('[').trim_end_matches(']') {
+        "" | "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" => "[::1]".to_owned(),
+        name if name.contains(':') => format!("[{name}]"),
+        name => name.to_owned(),
+    };
+    let is_here = matches!(name.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+    let port = match port {
+        Some(port) => format!(":{port}"),
+        None if is_here || !text.contains("://") => PORT.to_owned(),
+        None => String::new(),
+    };
+    let path = path.trim_end_matches('/');
+    let sign = if path.is_empty() { "" } else { "/" };
+    format!("{scheme}://{name}{port}{sign}{path}")
 }
 
 /// The name that a provider has here: `claude` is `anthropic`, `local` is `ollama`.
@@ -271,6 +284,17 @@ mod tests {
             ("http://box.example:1/", "http://box.example:1"),
             ("[::1]", "http://[::1]:11434"),
             ("[::1]:5", "http://[::1]:5"),
+            ("::1", "http://[::1]:11434"),
+            ("[::]:9000", "http://[::1]:9000"),
+            ("localhost", "http://localhost:11434"),
+            ("box.local", "http://box.local:11434"),
+            ("http://localhost", "http://localhost:11434"),
+            ("http://localhost/", "http://localhost:11434"),
+            ("http://0.0.0.0", "http://127.0.0.1:11434"),
+            ("http://[::1]", "http://[::1]:11434"),
+            ("https://box.example/ollama/", "https://box.example/ollama"),
+            ("box.local:port", "http://box.local:11434"),
+            ("", "http://127.0.0.1:11434"),
         ];
         for (text, expected) in cases {
             assert_eq!(ollama_address(text), expected, "{text}");

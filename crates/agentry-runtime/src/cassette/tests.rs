@@ -183,8 +183,7 @@ fn answer(calls: &[(&str, &str)]) -> Event {
 fn recorded(directory: &TempDir, agent: &Agent) -> (PathBuf, State) {
     let path = directory.path().join("writer.cassette.jsonl");
     let recorder = Recorder::create(&path, "writer", NOW, redactor(), agent.places());
-    let busy =
-        Failure { kind: FailureKind::Temporary, message: "busy".to_owned(), retry_after: None };
+    let busy = Failure::new(FailureKind::Temporary, "busy");
     let answers = vec![
         Event::TurnFailed(busy),
         answer(&[("a", "read"), ("b", "read")]),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::parts::{Models, Prompt, TooMuch};
-use crate::conversation::{Block, Message, Role, Usage};
+use crate::conversation::{Block, Message, Role};
 use crate::event::{Event, FailureKind};
 
 /// The most characters of a summary.
@@ -33,10 +33,12 @@ pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>)
         Err(failure) if failure.kind == FailureKind::Temporary => {
             return Event::TurnFailed(failure);
         }
-        Err(_) => (transcript, Usage::default()),
+        Err(failure) => (transcript, failure.usage),
     };
-    let summary =
-        format!("What was said before, summed up:\n\n{}", middle_out(&text, LONGEST_SUMMARY));
+    let summary = format!(
+        "What was said before, summed up:\n\n{}",
+        middle_out(&text, most_of_summary(window))
+    );
     Event::Compacted { messages: said.len(), summary, usage }
 }
 
@@ -44,6 +46,12 @@ pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>)
 fn most(window: Option<u64>) -> usize {
     let tokens = window.and_then(|window| usize::try_from(window).ok());
     tokens.map_or(LONGEST_TRANSCRIPT, |tokens| (tokens / 2).saturating_mul(3))
+}
+
+/// The characters of a summary: about a quarter of the window at most.
+fn most_of_summary(window: Option<u64>) -> usize {
+    let tokens = window.and_then(|window| usize::try_from(window).ok());
+    tokens.map_or(LONGEST_SUMMARY, |tokens| tokens.min(LONGEST_SUMMARY))
 }
 
 /// What was said, as text.

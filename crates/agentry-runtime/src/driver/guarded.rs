@@ -154,6 +154,10 @@ impl Tools for Guarded {
         })
     }
 
+    fn shortened(&self, text: &str, most: usize) -> String {
+        tool::kept_elsewhere(text, most, &self.shared.place().run)
+    }
+
     fn directory(&self) -> String {
         self.shared.place().directory.to_string_lossy().into_owned()
     }

@@ -14,10 +14,8 @@ impl Models for Plan {
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
         Box::pin(async move {
             let Prompt { model, system, messages, tools } = prompt;
-            let entry = self.entries.get(model).ok_or_else(|| Failure {
-                kind: FailureKind::Permanent,
-                message: "there is no such model in the plan".to_owned(),
-                retry_after: None,
+            let entry = self.entries.get(model).ok_or_else(|| {
+                Failure::new(FailureKind::Permanent, "there is no such model in the plan")
             })?;
             let answered = entry.ask(system, messages, tools, show).await?;
             let crate::provider::Answered { message, usage, truncated, .. } = answered;

@@ -11,6 +11,7 @@ pub mod played;
 pub mod recorded;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -228,11 +229,16 @@ impl Driver {
         Ok(())
     }
 
-    /// What a call printed, without secrets: neither the model nor a file hears them.
+    /// What a call printed, as long as there is room for, without secrets: neither the model nor a file
+    /// hears them.
     fn cleaned(&self, event: Event) -> Event {
         match event {
             Event::Ended { id, text, failed } => {
-                Event::Ended { id, text: self.parts.redactor.text(&text), failed }
+                let text = self.parts.redactor.text(&text);
+                let room = self.state.room_for_result();
+                let long = text.len() > room;
+                let text = if long { self.parts.tools.shortened(&text, room) } else { text };
+                Event::Ended { id, text, failed }
             }
             other => other,
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::context;
 use crate::conversation::{Call, Message};
 use crate::driver::compact::compacted;
 use crate::driver::output::Output;
@@ -96,6 +97,11 @@ pub trait Tools: Send + Sync {
 
     /// Runs a call.
     fn run<'a>(&'a self, call: &'a Call) -> Doing<'a, tool::Output>;
+
+    /// A result for which there is not enough room: at most so many bytes of it, and where the rest is.
+    fn shortened(&self, text: &str, most: usize) -> String {
+        context::cut(text, most).unwrap_or_else(|| text.to_owned())
+    }
 
     /// The directory that relative paths start from.
     fn directory(&self) -> String;

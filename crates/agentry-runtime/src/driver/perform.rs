@@ -10,6 +10,7 @@ use futures_util::FutureExt as _;
 
 use super::output::Output;
 use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Sink, TooMuch, Tools};
+use super::wait::{chance, jittered};
 use super::{Broken, Driver};
 use crate::approval::Approvals;
 use crate::conversation::{Call, Message};
@@ -28,6 +29,8 @@ impl Driver {
             Effect::Put(question) => self.put(question),
             Effect::Run { id } => return self.run(id),
             Effect::Wait { time } => {
+                // A replay does not wait, and says what was recorded.
+                let time = if self.parts.waits { jittered(time, chance()) } else { time };
                 (self.parts.output)(Output::Waiting { time });
                 let time = if self.parts.waits { time } else { 0 };
                 self.tasks.spawn(async move {
@@ -280,6 +283,5 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 fn broken(why: &str) -> Failure {
-    let message = format!("a defect in agentry: {why}");
-    Failure { kind: FailureKind::Permanent, message, retry_after: None }
+    Failure::new(FailureKind::Permanent, format!("a defect in agentry: {why}"))
 }

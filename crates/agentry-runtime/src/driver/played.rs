@@ -172,6 +172,11 @@ impl Tools for Played {
         })
     }
 
+    fn shortened(&self, text: &str, _most: usize) -> String {
+        // It was, when it was recorded.
+        text.to_owned()
+    }
+
     fn directory(&self) -> String {
         self.tools.directory()
     }

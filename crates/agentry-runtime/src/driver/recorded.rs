@@ -79,7 +79,7 @@ impl Models for RecordedModels {
         };
         let at = (self.clock)();
         if let Err(message) = self.recording.with(|recorder| recorder.asked(at, &request)) {
-            let failure = Failure { kind: FailureKind::Permanent, message, retry_after: None };
+            let failure = Failure::new(FailureKind::Permanent, message);
             return Box::pin(std::future::ready(Err(failure)));
         }
         self.models.ask(prompt, show)

@@ -216,7 +216,7 @@ impl Run {
 }
 
 fn failure(kind: FailureKind) -> Failure {
-    Failure { kind, message: "no".to_owned(), retry_after: Some(1) }
+    Failure::new(kind, "no").after(1)
 }
 
 #[tokio::test]

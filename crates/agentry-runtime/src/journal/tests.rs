@@ -46,8 +46,7 @@ fn all() -> Vec<Happened> {
         Block::Call(call),
     ];
     let message = Message { role: Role::Assistant, blocks };
-    let failure =
-        Failure { kind: FailureKind::Temporary, message: "no".to_owned(), retry_after: Some(5) };
+    let failure = Failure::new(FailureKind::Temporary, "no").after(5);
     let limits = Limits { steps: Some(5), ..Limits::default() };
     let id = "a".to_owned();
     happened([

@@ -14,7 +14,7 @@ use super::draft::{Draft, Part, opened, seal};
 use super::sse::Event;
 use super::tidy::{arguments, plain, present, tidied};
 use super::{Answered, Delta, Reader, Request, Wire, add, fault, mend, number, parsed, text};
-use crate::conversation::{Block, Message, Role};
+use crate::conversation::{Block, Message, Role, Usage};
 use crate::event::Failure;
 
 /// Anthropic's messages.
@@ -207,6 +207,10 @@ impl Reader for Messages {
 
     fn is_complete(&self) -> bool {
         self.ended
+    }
+
+    fn used_up(&self) -> Usage {
+        self.draft.used_up()
     }
 
     fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {

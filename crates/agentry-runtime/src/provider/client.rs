@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use reqwest::header::CONTENT_TYPE;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::sse::{Event, Events};
 use super::{Answered, Delta, Reader, Request, Wire, fault, http, mend};
@@ -27,7 +27,7 @@ const MOST_ERROR: usize = 64 << 10;
 /// How often a request is changed because the server does not know a field of it.
 const MOST_MENDS: usize = 4;
 /// Bytes that make a token, where a server does not count.
-const BYTES_PER_TOKEN: u64 = 4;
+pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 /// A place where models answer.
 pub struct Client {
@@ -99,23 +99,14 @@ impl Client {
         request: &Request<'_>,
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Failure> {
-        let asked = timeout(self.longest, self.ask_patiently(request, show)).await;
-        let late = |_| fault::temporary(format!("no answer within {} s", self.longest.as_secs()));
-        asked.map_err(late)?
-    }
-
-    async fn ask_patiently(
-        &self,
-        request: &Request<'_>,
-        show: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<Answered, Failure> {
+        let end = Instant::now() + self.longest;
         let mut body = self.wire.body(request);
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
             self.wire.mend(&mut body, complaint);
         }
         let mut mends = 0;
         loop {
-            match self.send(request, &body, show).await {
+            match self.send(request, &body, end, show).await {
                 Ok(answered) => return Ok(answered),
                 Err(Refusal::Failed(failure)) => return Err(failure),
                 Err(Refusal::Complaint(words, failure)) => {
@@ -142,6 +133,7 @@ impl Client {
         &self,
         request: &Request<'_>,
         body: &Value,
+        end: Instant,
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Refusal> {
         let url = format!("{}{}", self.base.trim_end_matches('/'), self.wire.path(request));
@@ -151,18 +143,28 @@ impl Client {
         for (name, value) in self.wire.headers(self.key()) {
             builder = builder.header(name, value);
         }
-        let sent = timeout(self.patience, builder.send()).await;
-        let response = sent.map_err(|_| stalled())?.map_err(|error| broken(&error))?;
+        // It may have been read although nothing came back.
+        let unheard = Usage { input: length.div_ceil(BYTES_PER_TOKEN), ..Usage::default() };
+        let sent = timeout(self.patience, timeout_at(end, builder.send())).await;
+        let sent = sent.map_err(|_| stalled()).and_then(|sent| sent.map_err(|_| self.late()));
+        let sent = sent.map_err(|failure| Failure { usage: unheard, ..failure })?;
+        let response = sent.map_err(|error| {
+            let usage = if error.is_connect() { Usage::default() } else { unheard };
+            Failure { usage, ..broken(&error) }
+        })?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
         let mut reader = self.wire.reader(request.model);
-        let read = self.read(response, reader.as_mut(), show).await;
+        let read = timeout_at(end, self.read(response, reader.as_mut(), show)).await;
+        let read = read.unwrap_or_else(|_| Err(Broken::Connection(self.late())));
+        let mut used = reader.used_up();
+        used.input = if used.input == 0 { unheard.input } else { used.input };
         let mut answered = match (reader.finish(), read) {
             // A connection may break as it likes when the answer is there.
             (Ok(answered), Ok(()) | Err(Broken::Connection(_))) => answered,
             (_, Err(Broken::Connection(failure) | Broken::Answer(failure)))
-            | (Err(failure), Ok(())) => return Err(failure.into()),
+            | (Err(failure), Ok(())) => return Err(Failure { usage: used, ..failure }.into()),
         };
         answered.refusal.iter().for_each(|text| show(Delta::Text(format!("\n{text}"))));
         if answered.usage == Usage::default() {
@@ -207,6 +209,10 @@ impl Client {
             }
         };
         last.map_or(Ok(()), |event| Ok(reader.take(&event, show)?))
+    }
+
+    fn late(&self) -> Failure {
+        fault::temporary(format!("no answer within {} s", self.longest.as_secs()))
     }
 
     fn key(&self) -> Option<&str> {

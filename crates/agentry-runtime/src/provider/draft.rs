@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::client::BYTES_PER_TOKEN;
 use super::{Answered, fault};
 use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::Failure;
@@ -39,6 +40,12 @@ pub(super) enum Part {
 }
 
 impl Part {
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Thinking(text, _) | Self::Call { arguments: text, .. } => text,
+        }
+    }
+
     fn text_mut(&mut self) -> &mut String {
         match self {
             Self::Text(text) | Self::Thinking(text, _) | Self::Call { arguments: text, .. } => text,
@@ -116,6 +123,13 @@ impl Draft {
             return Err(fault::permanent(format!("the answer is longer than {limit} MiB")));
         }
         Ok(())
+    }
+
+    /// What was used up so far: what the server says, and at least what it has sent.
+    pub(super) fn used_up(&self) -> Usage {
+        let written: usize = self.parts.values().map(|part| part.text().len()).sum();
+        let output = self.usage.output.max((written as u64).div_ceil(BYTES_PER_TOKEN));
+        Usage { output, ..self.usage }
     }
 
     /// The answer.

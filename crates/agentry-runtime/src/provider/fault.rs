@@ -45,12 +45,12 @@ const LASTING: &[&str] = &[
 
 /// A failure that may go away.
 pub(super) fn temporary(message: impl Into<String>) -> Failure {
-    Failure { kind: FailureKind::Temporary, message: message.into(), retry_after: None }
+    Failure::new(FailureKind::Temporary, message)
 }
 
 /// A failure that stays.
 pub(super) fn permanent(message: impl Into<String>) -> Failure {
-    Failure { kind: FailureKind::Permanent, message: message.into(), retry_after: None }
+    Failure::new(FailureKind::Permanent, message)
 }
 
 /// The stream ended before the answer did.
@@ -71,7 +71,7 @@ pub(super) fn in_stream(error: &Value) -> Failure {
         () => FailureKind::Temporary,
     };
     let message = format!("the server broke off with an error: {}", shown(&message));
-    Failure { kind, message, retry_after: wait }
+    Failure { retry_after: wait, ..Failure::new(kind, message) }
 }
 
 fn number(error: &Value) -> Option<u16> {
@@ -95,7 +95,7 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> Fa
         _ => FailureKind::Permanent,
     };
     let message = format!("the server answered {status}: {}", shown(message));
-    Failure { kind, message, retry_after: retry_after(headers).or(wait) }
+    Failure { retry_after: retry_after(headers).or(wait), ..Failure::new(kind, message) }
 }
 
 /// Whether a status goes away by itself.

@@ -17,7 +17,7 @@ use super::draft::{Draft, Part, opened, seal};
 use super::sse::Event;
 use super::tidy::{arguments, plain, tidied};
 use super::{Answered, Delta, Reader, Request, Wire, add, fault, items, number, parsed, text};
-use crate::conversation::{Block, Call, Message, Role};
+use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::Failure;
 
 /// Gemini's `streamGenerateContent`.
@@ -202,6 +202,10 @@ impl Reader for Contents {
 
     fn is_complete(&self) -> bool {
         self.stop.is_some()
+    }
+
+    fn used_up(&self) -> Usage {
+        self.draft.used_up()
     }
 
     fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {

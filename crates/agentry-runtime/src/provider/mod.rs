@@ -104,6 +104,9 @@ pub trait Reader {
     /// Whether nothing more has to come.
     fn is_complete(&self) -> bool;
 
+    /// What was used up as far as it has come: what the server says, and at least what it has sent.
+    fn used_up(&self) -> Usage;
+
     /// The whole answer; a stream that broke off is a failure.
     fn finish(self: Box<Self>) -> Result<Answered, Failure>;
 }

@@ -18,7 +18,7 @@ use super::openai_chat::{bearer, said, tool};
 use super::sse::Event;
 use super::tidy::{arguments, plain, present, result, tidied};
 use super::{Answered, Delta, Reader, Request, Wire, add, fault, items, number, parsed, text};
-use crate::conversation::{Block, Call, Message, Role};
+use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::Failure;
 
 /// Ollama's own protocol.
@@ -145,6 +145,10 @@ impl Reader for Lines {
 
     fn is_complete(&self) -> bool {
         self.stop.is_some()
+    }
+
+    fn used_up(&self) -> Usage {
+        self.draft.used_up()
     }
 
     fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {

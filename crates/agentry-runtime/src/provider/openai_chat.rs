@@ -18,7 +18,7 @@ use super::tidy::{arguments, plain, present, result, tidied};
 use super::{
     Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
 };
-use crate::conversation::{Block, Message, Role};
+use crate::conversation::{Block, Message, Role, Usage};
 use crate::event::Failure;
 use crate::tool::ToolSpec;
 
@@ -196,6 +196,10 @@ impl Reader for Chunks {
 
     fn is_complete(&self) -> bool {
         self.ended
+    }
+
+    fn used_up(&self) -> Usage {
+        self.draft.used_up()
     }
 
     fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {

@@ -18,7 +18,7 @@ use super::tidy::{arguments, plain, result, tidied};
 use super::{
     Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
 };
-use crate::conversation::{Block, Role};
+use crate::conversation::{Block, Role, Usage};
 use crate::event::Failure;
 
 /// Responses.
@@ -162,6 +162,10 @@ impl Reader for Items {
 
     fn is_complete(&self) -> bool {
         self.end.is_some()
+    }
+
+    fn used_up(&self) -> Usage {
+        self.draft.used_up()
     }
 
     fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {

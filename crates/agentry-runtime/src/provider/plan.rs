@@ -32,6 +32,9 @@ const LOADING: Duration = Duration::from_mins(5);
 /// What is left over where fractions do not add up exactly.
 const ROUNDING: f64 = 1e-6;
 
+/// Why a model is not asked where money is counted.
+const UNPRICED: &str = "no price is known for it, so a limit on money could not be kept";
+
 /// The value of a variable of the user's environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -74,6 +77,8 @@ pub struct Wanted<'a> {
     pub settings: &'a Settings,
     /// Whether the policy lets the agent search the web: a provider that searches needs it.
     pub may_search: bool,
+    /// Whether there is a limit on money: a model whose price nobody knows cannot keep it.
+    pub counts_money: bool,
 }
 
 /// No model can be asked: everything that was looked for, in words.
@@ -81,6 +86,8 @@ pub struct Wanted<'a> {
 pub struct NoModel {
     /// Each model, and why it cannot be asked.
     pub looked_for: Vec<String>,
+    /// The models that could be asked if their price were known.
+    pub unpriced: Vec<String>,
 }
 
 impl fmt::Display for NoModel {
@@ -109,8 +116,11 @@ impl Plan {
             }
         }
         if entries.is_empty() {
-            return Err(NoModel { looked_for: skipped.lines() });
+            let unpriced = skipped.because(UNPRICED);
+            return Err(NoModel { looked_for: skipped.lines(), unpriced });
         }
+        let left_out = skipped.because(UNPRICED);
+        maker.note(left_out.iter().map(|id| format!("`{id}` is not asked: {UNPRICED}")));
         Ok(Self { entries, notes: maker.notes })
     }
 
@@ -155,8 +165,12 @@ impl Maker<'_> {
         } else {
             candidate.context
         };
+        let price = candidate.price.or_else(|| free(provider));
+        if price.is_none() && self.wanted.counts_money {
+            return Err(UNPRICED.to_owned());
+        }
         self.note(notes);
-        if candidate.price.is_none() {
+        if price.is_none() {
             let id = &candidate.id;
             self.note([format!("no price is known for `{id}`: what it costs is not counted")]);
         }
@@ -165,7 +179,7 @@ impl Maker<'_> {
             client,
             provider: provider.name.clone(),
             model: candidate.model.clone(),
-            price: candidate.price,
+            price,
             window,
             most_output: most_output.unwrap_or_else(|| quarter.clamp(1, MOST_OUTPUT)),
             temperature: self.wanted.agent.behaviour.temperature.as_ref().map(|it| it.value),
@@ -231,6 +245,12 @@ fn spoken_by(provider: &Provider) -> (&'static dyn Wire, Dialect) {
     }
 }
 
+/// What a model on one's own machine costs. Whoever else answers there may ask somebody who charges.
+fn free(provider: &Provider) -> Option<Price> {
+    let own = provider.api == Api::Ollama && provider.is_local();
+    own.then_some(Price { input: 0.0, output: 0.0 })
+}
+
 /// Models that cannot be asked, by the reason.
 #[derive(Default)]
 struct Skipped(Vec<(String, Vec<String>)>);
@@ -241,6 +261,12 @@ impl Skipped {
             Some((_, ids)) => ids.push(id.to_owned()),
             None => self.0.push((why, vec![id.to_owned()])),
         }
+    }
+
+    /// Those for this reason.
+    fn because(&self, why: &str) -> Vec<String> {
+        let found = self.0.iter().find(|(known, _)| known == why);
+        found.map(|(_, ids)| ids.clone()).unwrap_or_default()
     }
 
     fn lines(self) -> Vec<String> {
@@ -277,7 +303,13 @@ impl Entry {
             most_output: self.most_output,
             extra: &self.extra,
         };
-        let mut answered = self.client.ask(&request, show).await?;
+        let asked = self.client.ask(&request, show).await;
+        let mut answered = asked.map_err(|mut failure| {
+            if !failure.usage.is_nothing() {
+                failure.usage.cost = self.cost(&failure.usage);
+            }
+            failure
+        })?;
         answered.usage.cost = self.charged(&answered.usage, answered.stored);
         Ok(answered)
     }

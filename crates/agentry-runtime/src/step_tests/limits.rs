@@ -34,6 +34,25 @@ fn limits() {
         ),
         ("tokens", "begin tokens=10\n said hi => ask 0\n turn => done\n said more => stop over"),
         (
+            "answers that break off are not free",
+            "begin cost=100
+             said hi => ask 0
+             fail temporary used=10 cost=40 => wait 1000
+             waited => ask 0
+             fail temporary used=10 cost=40 => wait 2000
+             waited => ask 0
+             fail temporary used=10 cost=40 => wait 4000
+             waited => stop over",
+        ),
+        (
+            "nor the tokens of what was stopped meanwhile",
+            "begin tokens=50
+             said hi => ask 0
+             stop => stop
+             fail temporary used=50 =>
+             said more => stop over",
+        ),
+        (
             "time",
             "begin time=500
              said hi => ask 0

@@ -68,15 +68,20 @@ fn event_of(words: &[&str]) -> Event {
     match *verb {
         "said" => Event::Said { text: rest.join(" ") },
         "turn" => Event::Turned(turn(rest)),
-        "fail" => Event::TurnFailed(Failure {
-            kind: match rest.first() {
+        "fail" => {
+            let kind = match rest.first() {
                 Some(&"temporary") => FailureKind::Temporary,
                 Some(&"too-long") => FailureKind::TooLong,
                 _ => FailureKind::Permanent,
-            },
-            message: "no".to_owned(),
-            retry_after: value(rest, "after"),
-        }),
+            };
+            let input = value(rest, "used").unwrap_or_default();
+            let usage = Usage { input, cost: value(rest, "cost"), ..Usage::default() };
+            Event::TurnFailed(Failure {
+                retry_after: value(rest, "after"),
+                usage,
+                ..Failure::new(kind, "no")
+            })
+        }
         "allow" | "ask" | "deny" => Event::Judged {
             id: some_id(),
             verdict: match *verb {

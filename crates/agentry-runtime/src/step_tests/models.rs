@@ -29,7 +29,20 @@ fn models_that_do_not_answer() {
              waited => ask 0
              fail temporary after=300000 => wait 300000
              waited => ask 0
-             fail temporary after=99999999 => wait 600000",
+             fail temporary after=600000 => wait 600000",
+        ),
+        (
+            "never earlier than the server wants",
+            "begin
+             said hi => ask 0
+             fail temporary after=600001 => stop failed",
+        ),
+        (
+            "the person may decide about a very long wait",
+            "begin on_error=ask
+             said hi => ask 0
+             fail temporary after=99999999 => models?
+             yes => ask 0",
         ),
         (
             "another model rather than a long wait",
@@ -139,6 +152,8 @@ fn fewer_words() {
              resume => ask 1
              fail too-long => compact 1
              compacted 1 => ask 1
+             fail too-long => compact 3
+             compacted 3 => ask 1
              fail too-long => stop failed",
         ),
         (
@@ -166,10 +181,82 @@ fn a_long_result_counts_before_the_model_reads_it() {
         turn a => judge a
         allow a => run a
         end a => ask 0
-        turn b => judge b
+        turn b used=600 => judge b
         allow b => run b";
     let mut state = check("a long result", begin);
     let event = Event::Ended { id: "b".to_owned(), text: "x".repeat(4_000), failed: false };
     let effects = step(&mut state, Happened { at: 0, event });
     assert_eq!(shown(&effects), "compact 1");
+}
+
+/// A run with a call each of whose results has so many bytes, until the model is asked.
+fn told(begin: &str, calls: usize, bytes: usize) -> (State, String) {
+    let mut state = check("much", &format!("{begin}\n said hi => ask 0"));
+    let ids: Vec<String> = (0..calls).map(|number| format!("c{number}")).collect();
+    let names: Vec<&str> = ids.iter().map(String::as_str).collect();
+    step(&mut state, Happened { at: 0, event: Event::Turned(turn(&names)) });
+    for id in &names {
+        step(&mut state, Happened { at: 0, event: event_of(&["allow", id]) });
+    }
+    let mut shows = String::new();
+    for id in ids {
+        let event = Event::Ended { id, text: "x".repeat(bytes), failed: false };
+        shows = shown(&step(&mut state, Happened { at: 0, event }));
+    }
+    (state, shows)
+}
+
+fn weight(state: &State) -> usize {
+    state.messages.iter().map(Message::weight).sum()
+}
+
+#[test]
+fn the_results_of_one_answer_have_an_end_together() {
+    let cases = [
+        ("begin window=100000", 64, 40_000, 100_000),
+        ("begin window=8000", 64, 40_000, 64 * 200),
+        ("begin", 64, 40_000, 64_000),
+        ("begin window=100000", 2, 40_000, 80_000),
+    ];
+    for (begin, calls, bytes, most) in cases {
+        let (state, shows) = told(begin, calls, bytes);
+        assert_eq!(shows, "ask 0", "{begin}");
+        let weight = weight(&state);
+        assert!((most / 2..most + 1_000).contains(&weight), "{begin}: {weight}");
+    }
+}
+
+/// The last messages are cut where nothing else helps, so that the run goes on.
+#[test]
+fn too_long_is_cut_until_it_fits() {
+    let (mut state, _) = told("begin", 10, 6_000);
+    let mut fail = || step(&mut state, Happened { at: 0, event: event_of(&["fail", "too-long"]) });
+    let mut shows = shown(&fail());
+    assert_eq!(shows, "ask 0");
+    let mut asked = 1;
+    while shows == "ask 0" {
+        shows = shown(&fail());
+        asked += 1;
+    }
+    assert_eq!(shows, "stop failed");
+    assert!((4..12).contains(&asked), "{asked}");
+    let after = weight(&state);
+    assert!(after < 3_000, "{after}");
+    // And the same before it is sent, where the window is known.
+    let (mut state, _) = told("begin window=10000", 1, 9_000);
+    let event = Event::Turned(turn(&["d", "used=9500"]));
+    step(&mut state, Happened { at: 0, event });
+    step(&mut state, Happened { at: 0, event: event_of(&["allow", "d"]) });
+    let event = Event::Ended { id: "d".to_owned(), text: "y".repeat(9_000), failed: false };
+    let effects = step(&mut state, Happened { at: 0, event });
+    assert_eq!(shown(&effects), "compact 1");
+    let effects = step(&mut state, Happened { at: 0, event: event_of(&["compacted", "1"]) });
+    assert_eq!(shown(&effects), "ask 0");
+    // After that the estimate fits: nothing is cut without need.
+    assert!(weight(&state) > 18_000);
+    let event = Event::Turned(turn(&["e", "used=9900"]));
+    step(&mut state, Happened { at: 0, event });
+    let effects = step(&mut state, Happened { at: 0, event: event_of(&["deny", "e"]) });
+    assert_eq!(shown(&effects), "ask 0", "too few messages to put into fewer words");
+    assert!(weight(&state) < 8_000, "{}", weight(&state));
 }

@@ -69,13 +69,14 @@ fn killed_while_something_was_changed() {
              resume => failed",
         ),
         (
-            "a write is repeated if the agent says so",
+            "a write is never repeated unasked, whatever the agent says",
             "begin on_error=retry
              said hi => ask 0
              turn a => judge a
              allow a write => run a
              start a =>
-             resume => run a",
+             resume => unfinished? a
+             no a => ask 0",
         ),
         (
             "a write is put to the person, also when killed again",

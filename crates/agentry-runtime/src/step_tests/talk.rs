@@ -216,11 +216,23 @@ fn calls_that_fail() {
             "begin on_error=retry
              said hi => ask 0
              turn a => judge a
-             allow a write => run a
+             allow a => run a
              start a =>
              err a => run a
              start a =>
              err a => ask 0",
+        ),
+        (
+            "retry, but nothing that may have changed something",
+            "begin on_error=retry
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b external =>
+             start a =>
+             err a => run b
+             start b =>
+             err b => ask 0",
         ),
         (
             "ask",

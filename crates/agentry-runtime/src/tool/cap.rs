@@ -4,6 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Host;
+use crate::context;
+pub(super) use crate::context::start;
+use crate::context::{KEPT_IN, end};
 
 /// The most bytes of one output.
 pub(super) const MOST: usize = 40_000;
@@ -15,24 +18,6 @@ const BEGINNING: usize = MOST / 4 * 3;
 /// The directory in which long outputs of a run lie.
 pub(super) fn outputs(run: &Path) -> PathBuf {
     run.join("outputs")
-}
-
-/// The first `most` bytes of a text, never half a character.
-pub(super) fn start(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
-/// The last `most` bytes of a text, never half a character.
-fn end(text: &str, most: usize) -> &str {
-    let mut start = text.len().saturating_sub(most);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    text.get(start..).unwrap_or_default()
 }
 
 /// `1 line`, `2 lines`.
@@ -57,8 +42,8 @@ pub(super) fn kept(whole: &str, host: &dyn Host) -> String {
     // Before it is cut: half a secret would not be found.
     let whole = host.redacted(whole);
     let left_out = whole.len().saturating_sub(MOST);
-    let note = match keep(&whole, host) {
-        Ok(path) => format!("{left_out} bytes are left out here; all of it is in `{path}`"),
+    let note = match keep(&whole, &host.place().run) {
+        Ok(path) => format!("{left_out} bytes are left out here; {KEPT_IN}{path}`"),
         Err(error) => format!("{left_out} bytes are left out here, and could not be kept: {error}"),
     };
     middle(&whole, &note)
@@ -68,12 +53,20 @@ fn middle(text: &str, note: &str) -> String {
     format!("{}\n\n[{note}]\n\n{}", start(text, BEGINNING), end(text, MOST - BEGINNING))
 }
 
+/// At most so many bytes of a result without secrets; all of it is put into a file of the run, unless it
+/// lies in one already.
+pub(crate) fn kept_elsewhere(whole: &str, most: usize, run: &Path) -> String {
+    let kept = if context::kept_in(whole).is_none() { keep(whole, run).ok() } else { None };
+    let short = context::cut_from(whole, most, kept.as_deref());
+    short.unwrap_or_else(|| whole.to_owned())
+}
+
 /// Puts a text into the next free file of the run.
-fn keep(whole: &str, host: &dyn Host) -> std::io::Result<String> {
+fn keep(whole: &str, run: &Path) -> std::io::Result<String> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    let directory = outputs(&host.place().run);
+    let directory = outputs(run);
     fs::create_dir_all(&directory)?;
     let mut number = fs::read_dir(&directory)?.count();
     loop {
@@ -120,5 +113,19 @@ mod tests {
         assert!(kept(&long, &host).contains("outputs/2.txt`]"));
         let file = fs::read_to_string(outputs(&host.place().run).join("1.txt")).unwrap();
         assert!(file.starts_with("[redacted] xxx") && file.len() > MOST);
+    }
+
+    #[test]
+    fn a_result_without_room_is_kept_once() {
+        let world = World::new();
+        let host = world.host();
+        let run = host.place().run;
+        let long = "word ".repeat(1_000);
+        let shown = kept_elsewhere(&long, 600, &run);
+        assert!(shown.len() <= 600 && shown.contains("outputs/1.txt`]"), "{shown}");
+        let again = kept_elsewhere(&shown, 400, &run);
+        assert!(again.len() <= 400 && again.contains("outputs/1.txt`]"), "{again}");
+        assert_eq!(fs::read_dir(outputs(&run)).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(outputs(&run).join("1.txt")).unwrap(), long);
     }
 }

@@ -34,6 +34,7 @@ mod webfetch;
 mod websearch;
 mod write;
 
+pub(crate) use cap::kept_elsewhere;
 pub use real::real;
 pub use toolbox::{Extras, Toolbox};
 pub use websearch::{Search, SearchService};

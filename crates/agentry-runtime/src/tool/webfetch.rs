@@ -73,8 +73,10 @@ impl Tool for Webfetch {
         }
     }
 
+    /// A `GET` without a body only looks, as the web has it: pages are fetched side by side, and again
+    /// when a run was killed. Where it may look is for the policy to say, whatever the class.
     fn class(&self, _: &Value) -> Class {
-        Class::External
+        Class::Read
     }
 
     fn touches(&self, given: &Value, _: &Place) -> Result<Vec<Touch>, String> {

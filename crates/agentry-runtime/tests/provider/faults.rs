@@ -62,7 +62,7 @@ async fn every_fault_has_its_kind() {
     for (name, reply, kind, words, wait) in cases {
         for protocol in PROTOCOLS {
             let server = Server::playing([reply.clone()]);
-            let Failure { kind: found, message, retry_after } =
+            let Failure { kind: found, message, retry_after, .. } =
                 failure(&entry(&server, protocol)).await;
             assert_eq!((found, retry_after), (kind, wait), "{name}, {protocol:?}: {message}");
             assert!(message.contains(words), "{name}, {protocol:?}: {message}");

@@ -74,6 +74,7 @@ fn entry(server: &Server, protocol: Protocol) -> Entry {
         models: &[candidate(provider, &[key])],
         settings: &settings,
         may_search: false,
+        counts_money: false,
     };
     let mut plan = Plan::of(&wanted, &environment).expect("a plan");
     let mut entry = plan.entries.remove(0);

@@ -4,18 +4,27 @@ use agentry_compile::model::Agent;
 use agentry_compile::text::{Data, FileId, Span, Spanned};
 use agentry_compile::{Candidate, Outcome, Settings};
 use agentry_runtime::Usage;
-use agentry_runtime::provider::plan::{Plan, Wanted};
+use agentry_runtime::provider::plan::{NoModel, Plan, Wanted};
 use serde_json::{Value, json};
 
 use crate::candidate;
 
 fn plan(models: &[Candidate], set: &[(&str, &str)], agent: &Agent) -> Result<Plan, String> {
+    planned(models, set, agent, false).map_err(|error| error.to_string())
+}
+
+fn planned(
+    models: &[Candidate],
+    set: &[(&str, &str)],
+    agent: &Agent,
+    counts_money: bool,
+) -> Result<Plan, NoModel> {
     let environment = |name: &str| {
         set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
     };
     let settings = Settings::built_in().clone().with_environment(&environment);
-    let wanted = Wanted { agent, models, settings: &settings, may_search: false };
-    Plan::of(&wanted, &environment).map_err(|error| error.to_string())
+    let wanted = Wanted { agent, models, settings: &settings, may_search: false, counts_money };
+    Plan::of(&wanted, &environment)
 }
 
 /// The variables that are set; provider, address and key of the models that can be asked.
@@ -153,6 +162,28 @@ fn what_turns_cost() {
     let plan = plan(&[free], &[("KEY", "k")], &Agent::default()).expect("a plan");
     assert_eq!(plan.entries[0].cost(&usage), None);
     assert_eq!(plan.notes, ["no price is known for `groq/scripted`: what it costs is not counted"]);
+}
+
+/// Money is a hard stop: what cannot be counted is not asked.
+#[test]
+fn a_limit_on_money_needs_prices() {
+    let known = candidate("groq", &["KEY"]);
+    let unknown = Candidate { price: None, ..candidate("mistral", &["KEY"]) };
+    let own = Candidate { price: None, ..candidate("ollama", &[]) };
+    let names = |models: &[Candidate], counts: bool| {
+        let plan = planned(models, &[("KEY", "k")], &Agent::default(), counts)?;
+        let entries = plan.entries.iter();
+        Ok((entries.map(|entry| entry.provider.clone()).collect::<Vec<_>>(), plan.notes))
+    };
+    let all = [unknown.clone(), known, own];
+    let (asked, notes) = names(&all, true).map_err(|error: NoModel| error).expect("a plan");
+    assert_eq!(asked, ["groq", "ollama"]);
+    let why = "no price is known for it, so a limit on money could not be kept";
+    assert_eq!(notes, [format!("`mistral/scripted` is not asked: {why}")]);
+    assert_eq!(names(&all, false).expect("a plan").0, ["mistral", "groq", "ollama"]);
+    let nothing = names(&[unknown], true).expect_err("no plan");
+    assert_eq!(nothing.unpriced, ["mistral/scripted"]);
+    assert_eq!(nothing.looked_for, [format!("`mistral/scripted`: {why}")]);
 }
 
 #[test]

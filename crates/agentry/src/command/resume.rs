@@ -8,9 +8,11 @@ use agentry_compile::model::Format;
 use agentry_runtime::consent::Consents;
 use agentry_runtime::journal::{About, Journal, JournalError, find};
 use agentry_runtime::written::{widened, written};
+use agentry_runtime::{Event, Happened};
 
 use crate::args::Resume;
 use crate::command::run::ground::Ground;
+use crate::command::run::models::Money;
 use crate::command::run::session::{Session, Setting, commands};
 use crate::command::run::{admitted, models};
 use crate::home::agentry_home;
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &Resume) -> Outcome {
         let message = format!("nobody consents to `{}` any more", about.agent);
         return Err(Failure::new(message).hint("run it anew to be asked").refused());
     }
-    let plan = models::plan(&ground, settings.model.as_deref())?;
+    let plan = models::plan(&ground, settings.model.as_deref(), money(&happened))?;
     journal.redact_with(Arc::clone(&ground.redactor));
     let setting = Setting {
         ground: &ground,
@@ -93,4 +95,13 @@ fn unchanged(ground: &Ground, about: &About, accepted: bool) -> Result<(), Failu
         (message, "`--accept-changes` goes on with what it may do now")
     };
     Err(Failure::new(message).hint(hint).refused())
+}
+
+/// Whether the run began under a limit of money.
+fn money(happened: &[Happened]) -> Money {
+    let limited = |happened: &Happened| match &happened.event {
+        Event::Began { limits, .. } => limits.cost.is_some(),
+        _ => false,
+    };
+    if happened.iter().any(limited) { Money::Limited } else { Money::Free }
 }

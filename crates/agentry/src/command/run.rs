@@ -10,6 +10,7 @@ pub(crate) mod replay;
 pub(crate) mod session;
 mod talk;
 mod terminal;
+mod workers;
 
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
@@ -21,7 +22,7 @@ use agentry_runtime::gate::{Closed, gate};
 use crate::args::{Run, RunFormat};
 use crate::output::{Exit, Failure, Outcome, remark, said};
 use ground::Ground;
-use models::Found;
+use models::{Found, Money};
 use session::Session;
 
 /// The most bytes of what is asked by way of standard input.
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &Run) -> Outcome {
         admitted(&ground, true)?;
         return replay::run(&ground, Path::new(cassette), args.prompt.as_deref(), args);
     }
-    let plan = match models::find(&ground, args.model.as_deref()) {
+    let money = Money::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
+    let plan = match models::find(&ground, args.model.as_deref(), money)? {
         Found::Plan(plan) => plan,
         Found::Nothing(why) => return without_model(&ground, args, &why),
     };

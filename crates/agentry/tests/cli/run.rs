@@ -81,6 +81,19 @@ fn nothing_happens_without_consent() {
     test.run("consent revoke writer").exits(1);
 }
 
+/// Money is a hard stop: a model whose price nobody knows is not asked.
+#[test]
+fn a_limit_on_money_needs_a_price() {
+    let server = Server::playing([Turn::text("Hello.").into(), Turn::text("Hello.").into()]);
+    let test = writer();
+    let args = ["run", "writer", "hi", "--yes", "--model", "anthropic/made-up"];
+    let ran = with(&test, &server, &[&args[..], &["--max-cost", "1"]].concat()).exits(3);
+    let expected = "`--max-cost` cannot be kept: no price is known for `anthropic/made-up`";
+    assert!(ran.stderr.contains(expected), "{ran}");
+    assert_eq!(server.count(), 0);
+    with(&test, &server, &args).exits(0);
+}
+
 #[test]
 fn a_closed_gate_asks_nobody() {
     let agent = |metadata: &str| {

@@ -167,3 +167,9 @@ fn addresses_are_read_once() {
         assert_eq!(parse(text).ok().as_ref().map(Url::as_str), expected, "{text}");
     }
 }
+
+/// A page is read: side by side with others, and again when a run was killed.
+#[test]
+fn fetching_is_reading() {
+    assert_eq!(webfetch().class(&json!({"url": "https://example.org/"})), Class::Read);
+}

@@ -1,17 +1,21 @@
 //! Which models a run can ask here and now.
 
+use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use agentry_compile::policy::{Action, Section};
 use agentry_compile::{Api, Ask, Candidate, Outcome, named_model, resolve};
+use agentry_runtime::Limits;
 use agentry_runtime::provider::plan::{Plan, Wanted};
 
 use super::ground::{Ground, variable};
 use crate::output::{Failure, remark};
 
-/// How long a server on this machine may take to open its door.
-const KNOCK: Duration = Duration::from_millis(100);
+/// How long a server may take to open its door, at each of its addresses.
+const KNOCK: Duration = Duration::from_secs(1);
+/// The most addresses of one name that are tried.
+const MOST_ADDRESSES: usize = 4;
 
 /// What was found.
 pub(crate) enum Found {
@@ -21,52 +25,111 @@ pub(crate) enum Found {
     Nothing(String),
 }
 
-/// The models that an agent can run on: the one that the user names, or else its own.
-pub(crate) fn find(ground: &Ground, named: Option<&str>) -> Found {
+/// Whether what models cost has to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Money {
+    /// There is a limit on it.
+    Limited,
+    /// There is none.
+    Free,
+}
+
+impl Money {
+    /// As these limits want it.
+    pub(crate) fn under(limits: &Limits) -> Self {
+        if limits.cost.is_some() { Self::Limited } else { Self::Free }
+    }
+}
+
+/// The models that an agent can run on: the one that the user names, or else its own. A limit on money
+/// that could not be kept is refused.
+pub(crate) fn find(ground: &Ground, named: Option<&str>, money: Money) -> Result<Found, Failure> {
     let mut models = candidates(ground, named, Ask::Nobody);
     ask_servers(ground, named, &mut models);
     let rules = ground.judge.rules(Section::Websearch);
     let may_search =
         rules.into_iter().all(|(_, rules)| rules.all().all(|rule| rule.action == Action::Allow));
-    let wanted =
-        Wanted { agent: &ground.agent, models: &models, settings: &ground.settings, may_search };
+    let wanted = Wanted {
+        agent: &ground.agent,
+        models: &models,
+        settings: &ground.settings,
+        may_search,
+        counts_money: money == Money::Limited,
+    };
     match Plan::of(&wanted, &variable) {
-        Ok(plan) => Found::Plan(plan),
-        Err(nothing) => Found::Nothing(nothing.to_string()),
+        Ok(plan) => Ok(Found::Plan(plan)),
+        Err(nothing) if nothing.unpriced.is_empty() => Ok(Found::Nothing(nothing.to_string())),
+        Err(nothing) => Err(unpriced(&nothing.unpriced)),
     }
 }
 
+fn unpriced(models: &[String]) -> Failure {
+    let named: Vec<_> = models.iter().take(3).map(|id| format!("`{id}`")).collect();
+    let more = models.len().saturating_sub(named.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let named = named.join(", ");
+    Failure::new(format!("`--max-cost` cannot be kept: no price is known for {named}{more}"))
+        .hint("add it to `[[models]]` of your own configuration, with `input` and `output`")
+        .refused()
+}
+
 /// Asks model servers of the user which models they have; nobody else needs to be asked, and that
-/// nobody listens is found out without waiting.
+/// nobody listens is found out without waiting long.
 fn ask_servers(ground: &Ground, named: Option<&str>, models: &mut [Candidate]) {
     let server = |it: &Candidate| {
         let skipped = matches!(it.outcome, Outcome::Skipped(_));
         let provider = ground.settings.provider(&it.provider).filter(|_| !skipped);
-        provider.filter(|provider| provider.api == Api::Ollama)
+        let provider = provider.filter(|provider| provider.api == Api::Ollama);
+        provider.map(|provider| provider.base_url.clone())
     };
-    let Some(provider) = models.iter().find_map(server) else { return };
-    let listens = is_listening(&provider.base_url);
-    let asked = if listens { candidates(ground, named, Ask::Local) } else { Vec::new() };
+    let urls: BTreeSet<String> = models.iter().filter_map(server).collect();
+    let listening = listening(&urls);
+    let asked =
+        if listening.is_empty() { Vec::new() } else { candidates(ground, named, Ask::Local) };
     for (at, model) in models.iter_mut().enumerate() {
-        if server(model).is_some() {
-            let silent =
-                || Outcome::Skipped(format!("no server answers at `{}`", provider.base_url));
-            model.outcome = asked.get(at).map_or_else(silent, |asked| asked.outcome.clone());
-        }
+        let Some(url) = server(model) else { continue };
+        model.outcome = match asked.get(at).filter(|_| listening.contains(&url)) {
+            Some(asked) => asked.outcome.clone(),
+            None => Outcome::Skipped(format!("no server answers at `{url}`")),
+        };
     }
 }
 
-/// Whether somebody listens at an address of this machine.
+/// Those of these addresses at which somebody listens, all asked at once.
+fn listening(urls: &BTreeSet<String>) -> BTreeSet<String> {
+    std::thread::scope(|scope| {
+        let knocks: Vec<_> =
+            urls.iter().map(|url| (url, scope.spawn(|| is_listening(url)))).collect();
+        let open = knocks
+            .into_iter()
+            .filter_map(|(url, knock)| knock.join().unwrap_or(false).then(|| url.clone()));
+        open.collect()
+    })
+}
+
+/// Whether somebody listens at an address, under whichever of the addresses that its name has.
 fn is_listening(url: &str) -> bool {
-    let Some((_, rest)) = url.split_once("://") else { return false };
-    let host = rest.split('/').next().unwrap_or_default();
-    let addresses = host.to_socket_addrs().into_iter().flatten();
-    addresses.take(2).any(|address| TcpStream::connect_timeout(&address, KNOCK).is_ok())
+    let addresses = door(url).map(|door| door.to_socket_addrs().into_iter().flatten());
+    let mut addresses = addresses.into_iter().flatten().take(MOST_ADDRESSES);
+    addresses.any(|address| TcpStream::connect_timeout(&address, KNOCK).is_ok())
+}
+
+/// The host and the port of an address.
+fn door(url: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let usual = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
+    let (name, port) = match host.rsplit_once(':') {
+        // The colons of an address in brackets are its own.
+        Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
+        _ => (host, usual),
+    };
+    Some((name.trim_start_matches('[').trim_end_matches(']').to_owned(), port))
 }
 
 /// The models that an agent can run on; a failure that says what was looked for otherwise.
-pub(crate) fn plan(ground: &Ground, named: Option<&str>) -> Result<Plan, Failure> {
-    match find(ground, named) {
+pub(crate) fn plan(ground: &Ground, named: Option<&str>, money: Money) -> Result<Plan, Failure> {
+    match find(ground, named, money)? {
         Found::Plan(plan) => Ok(plan),
         Found::Nothing(why) => {
             why.lines().for_each(remark);
@@ -81,5 +144,46 @@ fn candidates(ground: &Ground, named: Option<&str>, ask: Ask) -> Vec<Candidate> 
         Some(name) => vec![named_model(&**disk, compiled, settings, ask, name)],
         None if ask == Ask::Nobody => ground.models.clone(),
         None => resolve(&**disk, compiled, settings, ask).models,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn doors_of_addresses() {
+        let cases = [
+            ("http://localhost", Some(("localhost", 80))),
+            ("https://box.example/ollama", Some(("box.example", 443))),
+            ("http://127.0.0.1:11434", Some(("127.0.0.1", 11434))),
+            ("http://[::1]:5/x", Some(("::1", 5))),
+            ("http://[::1]", Some(("::1", 80))),
+            ("localhost:1", None),
+        ];
+        for (url, expected) in cases {
+            let found = door(url);
+            let found = found.as_ref().map(|(name, port)| (name.as_str(), *port));
+            assert_eq!(found, expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn every_server_is_knocked_at_under_all_its_addresses() {
+        let open = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = open.local_addr().unwrap().port();
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+        let shut = closed.local_addr().unwrap().port();
+        drop(closed);
+        let urls = [
+            format!("http://127.0.0.1:{shut}"),
+            format!("http://127.0.0.1:{port}"),
+            // By name: the first address may be another one.
+            format!("http://localhost:{port}/x"),
+        ];
+        let found = listening(&urls.iter().cloned().collect());
+        assert_eq!(found, urls[1..].iter().cloned().collect::<BTreeSet<_>>());
     }
 }

@@ -30,6 +30,7 @@ use super::limits::{began, limits, limits_again};
 use super::permission::{consent, listing};
 use super::person::Attendant;
 use super::terminal::Terminal;
+use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{OnAsk, Resume, Run, RunFormat};
 use crate::output::{Failure, Outcome, print, remark, said, when_unread};
@@ -190,7 +191,7 @@ impl<'a> Session<'a> {
 
     /// Runs what is asked, or a conversation.
     pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
-        let runtime = runtime()?;
+        let runtime = workers()?;
         let ending = runtime.block_on(async {
             stop_on_signals(&self.driver, &self.ended);
             match prompt {
@@ -212,7 +213,7 @@ impl<'a> Session<'a> {
         args: &Resume,
         is_conversation: bool,
     ) -> Outcome {
-        let runtime = runtime()?;
+        let runtime = workers()?;
         self.driver.recall(recalled);
         let before = self.driver.state().limits;
         let limits = limits_again(&self.ground.agent, &args.spending, &self.ground.caps, &before);
@@ -454,7 +455,7 @@ fn stop_when_unread(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Notif
     ended
 }
 
-/// One thread for everything that waits.
+/// One thread for a replay, in which nothing is done that could take time.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))

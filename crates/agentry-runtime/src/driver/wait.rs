@@ -1,0 +1,33 @@
+//! How long to wait before a model is asked again: runs that failed together do not come back together.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+/// What is added to a time at most, as a share of it.
+const SHARE: u64 = 4;
+
+/// A time that is up to a quarter longer, by chance; never shorter, because a server may have named it.
+pub(super) fn jittered(time: u64, chance: u64) -> u64 {
+    let most = time / SHARE;
+    time.saturating_add(chance % most.saturating_add(1))
+}
+
+/// A number that nobody can foresee.
+pub(super) fn chance() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_is_never_shorter_and_a_quarter_longer_at_most() {
+        let cases = [(0, 7, 0), (1_000, 0, 1_000), (1_000, 250, 1_250), (1_000, 251, 1_000)];
+        for (time, chance, expected) in cases {
+            assert_eq!(jittered(time, chance), expected, "{time} {chance}");
+        }
+        let times: std::collections::BTreeSet<u64> =
+            (0..32).map(|_| jittered(600_000, chance())).collect();
+        assert!(times.len() > 1, "runs that failed together do not come back together");
+    }
+}

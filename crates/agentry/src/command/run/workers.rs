@@ -1,0 +1,39 @@
+//! The threads of a run: files are read by calls that block, and independent ones side by side.
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::output::{Failure, said};
+
+/// As many calls can block at once; more wait for their turn.
+const THREADS: usize = 4;
+
+/// Threads for everything that waits.
+pub(super) fn workers() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+    runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Each of two calls waits, blocking its thread, until the other one runs.
+    #[test]
+    fn calls_that_block_run_side_by_side() {
+        let meet = |tell: Sender<()>, hear: Receiver<()>| {
+            let told = tell.send(()).is_ok();
+            told && hear.recv_timeout(Duration::from_secs(20)).is_ok()
+        };
+        let ((to_b, from_a), (to_a, from_b)) = (channel(), channel());
+        let runtime = workers().unwrap_or_else(|failure| panic!("{failure:?}"));
+        let met = runtime.block_on(async {
+            let a = tokio::spawn(async move { meet(to_b, from_b) });
+            let b = tokio::spawn(async move { meet(to_a, from_a) });
+            a.await.unwrap() && b.await.unwrap()
+        });
+        assert!(met, "one had to wait for the other");
+    }
+}
