@@ -25,6 +25,7 @@ pub mod event;
 pub mod gate;
 pub mod journal;
 pub mod prompt;
+pub mod protected;
 pub mod provider;
 pub mod redact;
 pub mod rulebook;

@@ -15,6 +15,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
+use crate::protected;
 
 /// The most bytes of a file that is changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
@@ -47,6 +48,7 @@ pub(super) fn touch(section: Section, path: &Path) -> Touch {
 pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result<PathBuf, String> {
     let place = host.place();
     let real = resolve(path, &place)?;
+    visible(&real, &place)?;
     if section == Section::Edit {
         unprotected(&real, &place)?;
     }
@@ -63,10 +65,28 @@ pub(super) fn is_link(path: &str, place: &Place) -> bool {
 /// Refuses what no tool may change.
 pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
-    match place.protected.iter().find(protects) {
-        None => Ok(()),
-        Some(it) => Err(format!("refused: `{}` is protected from every tool", it.display())),
+    if let Some(it) = place.protected.iter().find(protects) {
+        return Err(format!("refused: `{}` is protected from every tool", it.display()));
     }
+    match protected::reason(path, &place.workspace) {
+        None => Ok(()),
+        Some(why) => {
+            Err(format!("refused: `{}` is protected from every tool: {why}", path.display()))
+        }
+    }
+}
+
+/// Refuses what no tool may look at.
+pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
+    if is_hidden(path, place) {
+        return Err(format!("refused: `{}` belongs to Agentry itself", path.display()));
+    }
+    Ok(())
+}
+
+/// Whether no tool may see a path.
+pub(super) fn is_hidden(path: &Path, place: &Place) -> bool {
+    place.hidden.iter().any(|it| path.starts_with(it))
 }
 
 /// A file at one moment, to notice that somebody else has changed it since.
