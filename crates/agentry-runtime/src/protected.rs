@@ -86,6 +86,16 @@ pub fn is_protected(path: &Path) -> Option<&'static str> {
     found.or_else(|| cassette().then_some(RECORDED))
 }
 
+/// Why a path is protected wherever the workspace is. Some people keep workspaces in the directories of
+/// harnesses, so those do not count here.
+pub(crate) fn anywhere(path: &Path) -> Option<&'static str> {
+    is_protected(path).filter(|_| {
+        let name = path.file_name().map(Path::new).and_then(is_protected);
+        let in_git = path.components().filter_map(folded).any(|part| part == ".git");
+        in_git || name.is_some()
+    })
+}
+
 /// Why no tool writes to this path, if none does: by its name, or because it lies in a repository
 /// that has another name, or would complete one. Both paths are real.
 pub fn reason(path: &Path, workspace: &Path) -> Option<&'static str> {

@@ -121,7 +121,7 @@ impl Stamp {
 }
 
 /// Opens a regular file to read it. The path is a resolved one.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, Missing::Fails)?;
     // A pipe that nobody writes into must not hold us up.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -178,7 +178,7 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
 
 /// What becomes of a directory on the way that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// Nothing.
     Fails,
     /// It is made.
@@ -186,7 +186,7 @@ pub(super) enum Missing {
 }
 
 /// The directory that a path lies in, opened without following a link, and its name there.
-pub(super) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+pub(crate) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))

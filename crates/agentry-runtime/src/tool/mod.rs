@@ -12,7 +12,7 @@ mod bash;
 mod cap;
 mod change;
 mod edit;
-mod files;
+pub(crate) mod files;
 mod glob;
 mod grep;
 mod list;
