@@ -26,6 +26,8 @@ pub enum Undone {
     Partly,
     /// It is as it was found, for this reason.
     Kept(String),
+    /// It is as it was found, whatever is asked for: it leads elsewhere or is protected.
+    Refused(String),
 }
 
 /// Takes the changes of a run back, path by path: only what is still as the run left it, unless
@@ -56,7 +58,7 @@ fn one(
 ) -> io::Result<Undone> {
     let Some(first) = lines.first() else { return Ok(Undone::Same) };
     if let Some(why) = untouchable(path) {
-        return Ok(Undone::Kept(why));
+        return Ok(Undone::Refused(why));
     }
     let now = there(path)?;
     if now == first.before {

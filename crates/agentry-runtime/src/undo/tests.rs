@@ -204,7 +204,7 @@ fn a_directory_that_became_a_link_is_not_followed() {
     for force in [false, true] {
         let undone = run.undo(force);
         assert_eq!(undone.len(), 4);
-        assert!(undone.iter().all(|(_, it)| *it == Undone::Kept(why.clone())), "{undone:?}");
+        assert!(undone.iter().all(|(_, it)| *it == Undone::Refused(why.clone())), "{undone:?}");
     }
     assert!(!outside.join("gone").exists() && outside.join("e/made").exists());
     for name in ["new", "e/changed"] {
@@ -233,7 +233,7 @@ fn protected_files_are_neither_kept_nor_put_back() {
     fs::write(&index, line.replace("\"is\":\"nothing\"", "\"is\":\"directory\""))
         .expect("an index");
     let undone = run.undo(true);
-    assert!(matches!(undone.as_slice(), [(_, Undone::Kept(_))]), "{undone:?}");
+    assert!(matches!(undone.as_slice(), [(_, Undone::Refused(_))]), "{undone:?}");
     assert!(!run.path(".git").exists());
 }
 
