@@ -58,8 +58,9 @@ const NAMES: &[Name] = &[
 
 /// What stands in the name of every cassette.
 const CASSETTE: &str = ".cassette.";
-/// What makes a directory a repository without a `.git`.
-const BARE: &[&str] = &["HEAD", "objects", "refs"];
+/// What makes a directory a repository without a `.git`: all of one row. With the second, its settings
+/// lie elsewhere.
+const BARE: &[&[&str]] = &[&["HEAD", "objects", "refs"], &["HEAD", "commondir"]];
 
 const fn file(path: &'static str, why: &'static str) -> Name {
     Name { path, is_directory: false, from_commands: true, why }
@@ -111,7 +112,8 @@ pub fn reason(path: &Path, workspace: &Path) -> Option<&'static str> {
 fn is_repository(directory: &Path, path: &Path) -> bool {
     let next = path.strip_prefix(directory).ok().and_then(|below| below.components().next());
     let comes = |name: &str| next.and_then(folded).is_some_and(|next| next == name.to_lowercase());
-    BARE.iter().all(|name| comes(name) || fs::symlink_metadata(directory.join(name)).is_ok())
+    let is_there = |name: &&str| comes(name) || fs::symlink_metadata(directory.join(name)).is_ok();
+    BARE.iter().any(|names| names.iter().all(|name| is_there(name)))
 }
 
 /// One part of a path as the most careless file system compares it: without regard to case and to
@@ -186,6 +188,7 @@ mod tests {
             ("bare/config", None),
             ("half/HEAD", None),
             ("half/refs/heads/main", None),
+            ("half/commondir", None),
             ("HEAD", None),
         ];
         for (path, expected) in cases {
@@ -195,6 +198,8 @@ mod tests {
         for path in ["bare/config", "bare/hooks/pre-commit", "bare/x/y/z"] {
             assert_eq!(reason(&root.join(path), root), Some(REPOSITORY), "{path}");
         }
+        fs::write(root.join("half/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(reason(&root.join("half/commondir"), root), Some(REPOSITORY));
         let bare = root.join("bare");
         assert_eq!(reason(&bare.join("config"), &bare), Some(REPOSITORY), "as a workspace");
     }

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use agentry_compile::policy::Section;
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
@@ -29,14 +29,18 @@ pub(super) fn resolve(path: &str, place: &Place) -> Result<PathBuf, String> {
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
-    let given = match path.strip_prefix("~/").zip(place.home.as_ref()) {
-        Some((rest, home)) => home.join(rest),
-        None => place.directory.join(path),
-    };
     let unknown = || format!("where `{path}` leads cannot be told");
-    let real = real(&given).ok_or_else(unknown)?;
+    let real = real(&absolute(path, place)).ok_or_else(unknown)?;
     // A judge reads text, and must not read another name than the system.
     if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }
+}
+
+/// The path of a call, from the root.
+fn absolute(path: &str, place: &Place) -> PathBuf {
+    match path.strip_prefix("~/").zip(place.home.as_ref()) {
+        Some((rest, home)) => home.join(rest),
+        None => place.directory.join(path),
+    }
 }
 
 /// The touch of a path that was resolved.
@@ -58,28 +62,25 @@ pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result
 
 /// Whether a path of a call is itself a link: what is done to the file would not be done to the link.
 pub(super) fn is_link(path: &str, place: &Place) -> bool {
-    let given = place.directory.join(path);
-    std::fs::symlink_metadata(given).is_ok_and(|found| found.is_symlink())
+    std::fs::symlink_metadata(absolute(path, place)).is_ok_and(|found| found.is_symlink())
 }
 
 /// Refuses what no tool may change.
 pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
     if let Some(it) = place.protected.iter().find(protects) {
-        return Err(format!("refused: `{}` is protected from every tool", it.display()));
+        return Err(format!("`{}` is protected from every tool", it.display()));
     }
     match protected::reason(path, &place.workspace) {
         None => Ok(()),
-        Some(why) => {
-            Err(format!("refused: `{}` is protected from every tool: {why}", path.display()))
-        }
+        Some(why) => Err(format!("`{}` is protected from every tool: {why}", path.display())),
     }
 }
 
 /// Refuses what no tool may look at.
 pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
     if is_hidden(path, place) {
-        return Err(format!("refused: `{}` belongs to Agentry itself", path.display()));
+        return Err(format!("`{}` belongs to Agentry itself", path.display()));
     }
     Ok(())
 }
@@ -123,8 +124,15 @@ impl Stamp {
 /// Opens a regular file to read it. The path is a resolved one.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, Missing::Fails)?;
-    // A pipe that nobody writes into must not hold us up.
+    // Some devices do something when they are opened.
+    let found = rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) {
+        return Err(io::Error::other("it is a device, a pipe or a socket"));
+    }
+    // A pipe that takes its place meanwhile, and that nobody writes into, must not hold us up.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let flags = flags | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(&parent, &name, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {

@@ -36,7 +36,7 @@ program itself, and in every directory what has one of these names:
 {names}| `*.cassette.*` | tests of agents rely on it |
 
 Directories count with all that lies below, names without regard to case. A repository under another name
-(a directory with `HEAD`, `objects` and `refs`) is one, too. No rule opens these: an agent that is to change
+(a directory with `HEAD` and either `objects` and `refs` or `commondir`) is one, too. No rule opens these: an agent that is to change
 one can say how, and you do it. Secrets such as `.env` are read and written after a question only.
 
 Agentry's home is not shown to any tool, wherever it lies; of the runs in it, an agent sees the long outputs
