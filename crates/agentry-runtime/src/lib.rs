@@ -29,6 +29,7 @@ pub mod gate;
 pub mod journal;
 mod private;
 pub mod prompt;
+pub mod protected;
 pub mod provider;
 pub mod redact;
 pub mod rulebook;

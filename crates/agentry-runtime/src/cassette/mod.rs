@@ -21,6 +21,7 @@ mod places;
 mod record;
 mod shown;
 mod tape;
+mod target;
 
 use std::fs;
 use std::io;
@@ -33,6 +34,7 @@ pub use difference::{Difference, Kind};
 pub use places::Places;
 pub use record::Recorder;
 pub use tape::{Tape, TapeError};
+pub use target::{admit, keep};
 
 use crate::conversation::Message;
 use crate::event::Event;

@@ -11,10 +11,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use agentry_compile::policy::Section;
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
+use crate::protected;
 
 /// The most bytes of a file that is changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
@@ -28,14 +29,18 @@ pub(super) fn resolve(path: &str, place: &Place) -> Result<PathBuf, String> {
     if path.is_empty() || path.contains('\0') || path.len() > MOST_OF_PATH {
         return Err("the path is empty, too long or holds a NUL".to_owned());
     }
-    let given = match path.strip_prefix("~/").zip(place.home.as_ref()) {
-        Some((rest, home)) => home.join(rest),
-        None => place.directory.join(path),
-    };
     let unknown = || format!("where `{path}` leads cannot be told");
-    let real = real(&given).ok_or_else(unknown)?;
+    let real = real(&absolute(path, place)).ok_or_else(unknown)?;
     // A judge reads text, and must not read another name than the system.
     if real.to_str().is_none() { Err(unknown()) } else { Ok(real) }
+}
+
+/// The path of a call, from the root.
+fn absolute(path: &str, place: &Place) -> PathBuf {
+    match path.strip_prefix("~/").zip(place.home.as_ref()) {
+        Some((rest, home)) => home.join(rest),
+        None => place.directory.join(path),
+    }
 }
 
 /// The touch of a path that was resolved.
@@ -47,6 +52,7 @@ pub(super) fn touch(section: Section, path: &Path) -> Touch {
 pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result<PathBuf, String> {
     let place = host.place();
     let real = resolve(path, &place)?;
+    visible(&real, &place)?;
     if section == Section::Edit {
         unprotected(&real, &place)?;
     }
@@ -56,17 +62,32 @@ pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result
 
 /// Whether a path of a call is itself a link: what is done to the file would not be done to the link.
 pub(super) fn is_link(path: &str, place: &Place) -> bool {
-    let given = place.directory.join(path);
-    std::fs::symlink_metadata(given).is_ok_and(|found| found.is_symlink())
+    std::fs::symlink_metadata(absolute(path, place)).is_ok_and(|found| found.is_symlink())
 }
 
 /// Refuses what no tool may change.
 pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
-    match place.protected.iter().find(protects) {
-        None => Ok(()),
-        Some(it) => Err(format!("refused: `{}` is protected from every tool", it.display())),
+    if let Some(it) = place.protected.iter().find(protects) {
+        return Err(format!("`{}` is protected from every tool", it.display()));
     }
+    match protected::reason(path, &place.workspace) {
+        None => Ok(()),
+        Some(why) => Err(format!("`{}` is protected from every tool: {why}", path.display())),
+    }
+}
+
+/// Refuses what no tool may look at.
+pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
+    if is_hidden(path, place) {
+        return Err(format!("`{}` belongs to Agentry itself", path.display()));
+    }
+    Ok(())
+}
+
+/// Whether no tool may see a path.
+pub(super) fn is_hidden(path: &Path, place: &Place) -> bool {
+    place.hidden.iter().any(|it| path.starts_with(it))
 }
 
 /// A file at one moment, to notice that somebody else has changed it since.
@@ -101,10 +122,17 @@ impl Stamp {
 }
 
 /// Opens a regular file to read it. The path is a resolved one.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, Missing::Fails)?;
-    // A pipe that nobody writes into must not hold us up.
+    // Some devices do something when they are opened.
+    let found = rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink) {
+        return Err(io::Error::other("it is a device, a pipe or a socket"));
+    }
+    // A pipe that takes its place meanwhile, and that nobody writes into, must not hold us up.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let flags = flags | OFlags::NOCTTY;
     let file = File::from(rustix::fs::openat(&parent, &name, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {
@@ -158,7 +186,7 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
 
 /// What becomes of a directory on the way that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// Nothing.
     Fails,
     /// It is made.
@@ -166,7 +194,7 @@ pub(super) enum Missing {
 }
 
 /// The directory that a path lies in, opened without following a link, and its name there.
-pub(super) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+pub(crate) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))

@@ -31,6 +31,11 @@ fn paths_start_from_the_directory_of_the_run() {
         assert_eq!(resolve(path, &place).ok(), expected, "{path}");
     }
     assert!(resolve(&"x/".repeat(4_000), &place).is_err());
+    fs::create_dir(place.home.clone().unwrap()).unwrap();
+    symlink("x", place.home.clone().unwrap().join("link")).unwrap();
+    for (path, expected) in [("link", true), ("~/link", true), ("a", false), ("~/x", false)] {
+        assert_eq!(is_link(path, &place), expected, "{path}");
+    }
 }
 
 #[test]

@@ -101,8 +101,13 @@ mod tests {
             ("big", &big, Ok("made `big`: 1048576 lines")),
             ("dir", "x", Err("`dir`: it is a directory")),
             ("old/x", "x", Err("where `old/x` leads cannot be told")),
-            ("agentry.toml", "x", Err("refused: ")),
-            ("agents/own/../own/agent.toml", "x", Err("refused: ")),
+            ("agentry.toml", "x", Err(" is protected from every tool")),
+            ("agents/own/../own/agent.toml", "x", Err(" is protected from every tool")),
+            (".git/config", "[core]\nfsmonitor = x\n", Err(" is protected from every tool")),
+            ("a/.git", "gitdir: /x\n", Err(" is protected from every tool")),
+            ("a/.claude/settings.json", "{}", Err(" is protected from every tool")),
+            ("a/b/agentry.toml", "", Err(" is protected from every tool")),
+            (".own-home/consent/x", "x", Err(" belongs to Agentry itself")),
         ];
         for (path, content, expected) in cases {
             let arguments = json!({"path": path, "content": content});
@@ -113,7 +118,7 @@ mod tests {
                     assert_eq!(output, Output::done(text), "{path}");
                     assert_eq!(world.text(path), content, "{path}");
                 }
-                Err(text) => assert!(output.failed && output.text.starts_with(text), "{output:?}"),
+                Err(text) => assert!(output.failed && output.text.contains(text), "{output:?}"),
             }
             let kept = expected.is_ok_and(|text| !text.contains("already"));
             assert_eq!(host.kept.lock().unwrap().len(), usize::from(kept), "{path}");

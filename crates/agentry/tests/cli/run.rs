@@ -289,3 +289,50 @@ fn without_a_model_it_says_what_it_looked_for() {
         assert!(ran.stderr.contains(words), "{words}: {ran}");
     }
 }
+
+#[test]
+fn a_recording_has_its_place_before_the_run() {
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    let test = writer().file("agentry.toml", "# ours\n");
+    for (place, why) in [
+        ("missing/x.jsonl", "nothing can be recorded to `missing/x.jsonl`"),
+        ("agentry.toml", "it is no cassette, and is not replaced by one"),
+    ] {
+        let ran =
+            with(&test, &server, &["run", "writer", "hi", "--yes", "--record", place]).exits(2);
+        assert!(ran.stderr.contains(why), "{ran}");
+    }
+    assert_eq!((server.count(), test.read("agentry.toml").as_str()), (0, "# ours\n"));
+}
+
+#[test]
+fn tools_leave_what_others_run() {
+    let patch = "*** Begin Patch\n*** Update File: run.sh\n*** Move to: .git/hooks/pre-commit\n\
+                 -a\n+b\n*** End Patch";
+    let config = json!({ "path": ".git/config", "content": "[core]\nfsmonitor = x\n" });
+    let server = Server::playing([
+        Turn::call("write", config).into(),
+        Turn::call("apply_patch", json!({ "patch": patch })).into(),
+        Turn::call("glob", json!({ "pattern": "**" })).into(),
+        Turn::text("Done.").into(),
+    ]);
+    let agent = "name = \"writer\"\ndescription = \"Writes files\"\n\n[permissions.edit]\n\
+                 intent = \"allow\"\n\n[permissions.read]\nintent = \"allow\"\n";
+    let test = writer().file("writer/agent.toml", agent).file("run.sh", "a\n");
+    let test = test.file(".git/config", "[core]\n").file(".git/hooks/x", "");
+    let args = ["run", "writer", "hi", "--yes", "--format", "json"];
+    let ran = with(&test, &server, &args).exits(0);
+    let of = |kind: &str| -> Vec<Value> {
+        events(&ran).into_iter().filter(|event| event["type"] == kind).collect()
+    };
+    let verdicts: Vec<Value> = of("call").iter().map(|call| call["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["deny", "deny", "allow"], "{ran}");
+    // The home of these tests lies in the workspace.
+    assert!(test.has("home/.agentry/runs"));
+    assert_eq!(of("result")[0]["text"], "run.sh\nwriter/agent.toml\nwriter/system-prompt.md\n");
+    assert_eq!(
+        (test.read(".git/config").as_str(), test.read("run.sh").as_str()),
+        ("[core]\n", "a\n")
+    );
+    assert!(!test.has(".git/hooks/pre-commit"));
+}

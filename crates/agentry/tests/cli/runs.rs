@@ -329,7 +329,56 @@ fn changes_are_taken_back() {
     insta::assert_snapshot!(shown("runs undo last"), @r#"
     $ agentry runs undo last
     --- stderr
-    the run changed no files
+    no tool of the run changed a file
     --- exit 0
     "#);
+}
+
+#[test]
+fn what_commands_changed_is_not_taken_back() {
+    let test = Test::new();
+    let mut journal = create(&test, &about());
+    let mut events = events();
+    if let Event::Turned(turn) = &mut events[2] {
+        for block in &mut turn.message.blocks {
+            if let Block::Call(call) = block {
+                "bash".clone_into(&mut call.tool);
+            }
+        }
+    }
+    append(&mut journal, &events);
+    drop(journal);
+    insta::assert_snapshot!(test.run("runs undo last"), @r#"
+    $ agentry runs undo last
+    --- stderr
+    no tool of the run changed a file
+    the run ran commands: what those changed in files is not kept, and stays
+    --- exit 0
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_became_a_link_is_not_undone() {
+    let test = Test::new().file("d/key", "before").file("outside/x", "x");
+    let journal = create(&test, &about());
+    let images = Images::new(journal.images()).expect("images");
+    images.keep(&test.path("d/key")).expect("an image");
+    fs::remove_file(test.path("d/key")).expect("a file");
+    images.settle().expect("a note");
+    drop(journal);
+    fs::remove_dir(test.path("d")).expect("a directory");
+    std::os::unix::fs::symlink("outside", test.path("d")).expect("a link");
+    for args in ["runs undo last --dry-run", "runs undo last", "runs undo last --force"] {
+        insta::allow_duplicates! {
+            let shown = test.run(args).to_string().replace(args, "runs undo");
+            insta::assert_snapshot!(shown, @r#"
+            $ agentry runs undo
+            --- stderr
+            refused: [DIR]/d/key: `[DIR]/d` has become a link
+            --- exit 1
+            "#);
+        }
+    }
+    assert!(!test.has("outside/key"));
 }

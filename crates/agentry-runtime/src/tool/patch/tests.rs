@@ -117,14 +117,17 @@ async fn nothing_happens_unless_all_can() {
             "*** Update File: a\n-a\n+x\n*** Update File: ./link\n-a\n+y",
             "the patch names `./link` twice",
         ),
-        ("*** Update File: a\n-a\n+x\n*** Add File: agentry.toml\n+y", "refused: "),
+        (
+            "*** Update File: a\n-a\n+x\n*** Add File: agentry.toml\n+y",
+            " is protected from every tool",
+        ),
         ("*** Update File: a\n*** Move to: secret/a\n-a\n+x", "Deny: secret/**:deny"),
         ("*** Update File: a\n-a\n+x\n*** Add File: ../../outside\n+y", "Ask: "),
     ];
     for (body, expected) in cases {
         let says = (Section::Edit, Action::Allow, ["secret/**:deny"].as_slice());
         let output = world.judged(&[says]).call(&ApplyPatch, framed(body)).await;
-        assert!(output.failed && output.text.starts_with(expected), "{body}: {output:?}");
+        assert!(output.failed && output.text.contains(expected), "{body}: {output:?}");
         assert_eq!((world.text("a"), world.text("b")), ("a\n".into(), "b\n".into()), "{body}");
     }
 }
@@ -139,4 +142,26 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn nothing_is_moved_to_where_it_would_be_run() {
+    let world = World::new();
+    world.file("run.sh", "a\n");
+    std::fs::create_dir_all(world.path(".git/hooks")).unwrap();
+    let bodies = [
+        "*** Update File: run.sh\n*** Move to: .git/hooks/pre-commit\n-a\n+b",
+        "*** Add File: b\n+x\n*** Add File: sub/.mcp.json\n+{}",
+        "*** Add File: x/HEAD\n+x\n*** Add File: x/refs/a\n+x\n*** Add File: x/objects/a\n+x",
+    ];
+    for body in bodies {
+        let output = world.host().call(&ApplyPatch, framed(body)).await;
+        assert!(
+            output.failed && output.text.contains(" is protected from every tool"),
+            "{body}: {output:?}"
+        );
+    }
+    assert_eq!(world.text("run.sh"), "a\n");
+    assert!(!world.path("b").exists() && !world.path(".git/hooks/pre-commit").exists());
+    assert!(!world.path("x/HEAD").exists(), "it was taken back");
 }
