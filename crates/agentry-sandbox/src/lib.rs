@@ -39,6 +39,11 @@ pub use support::{Support, support};
 /// [`serve`] before it does anything else, while it has one thread.
 pub const HELPER: &str = "__confined-helper";
 
+/// What a file says that stands where something protected does not exist yet: a comment in most
+/// languages.
+pub const PLACEHOLDER: &str =
+    "# stands here while an agent runs, so that its commands cannot make this file\n";
+
 /// Why nothing was confined.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -43,6 +43,7 @@ fn only_named_hosts_are_reached() {
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Proxy(8118),
         limits: Limits::default(),

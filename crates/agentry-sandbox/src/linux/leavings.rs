@@ -12,10 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::groups;
-
-/// What a placeholder says: a comment in most languages.
-const PLACEHOLDER: &str =
-    "# held by a running agent, which must not make this file; goes when it ends\n";
+use crate::PLACEHOLDER;
 
 /// Something that goes with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

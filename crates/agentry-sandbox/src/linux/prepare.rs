@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::git;
 use super::groups::{self, Groups};
 use super::leavings::{Leaving, Leavings, is_placeholder};
 use crate::{BackEnd, Confinement, Error, Private};
@@ -14,6 +15,10 @@ use crate::{BackEnd, Confinement, Error, Private};
 pub(crate) struct Prepared {
     pub(crate) groups: Groups,
     pub(crate) private: Private,
+    /// What stands for something hidden that does not exist yet.
+    pub(crate) stand_ins: Vec<PathBuf>,
+    /// Where is to be written what git passes over, and that.
+    pub(crate) unseen_by_git: Option<(PathBuf, String)>,
     _leavings: Option<Leavings>,
 }
 
@@ -32,17 +37,13 @@ pub(crate) fn prepare(
     directory: Option<&Path>,
 ) -> Result<(Prepared, Confinement), Error> {
     let mut leavings = directory.map(Leavings::new).transpose()?;
-    if back_end == BackEnd::Namespaces {
-        let held = leavings.as_ref().map(Leavings::held_by_others).unwrap_or_default();
-        let placeholders = placeholders(&mut confinement, &held);
-        if !placeholders.is_empty() {
-            let Some(leavings) = &mut leavings else {
-                return Err(Error::SetUp("what does not exist yet cannot be protected".to_owned()));
-            };
-            leavings.record(placeholders.iter().cloned())?;
-            placeholders.iter().try_for_each(|leaving| leavings.place(leaving))?;
-        }
-    }
+    let placed = match back_end {
+        BackEnd::Namespaces => placed(&mut confinement, leavings.as_mut())?,
+        BackEnd::Landlock => Vec::new(),
+    };
+    let unseen_by_git = git::unseen(&confinement, &placed);
+    let is_placed = |path: &&PathBuf| placed.iter().any(|leaving| leaving.path() == **path);
+    let stand_ins = confinement.hidden.iter().filter(is_placed).cloned().collect();
     let candidates = groups::candidates();
     if let Some(leavings) = &mut leavings {
         let groups = candidates.iter().map(|it| Leaving::Group(it.directory.clone()));
@@ -53,11 +54,36 @@ pub(crate) fn prepare(
         BackEnd::Namespaces => {
             let temporary = PathBuf::from("/tmp");
             let home = confinement.private.first().cloned().unwrap_or_else(|| temporary.clone());
-            Private { home, temporary }
+            let own = !confinement.writes.iter().any(|root| temporary.starts_with(root));
+            let listed = own && !unseen_by_git.is_empty();
+            let unseen_by_git = listed.then(|| temporary.join(git::FILE));
+            Private { home, temporary, unseen_by_git }
         }
         BackEnd::Landlock => private_directory(&mut confinement, leavings.as_mut())?,
     };
-    Ok((Prepared { groups, private, _leavings: leavings }, confinement))
+    let unseen_by_git = private.unseen_by_git.clone().map(|path| (path, unseen_by_git));
+    let prepared = Prepared { groups, private, stand_ins, unseen_by_git, _leavings: leavings };
+    Ok((prepared, confinement))
+}
+
+/// Makes what must stand where something protected does not exist yet.
+fn placed(
+    confinement: &mut Confinement,
+    leavings: Option<&mut Leavings>,
+) -> Result<Vec<Leaving>, Error> {
+    let held = leavings.as_ref().map(|it| it.held_by_others()).unwrap_or_default();
+    let placeholders = placeholders(confinement, &held);
+    match leavings {
+        _ if placeholders.is_empty() => {}
+        None => {
+            return Err(Error::SetUp("what does not exist yet cannot be protected".to_owned()));
+        }
+        Some(leavings) => {
+            leavings.record(placeholders.iter().cloned())?;
+            placeholders.iter().try_for_each(|leaving| leavings.place(leaving))?;
+        }
+    }
+    Ok(placeholders)
 }
 
 /// The directory of a run that has no file tree of its own.
@@ -67,31 +93,32 @@ fn private_directory(
 ) -> Result<Private, Error> {
     let Some(leavings) = leavings else {
         let temporary = PathBuf::from("/nonexistent");
-        return Ok(Private { home: temporary.clone(), temporary });
+        return Ok(Private { home: temporary.clone(), temporary, unseen_by_git: None });
     };
     let root = leavings.own_directory();
     let made = Leaving::Private(root.clone());
     leavings.record([made.clone()])?;
     leavings.place(&made)?;
     let root = fs::canonicalize(root)?;
-    let private = Private { home: root.join("home"), temporary: root.join("tmp") };
+    let private =
+        Private { home: root.join("home"), temporary: root.join("tmp"), unseen_by_git: None };
     fs::create_dir(&private.home)?;
     fs::create_dir(&private.temporary)?;
     confinement.writes.push(root);
     Ok(private)
 }
 
-/// What must stand where something protected does not exist yet: for a missing file itself, for one in
-/// a missing directory the outermost of those, which is then protected instead.
+/// What must stand where something protected does not exist yet: for what is missing itself, for what
+/// lies in a missing directory the outermost of those, which is then protected instead.
 fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving> {
-    let writes = confinement.writes.clone();
+    let Confinement { writes, read_only, hidden, directories, .. } = confinement;
     let mut out: Vec<Leaving> = Vec::new();
-    for path in confinement.read_only.iter_mut().chain(&mut confinement.hidden) {
+    for path in read_only.iter_mut().chain(hidden) {
         if !writes.iter().any(|root| path.starts_with(root)) {
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
-        let leaving = if missing == *path {
+        let leaving = if missing == *path && !directories.contains(path) {
             Leaving::File(missing.clone())
         } else {
             Leaving::Directory(missing.clone())

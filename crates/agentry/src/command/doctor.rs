@@ -44,6 +44,7 @@ fn usual() -> Confinement {
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Off,
         limits: Limits::default(),
