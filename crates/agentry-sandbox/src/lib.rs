@@ -17,6 +17,7 @@ mod elsewhere;
 mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
+mod placeholder;
 mod plain;
 mod protocol;
 pub mod proxy;
@@ -33,16 +34,12 @@ pub use linux::helper::serve;
 pub use linux::sandbox::{Running, Sandbox};
 #[cfg(target_os = "linux")]
 pub use linux::support::sweep;
+pub use placeholder::{PLACEHOLDER, is_placeholder};
 pub use support::{Support, support};
 
 /// The argument with which a program that uses this room starts itself as the helper: it must call
 /// [`serve`] before it does anything else, while it has one thread.
 pub const HELPER: &str = "__confined-helper";
-
-/// What a file says that stands where something protected does not exist yet: a comment in most
-/// languages.
-pub const PLACEHOLDER: &str =
-    "# stands here while an agent runs, so that its commands cannot make this file\n";
 
 /// Why nothing was confined.
 #[derive(Debug, thiserror::Error)]

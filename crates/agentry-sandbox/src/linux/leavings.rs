@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::groups;
-use crate::PLACEHOLDER;
+use crate::{PLACEHOLDER, is_placeholder};
 
 /// Something that goes with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,13 +111,6 @@ impl Drop for Leavings {
         take_away(&self.all, &others);
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// Whether what stands at `path` is a placeholder.
-pub(crate) fn is_placeholder(path: &Path) -> bool {
-    let same = |it: &fs::Metadata| it.is_file() && it.len() == PLACEHOLDER.len() as u64;
-    fs::symlink_metadata(path).is_ok_and(|it| same(&it))
-        && fs::read(path).is_ok_and(|text| text == PLACEHOLDER.as_bytes())
 }
 
 /// Takes away what killed runs left.

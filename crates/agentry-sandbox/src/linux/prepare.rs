@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::git;
 use super::groups::{self, Groups};
-use super::leavings::{Leaving, Leavings, is_placeholder};
-use crate::{BackEnd, Confinement, Error, Private};
+use super::leavings::{Leaving, Leavings};
+use crate::{BackEnd, Confinement, Error, Private, is_placeholder};
 
 /// What was made; it goes when this is dropped.
 #[derive(Debug)]

@@ -19,6 +19,7 @@ use agentry_compile::{Config, Found, World as _, discover};
 use crate::args::{Render, ResultFormat};
 use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
+use crate::home::sweep;
 use crate::output::{Exit, Failure, Outcome, complain, print, print_json, remark, style};
 
 pub(super) use place::{LEDGER, agentry_home};
@@ -29,6 +30,7 @@ use project::{Done, Project};
 use report::Report;
 
 pub(crate) fn run(args: &Render) -> Outcome {
+    sweep();
     if args.watch {
         return watch::run(args);
     }
