@@ -179,7 +179,10 @@ impl Commands for Sandboxed {
         let command = Command { argv, directory, env, input, output, errors };
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let id = ready.sandbox.run_then(command, move |ended| drop(sender.send(ended)));
-        let id = id.map_err(io::Error::other)?;
+        let id = id.map_err(|error| {
+            ready.spent.store(true, Ordering::Relaxed);
+            io::Error::other(error)
+        })?;
         let same = Arc::clone(&ready);
         let ended = Box::pin(async move {
             let ended = receiver.await.unwrap_or(Err(Error::Gone));

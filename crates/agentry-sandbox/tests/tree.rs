@@ -132,7 +132,7 @@ fn no_program_stumbles_over_what_is_not_there() {
         drop(sandbox);
         let left: Vec<_> =
             fs::read_dir(&work).expect("a list").map(|it| it.expect("one")).collect();
-        let mut left: Vec<_> = left.iter().map(|it| it.file_name()).collect();
+        let mut left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
         left.retain(|name| name != "server.key");
         left.sort();
         assert_eq!(left, [".env", ".git", "file", "new"]);

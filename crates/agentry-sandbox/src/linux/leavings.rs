@@ -113,21 +113,28 @@ impl Drop for Leavings {
     }
 }
 
-/// Takes away what killed runs left.
+/// Takes away what killed runs left. While somebody else is at work there, that is left to them: nobody
+/// waits for a run that was stopped.
 pub(crate) fn sweep(directory: &Path) -> io::Result<()> {
     if !directory.is_dir() {
         return Ok(());
     }
-    let _lock = lock(directory)?;
+    let lock = lock_file(directory)?;
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
     sweep_locked(directory)
 }
 
 /// Lets one process at a time make or take away anything.
 fn lock(directory: &Path) -> io::Result<File> {
-    let path = directory.join("lock");
-    let file = File::options().create(true).append(true).open(path)?;
+    let file = lock_file(directory)?;
     file.lock()?;
     Ok(file)
+}
+
+fn lock_file(directory: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(directory.join("lock"))
 }
 
 fn sweep_locked(directory: &Path) -> io::Result<()> {
@@ -222,7 +229,10 @@ mod tests {
         // A killed process drops nothing, but its locks.
         run.file.unlock().expect("unlocked");
         std::mem::forget(run);
+        let held = lock(&ledger).expect("a lock");
+        sweep(&ledger).expect("nobody waits");
         assert!(is_placeholder(&path));
+        drop(held);
         sweep(&ledger).expect("swept");
         assert!(!path.exists());
     }

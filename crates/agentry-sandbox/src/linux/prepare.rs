@@ -72,7 +72,7 @@ fn placed(
     leavings: Option<&mut Leavings>,
 ) -> Result<Vec<Leaving>, Error> {
     let held = leavings.as_ref().map(|it| it.held_by_others()).unwrap_or_default();
-    let placeholders = placeholders(confinement, &held);
+    let mut placeholders = placeholders(confinement, &held);
     match leavings {
         _ if placeholders.is_empty() => {}
         None => {
@@ -80,10 +80,30 @@ fn placed(
         }
         Some(leavings) => {
             leavings.record(placeholders.iter().cloned())?;
-            placeholders.iter().try_for_each(|leaving| leavings.place(leaving))?;
+            for leaving in &placeholders {
+                match leavings.place(leaving) {
+                    Err(error) if is_closed(&error) => close(confinement, leaving.path()),
+                    other => other?,
+                }
+            }
         }
     }
+    placeholders.retain(|leaving| fs::symlink_metadata(leaving.path()).is_ok());
     Ok(placeholders)
+}
+
+/// Whether nothing can be made there by this user.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Has nobody make anything in the directory of what is missing, where even a placeholder cannot be
+/// made. What may not be written now could be made writable by its owner.
+fn close(confinement: &mut Confinement, missing: &Path) {
+    let Confinement { read_only, hidden, .. } = confinement;
+    read_only.retain(|path| path != missing);
+    hidden.retain(|path| path != missing);
+    read_only.extend(missing.parent().map(Path::to_owned));
 }
 
 /// The directory of a run that has no file tree of its own.
@@ -145,4 +165,32 @@ fn outermost_missing(path: &Path, held: &[Leaving]) -> Option<PathBuf> {
             || held.contains(&Leaving::Directory(path.to_path_buf()))
     };
     ancestors.iter().find(absent).map(|path| (*path).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Network};
+
+    /// Nobody can make a file there, not even the administrator.
+    #[test]
+    fn a_directory_that_takes_no_placeholder_is_closed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = PathBuf::from("/sys");
+        let mut confinement = Confinement {
+            reads: Vec::new(),
+            writes: vec![root.clone()],
+            read_only: vec![root.join("agentry.toml"), root.join("agents/new")],
+            hidden: vec![root.join(".env")],
+            directories: Vec::new(),
+            private: Vec::new(),
+            network: Network::Off,
+            limits: Limits::default(),
+        };
+        let mut leavings = Leavings::new(dir.path()).expect("a file");
+        let placed = placed(&mut confinement, Some(&mut leavings)).expect("no error");
+        assert_eq!(placed, []);
+        assert_eq!(confinement.hidden, Vec::<PathBuf>::new());
+        assert!(confinement.read_only.iter().all(|path| *path == root), "{confinement:?}");
+    }
 }

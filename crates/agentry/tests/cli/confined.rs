@@ -1,5 +1,6 @@
 //! Commands of real runs, confined: what they may not touch, and what is left of a run that is killed.
 #![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -110,6 +111,27 @@ fn a_run_that_lives_or_was_killed_is_in_nobodys_way() {
 }
 
 #[test]
+fn git_adds_nothing_that_only_stands_there() {
+    let test = worker().file(".gitignore", "/home/.config\n").file("server.key", "hush\n");
+    if cannot_be_confined(&test) {
+        return;
+    }
+    let git = |line: &str| {
+        let mut git = Command::new("git");
+        git.args(line.split(' ')).current_dir(test.path("")).env("HOME", test.path("home"));
+        assert!(git.status().expect("git is there").success(), "{line}");
+    };
+    git("init -q");
+    git("config user.name n");
+    git("config user.email n@example.org");
+    let server = model();
+    let line = "git add -A && git commit -qm all && git status --porcelain && git ls-files";
+    let ran = run(&test, &server, "worker", line).exits(0);
+    let files = ".gitignore\nnotes.md\nworker/agent.toml\nworker/system-prompt.md\n";
+    assert_eq!(ran.stdout, files);
+}
+
+#[test]
 fn two_runs_at_once_share_a_workspace() {
     let test = worker();
     if cannot_be_confined(&test) {
@@ -197,10 +219,16 @@ fn an_agent_does_not_add_to_its_definition() {
 
 /// Runs the program as an ordinary user who may make no namespaces.
 fn without_namespaces(command: &Command) -> Command {
-    let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps=-all \
-        --inh-caps=-all --bounding-set=-all \"$@\"";
+    as_user("echo 0 > /proc/sys/user/max_user_namespaces", command)
+}
+
+/// Runs the program as an ordinary user, after this line.
+fn as_user(before: &str, command: &Command) -> Command {
+    let line = format!(
+        "{before} && exec setpriv --ambient-caps=-all --inh-caps=-all --bounding-set=-all \"$@\""
+    );
     let mut out = Command::new("unshare");
-    out.args(["-U", "--map-user=1000", "--map-group=1000", "--keep-caps", "sh", "-c", line, "sh"]);
+    out.args(["-U", "--map-user=1000", "--map-group=1000", "--keep-caps", "sh", "-c", &line, "sh"]);
     out.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
     out.env_clear().current_dir(command.get_current_dir().expect("a directory"));
     out.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -236,4 +264,29 @@ fn without_namespaces_commands_run_under_landlock() {
         assert!(ran.stdout.contains(expected) && !ran.stdout.contains("made"), "{line}: {ran}");
     }
     assert!(!test.has("agentry.lock") && !test.has("worker/x"));
+}
+
+#[test]
+fn where_no_placeholder_can_be_made_nothing_can() {
+    let script = "chmod u+w . || echo x > agentry.lock || cat notes.md\n";
+    let test = worker().file("home/x", "").file("try.sh", script);
+    let mut doctor = test.command(["doctor", "--format", "json"]);
+    doctor.env("PATH", "/usr/bin:/bin");
+    let said = as_user("true", &doctor).output();
+    let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if !said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
+        eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
+        return;
+    }
+    let set = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(test.path(""), mode).expect("a mode");
+    };
+    set(0o555);
+    let server = model();
+    let args = ["run", "worker", "sh try.sh", "--yes"];
+    let output = as_user("true", &program(&test, &server, &args)).output();
+    set(0o755);
+    let ran = test.ended(&args.join(" "), &output.expect("the program runs")).exits(0);
+    assert!(ran.stdout.ends_with("Read-only file system\none\n"), "{ran}");
 }
