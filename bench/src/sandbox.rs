@@ -90,6 +90,7 @@ fn confinement(folder: &Path) -> Confinement {
         writes: vec![folder.to_owned()],
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Off,
         limits: Limits::default(),

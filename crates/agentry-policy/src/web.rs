@@ -110,7 +110,9 @@ fn is_private_name(name: &str) -> bool {
     bare || SUFFIXES.iter().any(under) || name.parse().is_ok_and(is_private_ip)
 }
 
-fn is_private_ip(address: IpAddr) -> bool {
+/// Whether an address is one of this machine, of a private network, of a link-local service or of no
+/// single machine.
+pub fn is_private_ip(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
         IpAddr::V6(address) => is_private_v6(address),
@@ -135,18 +137,14 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
-    let first = segments[0];
-    let unique_local = first & 0xfe00 == 0xfc00;
-    let link_local = first & 0xffc0 == 0xfe80;
-    let site_local = first & 0xffc0 == 0xfec0;
+    let [first, ..] = segments;
     address.is_loopback()
         || address.is_unspecified()
-        || address.is_multicast()
-        || unique_local
-        || link_local
-        || site_local
-        || matches!(segments, [0x64, 0xff9b, 1, ..])
-        || embedded_v4(segments).is_some_and(is_private_v4)
+        || match embedded_v4(segments) {
+            Some(address) => is_private_v4(address),
+            // Only this part of the space is given out.
+            None => first & 0xe000 != 0x2000,
+        }
 }
 
 /// The IPv4 address inside a mapped, translated, 6to4 or compatible one.
@@ -261,6 +259,11 @@ mod tests {
             "http://ip6-localhost/",
             "http://metadata/",
             "http://[64:ff9b:1::7f00:1]/",
+            "http://[fec0::1]/",
+            "http://[ff02::1]/",
+            "http://[4000::1]/",
+            "http://255.255.255.255/",
+            "http://224.0.0.1/",
         ];
         for text in private {
             assert!(address(text).is_ok_and(|a| a.private), "{text} is {:?}", address(text));

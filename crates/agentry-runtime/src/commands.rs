@@ -4,13 +4,14 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::Proxy;
-use agentry_sandbox::{BackEnd, Command, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Error, Network, Sandbox, support};
 
-use crate::confine::{Confined, Surroundings, confinement, environment};
+use crate::confine::{Confined, Hosts, Surroundings, confinement, environment};
 use crate::tool::{Started, Streams};
 
 /// Starts the commands of a run.
@@ -96,46 +97,71 @@ pub struct Sandboxed {
     pub program: PathBuf,
     /// Where is written down what must go even if this process is killed.
     pub leavings: PathBuf,
-    /// The sandbox, once it was needed.
-    pub sandbox: OnceLock<Result<Ready, String>>,
+    /// What became of it so far.
+    pub state: World,
+}
+
+/// What was found out and started so far.
+#[derive(Default)]
+pub struct World {
+    chosen: OnceLock<Result<Chosen, String>>,
+    ready: Mutex<Option<Arc<Ready>>>,
+}
+
+/// What confines the commands of a run.
+struct Chosen {
+    back_end: BackEnd,
+    confinement: Confinement,
+    hosts: Hosts,
 }
 
 /// A sandbox that runs.
-pub struct Ready {
-    sandbox: Arc<Sandbox>,
+struct Ready {
+    sandbox: Sandbox,
     env: Vec<(String, String)>,
+    /// Whether it starts nothing any more.
+    spent: AtomicBool,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
 }
 
 impl Sandboxed {
-    /// What would confine them on this machine, or why nothing can.
-    pub fn back_end(&self) -> Result<BackEnd, String> {
-        let confined = confinement(&self.judge, &self.surroundings);
-        support(&self.program).back_end(&confined.confinement)
+    /// What confines them on this machine, or why nothing can; found out once.
+    fn chosen(&self) -> Result<&Chosen, String> {
+        let choose = || {
+            let Confined { confinement, hosts, .. } = confinement(&self.judge, &self.surroundings);
+            let (back_end, confinement) = support(&self.program).choose(&confinement)?;
+            Ok(Chosen { back_end, confinement, hosts })
+        };
+        self.state.chosen.get_or_init(choose).as_ref().map_err(Clone::clone)
     }
 
-    fn ready(&self) -> Result<&Ready, String> {
-        self.sandbox.get_or_init(|| self.set_up()).as_ref().map_err(Clone::clone)
+    /// The sandbox; a new one if somebody outside took away what protected something in the old one.
+    fn ready(&self) -> Result<Arc<Ready>, String> {
+        let mut ready = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*ready {
+            Some(ready) if !ready.spent.load(Ordering::Relaxed) => Ok(Arc::clone(ready)),
+            _ => Ok(Arc::clone(ready.insert(Arc::new(self.set_up()?)))),
+        }
     }
 
     fn set_up(&self) -> Result<Ready, String> {
-        let Confined { confinement, hosts, .. } = confinement(&self.judge, &self.surroundings);
-        let back_end = support(&self.program).back_end(&confinement);
-        let back_end = back_end.map_err(|why| {
+        let chosen = self.chosen().map_err(|why| {
             format!("commands cannot be confined here: {why} (`--unconfined` runs them anyway)")
         })?;
+        let Chosen { back_end, confinement, hosts } = chosen;
         let port = match confinement.network {
             Network::Proxy(port) => Some(port),
             Network::Off | Network::Full => None,
         };
         let leavings = Some(self.leavings.as_path());
-        let sandbox = Sandbox::start(&self.program, back_end, confinement, leavings);
+        let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
-        let proxy = sandbox.listener().map(|listener| Proxy::start(listener, hosts)).transpose();
+        let listener = sandbox.listener();
+        let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox: Arc::new(sandbox), env, _proxy: proxy })
+        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), _proxy: proxy })
     }
 }
 
@@ -147,24 +173,29 @@ impl Commands for Sandboxed {
         streams: Streams,
     ) -> io::Result<Started> {
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let Ready { sandbox, env, .. } = self.ready().map_err(refused)?;
+        let ready = self.ready().map_err(refused)?;
         let Streams { input, output, errors } = streams;
-        let env = env.clone();
+        let env = ready.env.clone();
         let command = Command { argv, directory, env, input, output, errors };
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let id = sandbox.run_then(command, move |ended| drop(sender.send(ended)));
-        let id = id.map_err(io::Error::other)?;
+        let id = ready.sandbox.run_then(command, move |ended| drop(sender.send(ended)));
+        let id = id.map_err(|error| {
+            ready.spent.store(true, Ordering::Relaxed);
+            io::Error::other(error)
+        })?;
+        let same = Arc::clone(&ready);
         let ended = Box::pin(async move {
-            let ended = receiver.await.map_err(|_| io::Error::other("the sandbox has ended"))?;
+            let ended = receiver.await.unwrap_or(Err(Error::Gone));
+            let is_spent = matches!(ended, Err(Error::Gone | Error::Replaced(_)));
+            same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        let guard = Killed { sandbox: Arc::clone(sandbox), id };
-        Ok(Started { ended, guard: Box::new(guard) })
+        Ok(Started { ended, guard: Box::new(Killed { ready, id }) })
     }
 
     fn confined_by(&self) -> String {
-        match self.back_end() {
-            Ok(back_end) => back_end.as_str().to_owned(),
+        match self.chosen() {
+            Ok(chosen) => chosen.back_end.as_str().to_owned(),
             Err(why) => format!("commands are refused: {why}"),
         }
     }
@@ -172,12 +203,12 @@ impl Commands for Sandboxed {
 
 /// A command of a sandbox that ends with this.
 struct Killed {
-    sandbox: Arc<Sandbox>,
+    ready: Arc<Ready>,
     id: u64,
 }
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        let _ = self.sandbox.kill(self.id);
+        let _ = self.ready.sandbox.kill(self.id);
     }
 }

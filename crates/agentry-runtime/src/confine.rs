@@ -23,6 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::{Judge, Section};
+use agentry_compile::render::Own;
 use agentry_sandbox::{Confinement, Limits, Network};
 
 pub use environment::environment;
@@ -35,9 +36,11 @@ pub const PROXY: u16 = 8118;
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/gnu"];
 /// What of the workspace decides about agents.
-const SETTINGS: &[&str] = &["agentry.toml", "agentry.lock"];
+const SETTINGS: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
 /// What of a repository is run by whoever uses it next.
 const REPOSITORY: &[&str] = &[".git/hooks", ".git/config"];
+/// Which of these are directories.
+const DIRECTORIES: &[&str] = &[".agentry", ".git/hooks"];
 
 /// What a confinement depends on beside the policy.
 #[derive(Debug, Clone, Default)]
@@ -46,8 +49,9 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
     /// Agentry's own home.
     pub agentry_home: Option<PathBuf>,
-    /// The files and directories of the agent's own definition and of its bases.
-    pub definition: Vec<PathBuf>,
+    /// What decides about the agent: its own definition and that of its bases, also what of it does not
+    /// exist yet.
+    pub definition: Vec<Own>,
     /// The directories of `PATH`.
     pub programs: Vec<PathBuf>,
 }
@@ -89,6 +93,7 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
         writes: tidy(writes_open),
         read_only: tidy(read_only),
         hidden: tidy(hidden),
+        directories: directories(&workspace, surroundings),
         private,
         network,
         limits: Limits::default(),
@@ -102,16 +107,24 @@ fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     let settings = SETTINGS.iter().map(|name| workspace.join(name));
     let exists = workspace.join(".git").is_dir();
     let repository = REPOSITORY.iter().filter(|_| exists).map(|name| workspace.join(name));
-    let definition = surroundings.definition.iter().flat_map(|path| {
-        let real = fs::canonicalize(path).ok();
-        std::iter::once(path.clone()).chain(real)
+    let definition = surroundings.definition.iter().map(|own| PathBuf::from(&own.path));
+    let definition = definition.flat_map(|path| {
+        let real = fs::canonicalize(&path).ok();
+        std::iter::once(path).chain(real)
     });
     settings.chain(repository).chain(definition).collect()
 }
 
+/// What of the protected is a directory.
+fn directories(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let usual = DIRECTORIES.iter().map(|name| workspace.join(name));
+    let own = surroundings.definition.iter().filter(|own| own.is_directory);
+    tidy(usual.chain(own.map(|own| PathBuf::from(&own.path))).collect())
+}
+
 /// What nobody may see wherever it lies.
 fn unseen(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
-    let own = [workspace.join(".agentry"), workspace.join(".env")];
+    let own = [workspace.join(".env")];
     let home = surroundings.home.iter().flat_map(|home| secrets::of_home(home));
     let agentry = surroundings.agentry_home.clone();
     own.into_iter().chain(agentry).chain(secrets::of_system()).chain(home).collect()
@@ -162,6 +175,8 @@ fn leave_out_what_is_not_seen(confinement: &mut Confinement) {
     let all = reads.clone();
     reads.retain(|path| !all.iter().any(|other| path != other && path.starts_with(other)));
     let below = |roots: &[PathBuf], path: &Path| roots.iter().any(|root| path.starts_with(root));
+    // What is protected is not opened again by what lies in it.
+    writes.retain(|path| !below(read_only, path));
     read_only.retain(|path| below(writes, path));
     hidden.retain(|path| below(writes, path) || below(reads, path));
     // What is hidden needs no further protection below it.

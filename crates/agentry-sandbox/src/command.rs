@@ -36,4 +36,7 @@ pub struct Private {
     pub home: PathBuf,
     /// For `TMPDIR`.
     pub temporary: PathBuf,
+    /// What git is told to pass over by its setting `core.excludesFile`: placeholders and what is
+    /// hidden.
+    pub unseen_by_git: Option<PathBuf>,
 }

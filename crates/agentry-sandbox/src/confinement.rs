@@ -16,6 +16,8 @@ pub struct Confinement {
     pub read_only: Vec<PathBuf>,
     /// What nobody may see, even where it does not exist yet.
     pub hidden: Vec<PathBuf>,
+    /// Which of those that are protected are directories, for where they do not exist yet.
+    pub directories: Vec<PathBuf>,
     /// Directories that are empty at first, may be written, and go with the run: the home. Where a back
     /// end has none of its own under that name, [`crate::Sandbox::private`] says what stands for it.
     pub private: Vec<PathBuf>,

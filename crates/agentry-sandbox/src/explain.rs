@@ -13,7 +13,8 @@ pub struct Enforced {
 
 /// What `back_end` makes of a confinement, line by line.
 pub fn explain(confinement: &Confinement, back_end: BackEnd) -> Vec<Enforced> {
-    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
+    let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
+        confinement;
     let namespaces = back_end == BackEnd::Namespaces;
     let files = if namespaces { "mounts, Landlock" } else { "Landlock" };
     let mut out = Vec::new();

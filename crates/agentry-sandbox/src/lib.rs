@@ -17,6 +17,7 @@ mod elsewhere;
 mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
+mod placeholder;
 mod plain;
 mod protocol;
 pub mod proxy;
@@ -33,6 +34,7 @@ pub use linux::helper::serve;
 pub use linux::sandbox::{Running, Sandbox};
 #[cfg(target_os = "linux")]
 pub use linux::support::sweep;
+pub use placeholder::{PLACEHOLDER, is_placeholder};
 pub use support::{Support, support};
 
 /// The argument with which a program that uses this room starts itself as the helper: it must call

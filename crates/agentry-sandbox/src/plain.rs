@@ -15,13 +15,15 @@ impl Confinement {
     /// The same or less, with nothing protected inside of what is open; nothing if that would take too
     /// many paths.
     pub fn plain(&self) -> Option<Self> {
-        let Self { reads, writes, read_only, hidden, private, network, limits } = self;
+        let Self { reads, writes, read_only, hidden, directories: _, private, network, limits } =
+            self;
         let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
         let mut out = Self {
             reads: Vec::new(),
             writes: Vec::new(),
             read_only: Vec::new(),
             hidden: Vec::new(),
+            directories: Vec::new(),
             private: private.clone(),
             network: network.clone(),
             limits: *limits,
@@ -87,6 +89,7 @@ mod tests {
             writes: all(&["w"]),
             read_only: all(&["w/agentry.toml", "w/agentry.lock", "w/agents/own.md"]),
             hidden: all(&["w/vault"]),
+            directories: Vec::new(),
             private: Vec::new(),
             network: Network::Off,
             limits: Limits::default(),

@@ -27,6 +27,10 @@ pub(crate) struct Become {
     pub(crate) back_end: BackEnd,
     /// How.
     pub(crate) confinement: Confinement,
+    /// What stands for something hidden that does not exist yet.
+    pub(crate) stand_ins: Vec<PathBuf>,
+    /// Where is to be written what git passes over, and that.
+    pub(crate) unseen_by_git: Option<(PathBuf, String)>,
     /// The control groups to join.
     pub(crate) groups: Vec<PathBuf>,
     /// Whether one of them counts processes.

@@ -27,6 +27,9 @@ pub trait Gate: Send + Sync + 'static {
     /// scheme; why not otherwise.
     fn open(&self, scheme: &str, host: &str, port: u16) -> Result<Reach, String>;
 
+    /// Whether an address is one of this machine or of a private network.
+    fn is_private(&self, address: IpAddr) -> bool;
+
     /// The addresses of a host.
     fn look_up(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         Ok((host, port).to_socket_addrs()?.collect())
@@ -36,9 +39,10 @@ pub trait Gate: Send + Sync + 'static {
 /// How far an open host reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Only where it has addresses that everybody can reach.
+    /// Only where it has addresses that everybody can reach, or that are open themselves.
     Public,
-    /// Also on this machine and in private networks: somebody named it.
+    /// Also on this machine and in private networks: it is an address or a name of those, and somebody
+    /// named it.
     Private,
 }
 
@@ -164,7 +168,12 @@ fn dial(shared: &Shared, scheme: &str, host: &str, port: u16) -> Result<TcpStrea
     if addresses.is_empty() {
         return Err(format!("`{host}` has no address"));
     }
-    let may = |address: &&SocketAddr| reach == Reach::Private || !is_inner(address.ip());
+    // A name leads inside only if somebody named where it leads.
+    let named = |ip: IpAddr| shared.gate.open(scheme, &ip.to_string(), port) == Ok(Reach::Private);
+    let may = |address: &&SocketAddr| {
+        let ip = address.ip();
+        reach == Reach::Private || !shared.gate.is_private(ip) || named(ip)
+    };
     let mut last = format!("`{host}` leads to this machine or a private network");
     for address in addresses.iter().filter(may) {
         match TcpStream::connect_timeout(address, PATIENCE) {
@@ -173,45 +182,6 @@ fn dial(shared: &Shared, scheme: &str, host: &str, port: u16) -> Result<TcpStrea
         }
     }
     Err(last)
-}
-
-/// Whether an address is one of this machine, of a private network or of no single machine.
-fn is_inner(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => {
-            let [a, b, c, _] = address.octets();
-            address.is_private()
-                || address.is_loopback()
-                || address.is_link_local()
-                || address.is_multicast()
-                || address.is_broadcast()
-                || address.is_documentation()
-                || a == 0
-                || a >= 240
-                || (a == 100 && (64..128).contains(&b))
-                || (a == 198 && (b == 18 || b == 19))
-                || (a, b, c) == (192, 0, 0)
-        }
-        IpAddr::V6(address) => {
-            let inner = address.to_ipv4_mapped().or_else(|| embedded(address.segments()));
-            inner.is_some_and(|address| is_inner(address.into()))
-                || address.is_loopback()
-                || address.is_unspecified()
-                || address.is_multicast()
-                || address.is_unique_local()
-                || address.is_unicast_link_local()
-                // Only this part of the space is given out.
-                || address.segments()[0] & 0xe000 != 0x2000
-        }
-    }
-}
-
-/// The address that is carried inside of one for a gateway between both kinds.
-fn embedded(segments: [u16; 8]) -> Option<std::net::Ipv4Addr> {
-    let ([0x2002, high, low, ..] | [0x64, 0xff9b, _, _, _, _, high, low]) = segments else {
-        return None;
-    };
-    Some((u32::from(high) << 16 | u32::from(low)).into())
 }
 
 /// Tells a client why it gets nothing.

@@ -94,8 +94,7 @@ pub(crate) const UNLIMITED: &str =
 
 /// What a confinement asks that Landlock alone cannot do: it only grants, and never inside out.
 fn beyond_landlock(confinement: &Confinement) -> Option<String> {
-    let Confinement { reads, writes, read_only, hidden, private: _, network, limits: _ } =
-        confinement;
+    let Confinement { reads, writes, read_only, hidden, network, .. } = confinement;
     let below = |roots: &[PathBuf], path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
     let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
     if let Some(path) = hidden.iter().find(|path| below(reads, path) || below(writes, path)) {
@@ -118,6 +117,7 @@ mod tests {
             writes: vec!["/w".into()],
             read_only: Vec::new(),
             hidden: Vec::new(),
+            directories: Vec::new(),
             private: Vec::new(),
             network: Network::Off,
             limits: Limits::default(),

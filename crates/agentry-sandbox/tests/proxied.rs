@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use agentry_sandbox::proxy::{Gate, Proxy, Reach};
@@ -18,6 +18,10 @@ struct Named(SocketAddr);
 impl Gate for Named {
     fn open(&self, _: &str, host: &str, _: u16) -> Result<Reach, String> {
         if host == "named.example" { Ok(Reach::Private) } else { Err(format!("not {host}")) }
+    }
+
+    fn is_private(&self, address: IpAddr) -> bool {
+        address.is_loopback()
     }
 
     fn look_up(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
@@ -43,6 +47,7 @@ fn only_named_hosts_are_reached() {
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Proxy(8118),
         limits: Limits::default(),

@@ -32,6 +32,7 @@ fn a_home_is_empty_but_for_what_may_be_used() {
             writes: vec![home.join("work")],
             read_only: vec![home.join("work/agentry.toml")],
             hidden: vec![home.join(".tool/credentials"), home.join(".ssh")],
+            directories: Vec::new(),
             private: vec![home.clone()],
             network: Network::Off,
             limits: Limits::default(),
@@ -62,12 +63,93 @@ fn a_home_is_empty_but_for_what_may_be_used() {
     }
 }
 
+/// Lines that must say nothing and end well, whatever stands for what does not exist.
+const HARMLESS: &[&str] = &[
+    "ls -laR . >$TMPDIR/out",
+    "find . -type f -exec cat {} + >/dev/null",
+    "grep -r no-such-word . || [ $? = 1 ]",
+    "tar cf $TMPDIR/all.tar .",
+    "cp -r . $TMPDIR/copy",
+    "[ -z \"$(cat .env)\" ]",
+    "! [ -s .env ]",
+];
+
+/// Lines with what they say.
+const GIT: &[(&str, &str)] = &[
+    ("git status --porcelain", " M file\n?? new\n"),
+    ("git add -A && git status --porcelain", "M  file\nA  new\n"),
+    ("git commit -qm more && git status --porcelain", ""),
+    ("git show --name-only --format= HEAD", "file\nnew\n"),
+];
+
+#[test]
+fn no_program_stumbles_over_what_is_not_there() {
+    if let Some(missing) = support(Path::new(HELPER)).without_namespaces() {
+        eprintln!("SKIPPED: {missing}");
+        return;
+    }
+    // With and without something hidden that exists, which git passes over as well.
+    for secret in [false, true] {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let home = dir.path().canonicalize().expect("a path").join("home");
+        let work = home.join("work");
+        fs::create_dir_all(&work).expect("a directory");
+        let outside = "git init -q && git config user.name n && git config user.email e@example.org \
+            && echo 1 > file && git add file && git commit -qm first && echo 2 > file && echo 3 > new";
+        let mut made = std::process::Command::new("bash");
+        let made = made.args(["-c", outside]).current_dir(&work).env("HOME", &home).status();
+        assert!(made.is_ok_and(|it| it.success()), "git is there");
+        let mut hidden = vec![work.join(".env"), work.join("vault")];
+        if secret {
+            fs::write(work.join("server.key"), "hush").expect("a file");
+            hidden.push(work.join("server.key"));
+        }
+        let names = ["agentry.toml", "agentry.lock", ".agentry", "agents/tools", ".git/config"];
+        let confinement = Confinement {
+            reads: ["/usr", "/bin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            writes: vec![work.clone()],
+            read_only: names.map(|name| work.join(name)).to_vec(),
+            hidden,
+            directories: vec![work.join(".agentry"), work.join("vault")],
+            private: vec![home.clone()],
+            network: Network::Off,
+            limits: Limits::default(),
+        };
+        let ledger = dir.path().join("ledger");
+        let sandbox =
+            Sandbox::start(Path::new(HELPER), BackEnd::Namespaces, confinement, Some(&ledger));
+        let sandbox = sandbox.expect("a sandbox");
+        assert!(work.join(".agentry").is_dir() && work.join("vault").is_dir());
+        for line in HARMLESS.iter().filter(|_| !secret) {
+            assert_eq!(shell(&sandbox, &home, &format!("{line} || echo failed")), "", "{line}");
+        }
+        for (line, expected) in GIT {
+            assert_eq!(shell(&sandbox, &home, line), *expected, "{line}");
+        }
+        // What is written into a placeholder from outside stays unseen.
+        fs::write(work.join(".env"), "TOKEN=hush").expect("written");
+        assert_eq!(shell(&sandbox, &home, "cat .env"), "");
+        drop(sandbox);
+        let left: Vec<_> =
+            fs::read_dir(&work).expect("a list").map(|it| it.expect("one")).collect();
+        let mut left: Vec<_> = left.iter().map(fs::DirEntry::file_name).collect();
+        left.retain(|name| name != "server.key");
+        left.sort();
+        assert_eq!(left, [".env", ".git", "file", "new"]);
+    }
+}
+
 fn shell(sandbox: &Sandbox, home: &Path, line: &str) -> String {
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
     let errors = writer.try_clone().expect("a copy");
     let text = |path: &Path| path.to_str().expect("text").to_owned();
     let env = [("PATH", "/usr/bin:/bin".to_owned()), ("HOME", text(home))];
     let own = [("TMPDIR", text(&sandbox.private().temporary)), ("LC_ALL", "C".to_owned())];
+    let unseen = sandbox.private().unseen_by_git.iter().flat_map(|list| {
+        let setting = ["core.excludesFile".to_owned(), text(list), "1".to_owned()];
+        ["GIT_CONFIG_KEY_0", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_COUNT"].into_iter().zip(setting)
+    });
+    let own = own.into_iter().chain(unseen);
     let running = sandbox.run(Command {
         argv: ["/bin/bash", "-c", line].map(str::to_owned).to_vec(),
         directory: home.join("work"),

@@ -1,4 +1,4 @@
-//! The world as it is: files on disk.
+//! The world as it is: files on disk. What stands for a file while an agent runs is none.
 
 use std::collections::HashMap;
 use std::env::current_dir;
@@ -13,6 +13,7 @@ use agentry_compile::{
     signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
+use agentry_sandbox::{PLACEHOLDER, is_placeholder};
 use ignore::WalkState;
 
 use crate::ask;
@@ -75,8 +76,11 @@ impl World for Disk {
         }
         let bytes = fs::File::open(path).and_then(|file| contents(file, metadata.len(), limit));
         let bytes = bytes.map_err(|error| refusal(&error))?;
-        let size = bytes.len() as u64;
-        if size > limit { Err(ReadError::TooLarge(size)) } else { Ok(bytes) }
+        match bytes.len() as u64 {
+            size if size > limit => Err(ReadError::TooLarge(size)),
+            _ if bytes == PLACEHOLDER.as_bytes() => Err(ReadError::Missing),
+            _ => Ok(bytes),
+        }
     }
 
     fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
@@ -94,6 +98,7 @@ impl World for Disk {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_dir() => EntryKind::Directory,
+                Ok(kind) if kind.is_file() && is_placeholder(&entry.path()) => continue,
                 Ok(kind) if kind.is_file() => EntryKind::File,
                 Ok(kind) if kind.is_symlink() && entry.path().is_dir() => {
                     linked(path, &entry.path())
@@ -295,6 +300,7 @@ fn refusal(error: &io::Error) -> ReadError {
 fn kind_of(path: &Path) -> EntryKind {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => EntryKind::Directory,
+        Ok(metadata) if metadata.is_file() && is_placeholder(path) => EntryKind::Missing,
         Ok(metadata) if metadata.is_file() => EntryKind::File,
         Err(error) if error.kind() == io::ErrorKind::NotFound => EntryKind::Missing,
         // A device, a loop of links, a file behind a closed directory: let the reader say so.
@@ -325,6 +331,7 @@ fn met(
     match entry {
         Err(error) => failed(root, &error, visit),
         Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
+        Ok(entry) if is_held(&entry) => {}
         Ok(entry) => match entry.path().to_str() {
             Some(text) => visit(Walked::File(text.strip_prefix("./").unwrap_or(text))),
             None => {
@@ -333,6 +340,12 @@ fn met(
             }
         },
     }
+}
+
+/// Whether this only stands for the main file of an agent. A look at every file would take too long.
+fn is_held(entry: &ignore::DirEntry) -> bool {
+    entry.file_name().to_str().is_some_and(|name| name.starts_with("agent."))
+        && is_placeholder(entry.path())
 }
 
 fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) {
@@ -386,6 +399,20 @@ mod tests {
             let bytes = contents(fs::File::open(&path).unwrap(), told, limit).unwrap();
             assert_eq!(bytes.len(), read, "{told} {size}");
         }
+    }
+
+    #[test]
+    fn a_placeholder_is_no_file() {
+        let (_folder, root) = folder();
+        let path = format!("{root}/agent.yaml");
+        fs::write(&path, PLACEHOLDER).unwrap();
+        let disk = Disk::default();
+        assert_eq!(disk.read(&root, &path, 100), Err(ReadError::Missing));
+        assert_eq!(disk.kind(&path), EntryKind::Missing);
+        assert_eq!(disk.list(&root, &root), Ok(Vec::new()));
+        disk.walk(&root, &mut |_| panic!("there is nothing"));
+        fs::write(&path, format!("{PLACEHOLDER}name: x\n")).unwrap();
+        assert_eq!(disk.kind(&path), EntryKind::File);
     }
 
     #[cfg(unix)]

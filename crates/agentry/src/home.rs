@@ -1,6 +1,6 @@
 //! Agentry's own directory: `$AGENTRY_HOME`, else `~/.agentry`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The directory, whether it exists or not; nothing if there is no home at all.
 pub(crate) fn agentry_home() -> Option<PathBuf> {
@@ -11,5 +11,17 @@ pub(crate) fn agentry_home() -> Option<PathBuf> {
             let home = std::env::home_dir().filter(|home| home.is_absolute())?;
             Some(home.join(".agentry"))
         }
+    }
+}
+
+/// Where is written down what a run leaves on the machine while it lasts.
+pub(crate) fn leavings(home: &Path) -> PathBuf {
+    home.join("leavings")
+}
+
+/// Takes away what killed runs left. What cannot be taken away now is tried again the next time.
+pub(crate) fn sweep() {
+    if let Some(home) = agentry_home() {
+        let _ = agentry_sandbox::sweep(&leavings(&home));
     }
 }

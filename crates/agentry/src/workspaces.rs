@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use agentry_sandbox::is_placeholder;
+
 /// What is known of directories so far.
 #[derive(Debug, Default)]
 pub(crate) struct Workspaces {
@@ -71,7 +73,7 @@ impl Marks {
     /// The marks of a directory directly below.
     fn at(self, dir: &Path) -> Self {
         let name = || Some(Arc::from(dir.to_string_lossy()));
-        let has = |mark: &str| dir.join(mark).exists();
+        let has = |mark: &str| dir.join(mark).exists() && !is_placeholder(&dir.join(mark));
         Self {
             config: if has("agentry.toml") { name() } else { self.config },
             git: if has(".git") { name() } else { self.git },

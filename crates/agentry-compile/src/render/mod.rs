@@ -27,6 +27,6 @@ pub use guard::{Guarded, guard, judged};
 pub use ledger::{Entry, Ledger, sha256};
 pub use merged::{Hunk, Merge};
 pub use plan::{Change, ChangeKind, Plan, Present, Refused, Situation, Wanted, existing, plan};
-pub use protected::protect;
+pub use protected::{Own, definition, protect};
 pub use run::{Job, Ran, run};
 pub use subject::subject;

@@ -1,6 +1,7 @@
 //! What no call may write to, whatever the policy says: the definition, what was rendered from it,
 //! the settings of the harness, and Agentry itself. Otherwise an agent could let itself out.
 
+mod definition;
 mod named;
 mod programs;
 mod words;
@@ -11,6 +12,7 @@ use agentry_policy::shell::{self, Bases, Command, Context, Part, What};
 use agentry_policy::{Action, Call, Places, Reason, Section, Source};
 use agentry_text::path::join;
 
+pub use definition::{Own, definition};
 use named::named;
 use programs::{Does, does};
 use words::{Meeting, Place};
@@ -55,7 +57,7 @@ pub fn protect(
     };
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
-        compiled.sources.iter().map(|source| world.absolute(&source.path)).collect();
+        definition(world, compiled).into_iter().map(|own| own.path).collect();
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
     paths.extend(below(&root, OWN));
     paths.extend(below(&root, SETTINGS));

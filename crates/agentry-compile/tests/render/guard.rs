@@ -84,6 +84,7 @@ fn nobody_writes_to_what_decides() {
     let protected = [
         "agents/helper/agent.toml",
         "agents/helper/system-prompt.md",
+        "agents/helper/skills/new/SKILL.md",
         "agentry.toml",
         "agentry.lock",
         ".agentry/rendered.json",

@@ -2,7 +2,7 @@
 //!
 //! `PATH`, `LANG` and `TERM` are the user's; `HOME` and `TMPDIR` are directories of the run's own, empty
 //! at first and gone with it. With a proxy, its address is there under the names that programs look
-//! for. Everything else takes a grant.
+//! for, and git is told to pass over what only stands there for the run. Everything else takes a grant.
 
 use agentry_sandbox::{Private, Sandbox};
 
@@ -49,6 +49,11 @@ fn variables(
             .iter()
             .for_each(|name| set(name, "localhost,127.0.0.1".to_owned()));
     }
+    if let Some(list) = &private.unseen_by_git {
+        set("GIT_CONFIG_COUNT", "1".to_owned());
+        set("GIT_CONFIG_KEY_0", "core.excludesFile".to_owned());
+        set("GIT_CONFIG_VALUE_0", list.display().to_string());
+    }
     for name in granted.iter().filter(|name| !OWN.contains(&name.as_str())) {
         if let Some(value) = lookup(name) {
             set(name, value);
@@ -63,7 +68,11 @@ mod tests {
 
     #[test]
     fn only_what_was_granted_is_there() {
-        let private = Private { home: "/own/home".into(), temporary: "/tmp".into() };
+        let private = Private {
+            home: "/own/home".into(),
+            temporary: "/tmp".into(),
+            unseen_by_git: Some("/tmp/list".into()),
+        };
         let known =
             [("PATH", "/bin"), ("TOKEN", "t"), ("SECRET", "s"), ("HOME", "/h"), ("LANG", "de")];
         let lookup = |name: &str| {
@@ -73,8 +82,17 @@ mod tests {
         let found = variables(&granted, &lookup, &private, None);
         let found: Vec<String> =
             found.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let expected =
-            ["PATH=/bin", "HOME=/own/home", "TMPDIR=/tmp", "LANG=de", "TERM=dumb", "TOKEN=t"];
+        let expected = [
+            "PATH=/bin",
+            "HOME=/own/home",
+            "TMPDIR=/tmp",
+            "LANG=de",
+            "TERM=dumb",
+            "GIT_CONFIG_COUNT=1",
+            "GIT_CONFIG_KEY_0=core.excludesFile",
+            "GIT_CONFIG_VALUE_0=/tmp/list",
+            "TOKEN=t",
+        ];
         assert_eq!(found, expected);
     }
 }

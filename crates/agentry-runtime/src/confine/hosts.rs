@@ -1,11 +1,12 @@
 //! The hosts that commands may reach: those of which the policy allows every address.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use agentry_compile::policy::compare::{Answer, refines};
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{
-    Action, Call, Judge, Kind, Pattern, Protections, Rule, Rules, Section, Subject, web,
+    Action, Call, Judge, Kind, Pattern, Protections, Rule, Rules, Section, web,
 };
 use agentry_sandbox::proxy::{Gate, Reach};
 
@@ -49,14 +50,6 @@ impl Hosts {
         names.dedup();
         names
     }
-
-    /// Whether a rule names the host of this address without a wildcard.
-    fn is_named(&self, address: &str) -> bool {
-        self.0.rules(Section::Webfetch).any(|(_, rules)| {
-            let rule = rules.first(Subject::Text(address));
-            rule.action == Action::Allow && rule.pattern.names_host()
-        })
-    }
 }
 
 impl Gate for Hosts {
@@ -71,8 +64,12 @@ impl Gate for Hosts {
         if judge.judge(call, &NoLinks).action != Action::Allow || !whole(judge, &place) {
             return Err(closed());
         }
-        let named = self.is_named(&address.text);
-        Ok(if named { Reach::Private } else { Reach::Public })
+        // An address or a name of the local network is allowed only because a rule names it.
+        Ok(if address.private { Reach::Private } else { Reach::Public })
+    }
+
+    fn is_private(&self, address: IpAddr) -> bool {
+        web::is_private_ip(address)
     }
 }
 

@@ -21,8 +21,15 @@ impl World {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
-        for name in ["w/src/deep", "w/docs", "w/agents", "w/.git", "other", ".tool/bin", ".agentry"]
-        {
+        for name in [
+            "w/src/deep",
+            "w/docs",
+            "w/agents/tools/deep",
+            "w/.git",
+            "other",
+            ".tool/bin",
+            ".agentry",
+        ] {
             fs::create_dir_all(root.join("home").join(name)).expect("a directory");
         }
         for name in ["w/src/a.rs", "w/src/x.lock", "w/docs/b.md", "w/agents/own.md", "w/deploy.pem"]
@@ -57,10 +64,14 @@ impl World {
     }
 
     fn confined(&self, sections: &[Written<'_>]) -> Confined {
+        let own = |name: &str, is_directory| {
+            let path = self.path(name).to_str().expect("text").to_owned();
+            Own { path, is_directory }
+        };
         let surroundings = Surroundings {
             home: Some(self.root.clone()),
             agentry_home: Some(self.path(".agentry")),
-            definition: vec![self.path("w/agents/own.md")],
+            definition: vec![own("w/agents/own.md", false), own("w/agents/tools", true)],
             programs: vec![self.path(".tool/bin"), "/usr/bin".into()],
         };
         confinement(&self.judge(sections), &surroundings)
@@ -73,8 +84,15 @@ impl World {
     }
 }
 
-const PROTECTED: &[&str] =
-    &["w/.git/config", "w/.git/hooks", "w/agentry.lock", "w/agentry.toml", "w/agents/own.md"];
+const PROTECTED: &[&str] = &[
+    "w/.agentry",
+    "w/.git/config",
+    "w/.git/hooks",
+    "w/agentry.lock",
+    "w/agentry.toml",
+    "w/agents/own.md",
+    "w/agents/tools",
+];
 
 #[test]
 fn a_policy_becomes_the_coarsest_confinement_within_it() {
@@ -88,11 +106,12 @@ fn a_policy_becomes_the_coarsest_confinement_within_it() {
     };
     let none: Vec<&str> = Vec::new();
     // What is written, the writes, the read-only.
-    let cases: [(&[Written<'_>], Vec<&str>, Vec<&str>); 9] = [
+    let cases: [(&[Written<'_>], Vec<&str>, Vec<&str>); 10] = [
         (&[], vec!["w"], plus(&[])),
         (&[(Edit, Ask, &[])], vec!["w"], plus(&[])),
         (&[(Edit, Deny, &[])], none.clone(), none.clone()),
         (&[(Edit, Deny, &[("src/**", Allow)])], vec!["w/src"], none.clone()),
+        (&[(Edit, Deny, &[("agents/tools/deep/**", Allow)])], none.clone(), none.clone()),
         (&[(Edit, Allow, &[("docs/**", Deny)])], vec!["w"], plus(&["w/docs"])),
         (&[(Edit, Allow, &[("src/*.lock", Deny)])], vec!["w"], plus(&["w/src"])),
         (&[(Edit, Allow, &[("**/*.lock", Deny)])], none.clone(), none.clone()),
@@ -119,7 +138,7 @@ fn what_may_not_be_read_is_hidden() {
     use Action::{Allow, Deny};
     use Section::Read;
     let world = World::new();
-    let always = ["w/.agentry", "w/.env", "w/deploy.pem"];
+    let always = ["w/.env", "w/deploy.pem"];
     let cases: [(&[Written<'_>], &[&str]); 3] = [
         (&[], &[]),
         (&[(Read, Allow, &[("docs/**", Deny)])], &["w/docs"]),
@@ -157,7 +176,7 @@ fn hosts_are_open_if_all_of_them_is() {
     let found = world.confined(rules);
     assert_eq!(found.confinement.network, Network::Proxy(PROXY));
     let cases = [
-        ("https", "open.org", 443, Some(Reach::Private)),
+        ("https", "open.org", 443, Some(Reach::Public)),
         ("https", "open.org", 8443, None),
         ("http", "open.org", 80, None),
         ("https", "a.wild.org", 443, Some(Reach::Public)),
@@ -216,6 +235,7 @@ const PATHS: &[&str] = &[
     "w/docs/new",
     "w/x.lock",
     "w/agents/own.md",
+    "w/agents/tools/deep/new",
     "w/agentry.toml",
     "other/new",
     "other/x.lock",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::policy::Section;
-use agentry_compile::policy::web::address;
+use agentry_compile::policy::web::{address, is_private_ip};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::LOCATION;
 use reqwest::redirect;
@@ -181,7 +181,7 @@ impl Webfetch {
         // A name of the local network passed the judge only because a rule names it.
         let named = address(url.as_str()).is_ok_and(|address| address.private);
         let refused = found.iter().map(SocketAddr::ip).find(|ip| {
-            !named && is_private(*ip) && host.judge(&touch(&at(url, *ip))).0 != Judgement::Allow
+            !named && is_private_ip(*ip) && host.judge(&touch(&at(url, *ip))).0 != Judgement::Allow
         });
         match refused {
             Some(ip) => Err(format!(
@@ -199,14 +199,6 @@ fn at(url: &Url, ip: IpAddr) -> Url {
     let mut url = url.clone();
     let _ = url.set_ip_host(ip);
     url
-}
-
-fn is_private(ip: IpAddr) -> bool {
-    let text = match ip {
-        IpAddr::V4(ip) => format!("http://{ip}/"),
-        IpAddr::V6(ip) => format!("http://[{ip}]/"),
-    };
-    !address(&text).is_ok_and(|address| !address.private)
 }
 
 /// What went wrong at the bottom of an error.

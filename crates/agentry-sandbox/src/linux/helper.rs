@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use super::wire::{receive, send};
-use super::{filter, groups, landlocked, namespaces, supervisor, system, user};
+use super::{filter, git, groups, landlocked, namespaces, supervisor, system, user};
 use crate::protocol::{Become, Reply, Request, Start};
 use crate::{BackEnd, Confinement, Network};
 
@@ -66,7 +66,10 @@ fn become_confined(
     let mut mounted = Vec::new();
     match becoming.back_end {
         BackEnd::Namespaces => {
-            mounted = namespaces::enter(&becoming.confinement, counted)?;
+            mounted = namespaces::enter(&becoming.confinement, &becoming.stand_ins, counted)?;
+            if let Some((path, patterns)) = &becoming.unseen_by_git {
+                git::write(path, patterns)?;
+            }
             // The tree holds nothing but what may be read.
             reads = vec!["/".into()];
             writes.extend(OWN.map(PathBuf::from));

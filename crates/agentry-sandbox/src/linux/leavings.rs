@@ -12,10 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::groups;
-
-/// What a placeholder says: a comment in most languages.
-const PLACEHOLDER: &str =
-    "# held by a running agent, which must not make this file; goes when it ends\n";
+use crate::{PLACEHOLDER, is_placeholder};
 
 /// Something that goes with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,28 +113,28 @@ impl Drop for Leavings {
     }
 }
 
-/// Whether what stands at `path` is a placeholder.
-pub(crate) fn is_placeholder(path: &Path) -> bool {
-    let same = |it: &fs::Metadata| it.is_file() && it.len() == PLACEHOLDER.len() as u64;
-    fs::symlink_metadata(path).is_ok_and(|it| same(&it))
-        && fs::read(path).is_ok_and(|text| text == PLACEHOLDER.as_bytes())
-}
-
-/// Takes away what killed runs left.
+/// Takes away what killed runs left. While somebody else is at work there, that is left to them: nobody
+/// waits for a run that was stopped.
 pub(crate) fn sweep(directory: &Path) -> io::Result<()> {
     if !directory.is_dir() {
         return Ok(());
     }
-    let _lock = lock(directory)?;
+    let lock = lock_file(directory)?;
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
     sweep_locked(directory)
 }
 
 /// Lets one process at a time make or take away anything.
 fn lock(directory: &Path) -> io::Result<File> {
-    let path = directory.join("lock");
-    let file = File::options().create(true).append(true).open(path)?;
+    let file = lock_file(directory)?;
     file.lock()?;
     Ok(file)
+}
+
+fn lock_file(directory: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(directory.join("lock"))
 }
 
 fn sweep_locked(directory: &Path) -> io::Result<()> {
@@ -232,7 +229,10 @@ mod tests {
         // A killed process drops nothing, but its locks.
         run.file.unlock().expect("unlocked");
         std::mem::forget(run);
+        let held = lock(&ledger).expect("a lock");
+        sweep(&ledger).expect("nobody waits");
         assert!(is_placeholder(&path));
+        drop(held);
         sweep(&ledger).expect("swept");
         assert!(!path.exists());
     }

@@ -1,6 +1,7 @@
 //! The back ends of Linux.
 
 pub(crate) mod filter;
+pub(crate) mod git;
 pub(crate) mod groups;
 pub(crate) mod helper;
 pub(crate) mod landlocked;

@@ -47,8 +47,9 @@ pub(crate) struct Tree {
 }
 
 /// Puts the tree together, all but `/proc`.
-pub(crate) fn build(confinement: &Confinement) -> io::Result<Tree> {
-    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
+pub(crate) fn build(confinement: &Confinement, stand_ins: &[PathBuf]) -> io::Result<Tree> {
+    let Confinement { reads, writes, read_only, hidden, private, network, limits, .. } =
+        confinement;
     let whole = reads.iter().any(|path| path == Path::new("/"));
     // Everything is copied, and every link followed, before anything is covered.
     let root = if whole { Some(copy(Path::new("/"), READ)?) } else { None };
@@ -76,7 +77,7 @@ pub(crate) fn build(confinement: &Confinement) -> io::Result<Tree> {
     for copy in copies {
         put(staging, &copy)?;
     }
-    let masked = mask(staging, hidden)?;
+    let masked = mask(staging, hidden, stand_ins)?;
     let mounted = pins.into_iter().map(|pin| pin.path).chain(masked).collect();
     Ok(Tree { root: staging.to_owned(), mounted })
 }
@@ -232,25 +233,31 @@ fn put(root: &Path, copy: &Copy) -> io::Result<()> {
     system::attach(copy.tree.as_fd(), &inside)
 }
 
-/// Covers what nobody may see with something empty that cannot be opened, and gives the paths that were
-/// there to be seen.
-fn mask(root: &Path, hidden: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
+/// Covers what nobody may see with something empty, and gives the paths that were there to be seen. It
+/// cannot be opened, so that it passes for nothing else; what only stands for something that does not
+/// exist can, so that no program stumbles over it.
+fn mask(root: &Path, hidden: Vec<PathBuf>, stand_ins: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-    let blank = root.join("dev/shm/blank");
-    fs::write(&blank, "")?;
-    fs::set_permissions(&blank, Permissions::from_mode(0o000))?;
+    let (closed, open) = (root.join("dev/shm/closed"), root.join("dev/shm/open"));
+    for (blank, mode) in [(&closed, 0o000), (&open, 0o444)] {
+        fs::write(blank, "")?;
+        fs::set_permissions(blank, Permissions::from_mode(mode))?;
+    }
     let mut masked = Vec::new();
     for path in hidden {
         let inside = inside(root, &path);
         let Ok(found) = fs::symlink_metadata(&inside) else { continue };
+        let is_stand_in = stand_ins.contains(&path);
         if found.is_dir() {
-            system::mount("tmpfs", &inside, flags, "mode=0000,size=4k")?;
+            let mode = if is_stand_in { "0555" } else { "0000" };
+            system::mount("tmpfs", &inside, flags, &format!("mode={mode},size=4k"))?;
         } else {
-            let nothing = copy(&blank, READ)?;
+            let nothing = copy(if is_stand_in { &open } else { &closed }, READ)?;
             system::attach(nothing.as_fd(), &inside)?;
         }
         masked.push(path);
     }
-    fs::remove_file(&blank)?;
+    fs::remove_file(&closed)?;
+    fs::remove_file(&open)?;
     Ok(masked)
 }

@@ -11,10 +11,14 @@ use crate::{Confinement, Network};
 
 /// Moves this process and all that it starts into namespaces of their own, and gives the paths that
 /// must stay mounts. Only the first process of the new world returns; the old one waits for it and ends.
-pub(crate) fn enter(confinement: &Confinement, counted: bool) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn enter(
+    confinement: &Confinement,
+    stand_ins: &[PathBuf],
+    counted: bool,
+) -> io::Result<Vec<PathBuf>> {
     step("namespaces", isolate(&confinement.network))?;
     step("mounts", system::make_private())?;
-    let Tree { root, mounted } = step("the file tree", mounts::build(confinement))?;
+    let Tree { root, mounted } = step("the file tree", mounts::build(confinement, stand_ins))?;
     if let Fork::Parent(_) = system::fork()? {
         wait();
     }

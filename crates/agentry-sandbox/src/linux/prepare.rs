@@ -5,15 +5,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::git;
 use super::groups::{self, Groups};
-use super::leavings::{Leaving, Leavings, is_placeholder};
-use crate::{BackEnd, Confinement, Error, Private};
+use super::leavings::{Leaving, Leavings};
+use crate::{BackEnd, Confinement, Error, Private, is_placeholder};
 
 /// What was made; it goes when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) groups: Groups,
     pub(crate) private: Private,
+    /// What stands for something hidden that does not exist yet.
+    pub(crate) stand_ins: Vec<PathBuf>,
+    /// Where is to be written what git passes over, and that.
+    pub(crate) unseen_by_git: Option<(PathBuf, String)>,
     _leavings: Option<Leavings>,
 }
 
@@ -32,17 +37,13 @@ pub(crate) fn prepare(
     directory: Option<&Path>,
 ) -> Result<(Prepared, Confinement), Error> {
     let mut leavings = directory.map(Leavings::new).transpose()?;
-    if back_end == BackEnd::Namespaces {
-        let held = leavings.as_ref().map(Leavings::held_by_others).unwrap_or_default();
-        let placeholders = placeholders(&mut confinement, &held);
-        if !placeholders.is_empty() {
-            let Some(leavings) = &mut leavings else {
-                return Err(Error::SetUp("what does not exist yet cannot be protected".to_owned()));
-            };
-            leavings.record(placeholders.iter().cloned())?;
-            placeholders.iter().try_for_each(|leaving| leavings.place(leaving))?;
-        }
-    }
+    let placed = match back_end {
+        BackEnd::Namespaces => placed(&mut confinement, leavings.as_mut())?,
+        BackEnd::Landlock => Vec::new(),
+    };
+    let unseen_by_git = git::unseen(&confinement, &placed);
+    let is_placed = |path: &&PathBuf| placed.iter().any(|leaving| leaving.path() == **path);
+    let stand_ins = confinement.hidden.iter().filter(is_placed).cloned().collect();
     let candidates = groups::candidates();
     if let Some(leavings) = &mut leavings {
         let groups = candidates.iter().map(|it| Leaving::Group(it.directory.clone()));
@@ -53,11 +54,56 @@ pub(crate) fn prepare(
         BackEnd::Namespaces => {
             let temporary = PathBuf::from("/tmp");
             let home = confinement.private.first().cloned().unwrap_or_else(|| temporary.clone());
-            Private { home, temporary }
+            let own = !confinement.writes.iter().any(|root| temporary.starts_with(root));
+            let listed = own && !unseen_by_git.is_empty();
+            let unseen_by_git = listed.then(|| temporary.join(git::FILE));
+            Private { home, temporary, unseen_by_git }
         }
         BackEnd::Landlock => private_directory(&mut confinement, leavings.as_mut())?,
     };
-    Ok((Prepared { groups, private, _leavings: leavings }, confinement))
+    let unseen_by_git = private.unseen_by_git.clone().map(|path| (path, unseen_by_git));
+    let prepared = Prepared { groups, private, stand_ins, unseen_by_git, _leavings: leavings };
+    Ok((prepared, confinement))
+}
+
+/// Makes what must stand where something protected does not exist yet.
+fn placed(
+    confinement: &mut Confinement,
+    leavings: Option<&mut Leavings>,
+) -> Result<Vec<Leaving>, Error> {
+    let held = leavings.as_ref().map(|it| it.held_by_others()).unwrap_or_default();
+    let mut placeholders = placeholders(confinement, &held);
+    match leavings {
+        _ if placeholders.is_empty() => {}
+        None => {
+            return Err(Error::SetUp("what does not exist yet cannot be protected".to_owned()));
+        }
+        Some(leavings) => {
+            leavings.record(placeholders.iter().cloned())?;
+            for leaving in &placeholders {
+                match leavings.place(leaving) {
+                    Err(error) if is_closed(&error) => close(confinement, leaving.path()),
+                    other => other?,
+                }
+            }
+        }
+    }
+    placeholders.retain(|leaving| fs::symlink_metadata(leaving.path()).is_ok());
+    Ok(placeholders)
+}
+
+/// Whether nothing can be made there by this user.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+/// Has nobody make anything in the directory of what is missing, where even a placeholder cannot be
+/// made. What may not be written now could be made writable by its owner.
+fn close(confinement: &mut Confinement, missing: &Path) {
+    let Confinement { read_only, hidden, .. } = confinement;
+    read_only.retain(|path| path != missing);
+    hidden.retain(|path| path != missing);
+    read_only.extend(missing.parent().map(Path::to_owned));
 }
 
 /// The directory of a run that has no file tree of its own.
@@ -67,31 +113,32 @@ fn private_directory(
 ) -> Result<Private, Error> {
     let Some(leavings) = leavings else {
         let temporary = PathBuf::from("/nonexistent");
-        return Ok(Private { home: temporary.clone(), temporary });
+        return Ok(Private { home: temporary.clone(), temporary, unseen_by_git: None });
     };
     let root = leavings.own_directory();
     let made = Leaving::Private(root.clone());
     leavings.record([made.clone()])?;
     leavings.place(&made)?;
     let root = fs::canonicalize(root)?;
-    let private = Private { home: root.join("home"), temporary: root.join("tmp") };
+    let private =
+        Private { home: root.join("home"), temporary: root.join("tmp"), unseen_by_git: None };
     fs::create_dir(&private.home)?;
     fs::create_dir(&private.temporary)?;
     confinement.writes.push(root);
     Ok(private)
 }
 
-/// What must stand where something protected does not exist yet: for a missing file itself, for one in
-/// a missing directory the outermost of those, which is then protected instead.
+/// What must stand where something protected does not exist yet: for what is missing itself, for what
+/// lies in a missing directory the outermost of those, which is then protected instead.
 fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving> {
-    let writes = confinement.writes.clone();
+    let Confinement { writes, read_only, hidden, directories, .. } = confinement;
     let mut out: Vec<Leaving> = Vec::new();
-    for path in confinement.read_only.iter_mut().chain(&mut confinement.hidden) {
+    for path in read_only.iter_mut().chain(hidden) {
         if !writes.iter().any(|root| path.starts_with(root)) {
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
-        let leaving = if missing == *path {
+        let leaving = if missing == *path && !directories.contains(path) {
             Leaving::File(missing.clone())
         } else {
             Leaving::Directory(missing.clone())
@@ -118,4 +165,32 @@ fn outermost_missing(path: &Path, held: &[Leaving]) -> Option<PathBuf> {
             || held.contains(&Leaving::Directory(path.to_path_buf()))
     };
     ancestors.iter().find(absent).map(|path| (*path).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Network};
+
+    /// Nobody can make a file there, not even the administrator.
+    #[test]
+    fn a_directory_that_takes_no_placeholder_is_closed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = PathBuf::from("/sys");
+        let mut confinement = Confinement {
+            reads: Vec::new(),
+            writes: vec![root.clone()],
+            read_only: vec![root.join("agentry.toml"), root.join("agents/new")],
+            hidden: vec![root.join(".env")],
+            directories: Vec::new(),
+            private: Vec::new(),
+            network: Network::Off,
+            limits: Limits::default(),
+        };
+        let mut leavings = Leavings::new(dir.path()).expect("a file");
+        let placed = placed(&mut confinement, Some(&mut leavings)).expect("no error");
+        assert_eq!(placed, []);
+        assert_eq!(confinement.hidden, Vec::<PathBuf>::new());
+        assert!(confinement.read_only.iter().all(|path| *path == root), "{confinement:?}");
+    }
 }

@@ -74,7 +74,14 @@ impl Sandbox {
             .spawn()?;
         let Groups { directories, counts_processes } = &prepared.groups;
         let (groups, counts_processes) = (directories.clone(), *counts_processes);
-        let becoming = Become { back_end, confinement, groups, counts_processes };
+        let becoming = Become {
+            back_end,
+            confinement,
+            stand_ins: prepared.stand_ins.clone(),
+            unseen_by_git: prepared.unseen_by_git.clone(),
+            groups,
+            counts_processes,
+        };
         let mut sandbox = Self {
             back_end,
             helper,

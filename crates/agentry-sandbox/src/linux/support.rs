@@ -33,6 +33,7 @@ fn tried(program: &Path) -> Result<(), String> {
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Off,
         limits: Limits::default(),

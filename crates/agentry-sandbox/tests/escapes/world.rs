@@ -155,6 +155,7 @@ impl World {
             writes,
             read_only,
             hidden,
+            directories: Vec::new(),
             private: Vec::new(),
             network: Network::Off,
             limits: LIMITS,

@@ -18,6 +18,7 @@ use crate::args::Check;
 use crate::command::{failures, none_in};
 use crate::configs::Configs;
 use crate::disk::Disk;
+use crate::home::sweep;
 use crate::output::{Exit, Failure, Outcome, remark, said};
 use crate::progress::Progress;
 use crate::save;
@@ -30,6 +31,7 @@ const GROUP: usize = 256;
 const FEW: usize = 8;
 
 pub(crate) fn run(args: &Check) -> Outcome {
+    sweep();
     let disk = Disk::default();
     let config = Config::read(&disk, args.paths.first().map_or(".", String::as_str));
     let exclude = |path: &str| config.excludes_path(path);

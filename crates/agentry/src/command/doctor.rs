@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Doctor, ResultFormat};
 use crate::command::sandbox::this_program;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, sweep};
 use crate::output::{Exit, Outcome, columns, print, print_json};
 
 /// One thing that was looked at.
@@ -23,6 +23,7 @@ struct Looked {
 }
 
 pub(crate) fn run(args: &Doctor) -> Outcome {
+    sweep();
     let support = support(&this_program()?);
     let back_end = support.choose(&usual()).map(|(back_end, _)| back_end);
     let mut looked = sandbox(&support);
@@ -44,6 +45,7 @@ fn usual() -> Confinement {
         writes: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        directories: Vec::new(),
         private: Vec::new(),
         network: Network::Off,
         limits: Limits::default(),

@@ -14,6 +14,7 @@ use crate::command::lock_report::report;
 use crate::command::{Broken, failures, incomparable, none_in, show};
 use crate::configs::Configs;
 use crate::disk::Disk;
+use crate::home::sweep;
 use crate::output::{Exit, Failure, Outcome, complain, said};
 use crate::save;
 
@@ -21,6 +22,7 @@ use crate::save;
 const GROUP: usize = 256;
 
 pub(crate) fn run(args: &Lock) -> Outcome {
+    sweep();
     let disk = Disk::default();
     let agents = find(&disk, args)?;
     let locks = Locks::default();

@@ -22,6 +22,7 @@ use agentry_compile::{Config, Found, Recorder, World as _, discover};
 use crate::args::{Render, ResultFormat};
 use crate::command::{LOOKED_FOR, failures};
 use crate::disk::Disk;
+use crate::home::sweep;
 use crate::output::{
     Exit, Failure, Outcome, as_json, complain, has_remarked, print, remark, style,
 };
@@ -35,6 +36,7 @@ use remembered::Remembered;
 use report::Report;
 
 pub(crate) fn run(args: &Render) -> Outcome {
+    sweep();
     if args.watch {
         return watch::run(args);
     }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use agentry_compile::judge;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Compiled, World as _, judge};
-use agentry_runtime::confine::{Confined, Surroundings, confinement};
+use agentry_runtime::confine::{Confined, confinement};
 use agentry_sandbox::{BackEnd, Confinement, Enforced, Network, explain, support};
 use serde_json::{Value, json};
 
 use crate::args::{ResultFormat, Sandbox, SandboxCommand, SandboxExplain};
+use crate::command::run::ground::{protected, surroundings};
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
 use crate::home::agentry_home;
@@ -28,7 +29,9 @@ fn explained(args: &SandboxExplain) -> Outcome {
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
-    let confined = confinement(&judge, &surroundings(&disk, &compiled));
+    let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+    let protected = protected(&disk, &compiled, &home);
+    let confined = confinement(&judge, &surroundings(&disk, &compiled, &protected));
     let program = this_program()?;
     let chosen = support(&program).choose(&confined.confinement);
     match args.format {
@@ -41,23 +44,6 @@ fn explained(args: &SandboxExplain) -> Outcome {
 /// The program that is running, which is also the helper of the sandbox.
 pub(crate) fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|_| Failure::new("where this program lies cannot be told"))
-}
-
-/// What a confinement depends on beside the policy, on this machine.
-pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled) -> Surroundings {
-    let absolute = |path: &str| PathBuf::from(disk.absolute(path));
-    let sources = compiled.sources.iter().map(|source| absolute(&source.path));
-    let definition = sources.chain([absolute(&compiled.found.path)]);
-    // The directory of the workspace itself is no definition, even of an agent that is all of it.
-    let workspace = absolute(&compiled.workspace);
-    let definition = definition.filter(|path| !workspace.starts_with(path) && path.exists());
-    let programs = std::env::var_os("PATH").unwrap_or_default();
-    Surroundings {
-        home: std::env::home_dir().filter(|home| home.is_absolute()),
-        agentry_home: agentry_home(),
-        definition: definition.collect(),
-        programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
-    }
 }
 
 type Chosen = Result<(BackEnd, Confinement), String>;
@@ -102,7 +88,8 @@ fn to_json(confined: &Confined, chosen: &Chosen) -> Value {
         Ok((back_end, confinement)) => (Some(back_end.as_str()), confinement),
         Err(_) => (None, &confined.confinement),
     };
-    let Confinement { reads, writes, read_only, hidden, private, network, limits } = confinement;
+    let Confinement { reads, writes, read_only, hidden, directories: _, private, network, limits } =
+        confinement;
     let texts =
         |paths: &[PathBuf]| -> Vec<String> { paths.iter().map(|path| text(path)).collect() };
     let network = match network {

@@ -8,6 +8,7 @@ mod bases;
 mod check;
 mod check_failures;
 mod config;
+mod confined;
 mod convert;
 mod convert_meaning;
 mod convert_paths;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use agentry_compile::model::{Agent, Format};
 use agentry_compile::policy::{Action, Call, Judge, Section};
-use agentry_compile::render::{Ledger, protect};
+use agentry_compile::render::{Ledger, Own, definition, protect};
 use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
 use agentry_compile::{
@@ -15,6 +15,7 @@ use agentry_compile::{
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::Places;
 use agentry_runtime::commands::Commands;
+use agentry_runtime::confine::Surroundings;
 use agentry_runtime::driver::guarded::{Guarded, Shared};
 use agentry_runtime::driver::parts::{Person, Sink};
 use agentry_runtime::prompt::system;
@@ -27,7 +28,7 @@ use crate::command::render::LEDGER;
 use crate::command::render::locked::Locks;
 use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
-use crate::home::agentry_home;
+use crate::home::{agentry_home, sweep};
 use crate::output::Failure;
 
 /// An agent that is about to run.
@@ -72,6 +73,8 @@ pub(crate) struct Around {
 impl Ground {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, Failure> {
+        let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
+        sweep();
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
@@ -96,7 +99,6 @@ impl Ground {
             let message = format!("`{}` lacks skills that it needs", found.path);
             return Err(Failure::new(message).finding());
         }
-        let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
         let agent = resolved(&compiled);
         let redactor = Arc::new(Redactor::new(secrets(&agent, &settings)));
         Ok(Self {
@@ -172,6 +174,11 @@ impl Ground {
         Places::new(places)
     }
 
+    /// What its commands are confined by, beside its policy.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        surroundings(&self.disk, &self.compiled, &self.protected)
+    }
+
     /// The agent, from the root of the file system.
     pub(crate) fn full_path(&self) -> String {
         self.disk.absolute(self.path())
@@ -183,8 +190,25 @@ impl Ground {
     }
 }
 
+/// What a confinement depends on beside the policy, on this machine: the same for a run and for whoever
+/// explains one.
+pub(crate) fn surroundings(disk: &Disk, compiled: &Compiled, protected: &[String]) -> Surroundings {
+    let mut decides = definition(disk, compiled);
+    // Of the rest, what does not exist yet is protected by its name where a line is judged.
+    let exists = |path: &&String| std::path::Path::new(path).exists();
+    let others = protected.iter().filter(exists).cloned();
+    decides.extend(others.map(|path| Own { path, is_directory: false }));
+    let programs = std::env::var_os("PATH").unwrap_or_default();
+    Surroundings {
+        home: disk.home().map(PathBuf::from),
+        agentry_home: agentry_home(),
+        definition: decides,
+        programs: std::env::split_paths(&programs).filter(|path| path.is_absolute()).collect(),
+    }
+}
+
 /// What the calls of an agent must not write to, whatever its policy says.
-fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<String> {
+pub(crate) fn protected(disk: &Disk, compiled: &Compiled, home: &std::path::Path) -> Vec<String> {
     let text = std::fs::read_to_string(join(&compiled.workspace, LEDGER)).unwrap_or_default();
     let ledger = Ledger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();

@@ -8,8 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, Recorder};
-use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined};
-use agentry_runtime::confine::Surroundings;
+use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World};
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
@@ -33,6 +32,7 @@ use super::terminal::Terminal;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{OnAsk, Resume, Run, RunFormat};
+use crate::home::leavings;
 use crate::output::{Failure, Outcome, print, remark, said, when_unread};
 
 /// A run that can be talked to.
@@ -399,26 +399,14 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
     let Ok(program) = std::env::current_exe() else {
         return Arc::new(Refused("the program cannot find itself".to_owned()));
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
     Arc::new(Sandboxed {
         judge: ground.judge.clone(),
-        surroundings: Surroundings {
-            home: ground.judge.places().home.as_ref().map(PathBuf::from),
-            agentry_home: Some(ground.home.clone()),
-            // What decides about agents and does not exist yet is protected anyway.
-            definition: ground
-                .protected
-                .iter()
-                .map(PathBuf::from)
-                .filter(|it| it.exists())
-                .collect(),
-            programs: std::env::split_paths(&path).collect(),
-        },
+        surroundings: ground.surroundings(),
         granted,
         lookup: |name| std::env::var(name).ok(),
         program,
-        leavings: ground.home.join("leavings"),
-        sandbox: std::sync::OnceLock::new(),
+        leavings: leavings(&ground.home),
+        state: World::default(),
     })
 }
 
