@@ -113,7 +113,7 @@ fn is_repository(directory: &Path, path: &Path) -> bool {
     let next = path.strip_prefix(directory).ok().and_then(|below| below.components().next());
     let comes = |name: &str| next.and_then(folded).is_some_and(|next| next == name.to_lowercase());
     let is_there = |name: &&str| comes(name) || fs::symlink_metadata(directory.join(name)).is_ok();
-    BARE.iter().any(|names| names.iter().all(|name| is_there(name)))
+    BARE.iter().any(|names| names.iter().all(&is_there))
 }
 
 /// One part of a path as the most careless file system compares it: without regard to case and to

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use agentry_compile::text::report::visible;
 use rustix::fs::FileType;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -71,7 +72,7 @@ fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
             FileType::Symlink => "@",
             _ => "",
         };
-        let _ = writeln!(text, "{}{end}", entry.to_string_lossy());
+        let _ = writeln!(text, "{}{end}", visible(&entry.to_string_lossy()));
         if text.len() > cap::MOST {
             return Ok(report(text, hidden, false));
         }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use agentry_compile::policy::Section;
 use agentry_compile::policy::tables::secrets::is_secret;
+use agentry_compile::text::report::visible;
 use ignore::{DirEntry, WalkBuilder};
 use tokio::sync::mpsc::{Receiver, channel};
 
@@ -93,10 +94,10 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// How a path is called: from the working directory if it lies below.
+    /// How a path is called: from the working directory if it lies below. A name cannot look like two.
     pub(super) fn called(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.place.directory).unwrap_or(path);
-        below.to_string_lossy().into_owned()
+        visible(&below.to_string_lossy()).into_owned()
     }
 
     /// Goes through everything below that version control does not ignore, by name, until `each`

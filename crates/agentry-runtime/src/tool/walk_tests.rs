@@ -87,6 +87,20 @@ async fn what_belongs_to_agentry_is_not_shown() {
 }
 
 #[tokio::test]
+async fn one_name_does_not_look_like_two() {
+    let world = World::new();
+    world.file("a\nb\u{1b}[2J", "fn\n");
+    let name = "a\\nb\\u{1b}[2J";
+    for (tool, arguments, expected) in [
+        (&List as &dyn Tool, json!({}), format!("{name}\n")),
+        (&Glob, json!({"pattern": "**"}), format!("{name}\n")),
+        (&Grep, json!({"pattern": "fn"}), format!("{name}:1:fn\n")),
+    ] {
+        assert_eq!(world.host().call(tool, arguments.clone()).await.text, expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn files_are_found_by_their_path() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
     check(&Glob, &[
