@@ -168,6 +168,15 @@ fn ended_and_begun_again() {
              turn => done
              resume => done",
         ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn stopped_and_begun_again() {
+    let cases = [
         (
             "a stopped turn goes on",
             "begin
