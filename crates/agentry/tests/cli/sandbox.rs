@@ -46,6 +46,18 @@ fn an_agent_is_explained() {
 }
 
 #[test]
+fn what_a_run_protects_is_explained() {
+    let open = CAREFUL.replacen("\"deny\"", "\"allow\"", 1);
+    let agent = careful().file("careful/agent.toml", open).file(".claude/settings.json", "{}\n");
+    let value = agent.run("sandbox explain careful --format json").exits(0).json();
+    let read_only = list(&value, "read_only");
+    for name in ["careful", ".agentry", ".claude", "agentry.lock", "agentry.toml"] {
+        let is_listed = read_only.iter().any(|it| it == name);
+        assert!(is_listed || value["back_end"] == "landlock", "{name}: {read_only:?}");
+    }
+}
+
+#[test]
 fn a_machine_is_looked_at() {
     let ran = Test::new().run("doctor --format json");
     let value = ran.json();
