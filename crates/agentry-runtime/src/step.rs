@@ -239,7 +239,12 @@ fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
         state.model += 1;
         return ask(state);
     }
-    let why = match failure.retry_after.filter(|_| !bearable) {
+    no_model(state, failure)
+}
+
+/// No model answers: the person decides, or the run ends.
+fn no_model(state: &mut State, failure: &Failure) -> Vec<Effect> {
+    let why = match failure.retry_after.filter(|time| *time > LONGEST_WAIT) {
         // Asking earlier would only make it worse.
         Some(time) => {
             let minutes = time.div_ceil(60_000);

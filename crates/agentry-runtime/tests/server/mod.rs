@@ -21,7 +21,7 @@
 //! [`Reply`] that is no turn goes wrong before the first. Nothing here waits for time to go by.
 //!
 //! Every test file that says `mod server;` compiles this once more and uses a part of it.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 #![allow(clippy::expect_used, reason = "a test that cannot start has failed")]
 
 mod http;
