@@ -1,6 +1,7 @@
 //! Where a run stands: all that its events have made of it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,8 @@ use crate::event::{Class, Ending};
 pub struct State {
     /// What it waits for.
     pub phase: Phase,
-    /// What was said.
-    pub messages: Vec<Message>,
+    /// What was said. Whoever asks the model reads it without a copy of its own.
+    pub messages: Arc<Vec<Message>>,
     /// The calls of the last answer, in order.
     pub calls: Vec<CallState>,
     /// What it may spend.
@@ -134,7 +135,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             phase: Phase::Idle,
-            messages: Vec::new(),
+            messages: Arc::default(),
             calls: Vec::new(),
             limits: Limits::default(),
             spent: Spent::default(),
@@ -156,6 +157,10 @@ impl Default for State {
 }
 
 impl State {
+    pub(crate) fn messages_mut(&mut self) -> &mut Vec<Message> {
+        Arc::make_mut(&mut self.messages)
+    }
+
     /// The call of that identifier.
     pub fn call(&self, id: &str) -> Option<&CallState> {
         self.calls.iter().find(|call| call.call.id == id)
@@ -212,7 +217,7 @@ impl State {
     pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
         let all: usize = self.messages.iter().map(Message::weight).sum();
-        let cut = context::shorten(&mut self.messages, all.saturating_sub(bytes));
+        let cut = context::shorten(self.messages_mut(), all.saturating_sub(bytes));
         if cut {
             self.last_tokens = 0;
         }
@@ -259,7 +264,7 @@ impl State {
             });
         }
         self.calls = calls;
-        self.messages.push(message);
+        self.messages_mut().push(message);
     }
 
     /// Hands the results of all calls to the model. Together they have an end, whatever they are.
@@ -280,7 +285,7 @@ impl State {
         });
         let blocks: Vec<Block> = results.collect();
         if !blocks.is_empty() {
-            self.messages.push(Message { role: Role::User, blocks });
+            self.messages_mut().push(Message { role: Role::User, blocks });
         }
     }
 }

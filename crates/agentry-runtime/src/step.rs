@@ -91,7 +91,8 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
 
 /// Asks the model, unless a limit is reached or it has to hear fewer words first.
 fn ask(state: &mut State) -> Vec<Effect> {
-    state.messages.extend(state.queue.drain(..).map(Message::user));
+    let said = std::mem::take(&mut state.queue);
+    state.messages_mut().extend(said.into_iter().map(Message::user));
     if let Some(limit) = state.spent.exceeded(&state.limits) {
         return over(state, limit);
     }
@@ -252,7 +253,12 @@ fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
         state.model += 1;
         return ask(state);
     }
-    let why = match failure.retry_after.filter(|_| !bearable) {
+    no_model(state, failure)
+}
+
+/// No model answers: the person decides, or the run ends.
+fn no_model(state: &mut State, failure: &Failure) -> Vec<Effect> {
+    let why = match failure.retry_after.filter(|time| *time > LONGEST_WAIT) {
         // Asking earlier would only make it worse.
         Some(time) => {
             let minutes = time.div_ceil(60_000);
@@ -447,8 +453,7 @@ fn compacted(state: &mut State, messages: usize, summary: String, usage: Usage) 
         return Vec::new();
     }
     let messages = whole(&state.messages, messages);
-    state.messages.drain(..messages);
-    state.messages.insert(0, Message::user(summary));
+    state.messages_mut().splice(..messages, [Message::user(summary)]);
     state.compacted = state.messages.len();
     state.last_tokens = 0;
     state.attempts = 0;

@@ -221,8 +221,8 @@ fn the_same_run_again() {
         let (path, live) = recorded(&directory, &agent);
         let again = replayed(&path, &agent).unwrap_or_else(|error| panic!("{verdict:?}: {error}"));
         // Apart from the secrets that were left out, and the clock.
-        let redacted = redactor().value(serde_json::to_value(&live.messages).expect("JSON"));
-        let again = serde_json::to_value(&again.messages).expect("JSON");
+        let redacted = redactor().value(serde_json::to_value(&*live.messages).expect("JSON"));
+        let again = serde_json::to_value(&*again.messages).expect("JSON");
         assert_eq!(again, redacted, "{verdict:?}");
     }
 }

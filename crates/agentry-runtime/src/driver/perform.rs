@@ -52,7 +52,7 @@ impl Driver {
             tools: Arc::clone(&self.parts.tools),
             system: Arc::clone(&self.parts.system),
             shown: Shown::new(&self.parts.redactor, &self.parts.output),
-            messages: self.state.messages.clone(),
+            messages: Arc::clone(&self.state.messages),
             model,
         };
         self.tasks.spawn(caught(asking.turn(), |why| Event::TurnFailed(broken(&why))));
@@ -61,8 +61,11 @@ impl Driver {
     fn compact(&mut self, messages: usize) {
         let models = Arc::clone(&self.parts.models);
         let (model, window) = (self.state.model, self.state.window);
-        let said: Vec<Message> = self.state.messages.iter().take(messages).cloned().collect();
-        let work = async move { models.compact(TooMuch { model, window, said: &said }).await };
+        let all = Arc::clone(&self.state.messages);
+        let work = async move {
+            let said = all.get(..messages).unwrap_or(&all);
+            models.compact(TooMuch { model, window, said }).await
+        };
         self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(&why))));
     }
 
@@ -143,7 +146,7 @@ struct Asking {
     tools: Arc<dyn Tools>,
     system: Arc<str>,
     shown: Shown,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     model: usize,
 }
 

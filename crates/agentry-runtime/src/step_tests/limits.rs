@@ -34,25 +34,6 @@ fn limits() {
         ),
         ("tokens", "begin tokens=10\n said hi => ask 0\n turn => done\n said more => stop over"),
         (
-            "answers that break off are not free",
-            "begin cost=100
-             said hi => ask 0
-             fail temporary used=10 cost=40 => wait 1000
-             waited => ask 0
-             fail temporary used=10 cost=40 => wait 2000
-             waited => ask 0
-             fail temporary used=10 cost=40 => wait 4000
-             waited => stop over",
-        ),
-        (
-            "nor the tokens of what was stopped meanwhile",
-            "begin tokens=50
-             said hi => ask 0
-             stop => stop
-             fail temporary used=50 =>
-             said more => stop over",
-        ),
-        (
             "time",
             "begin time=500
              said hi => ask 0
@@ -86,6 +67,34 @@ fn limits() {
             "begin time=500
              +1000 said hi => ask 0
              turn => done",
+        ),
+    ];
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
+#[test]
+fn what_was_asked_in_vain_counts() {
+    let cases = [
+        (
+            "answers that break off are not free",
+            "begin cost=100
+             said hi => ask 0
+             fail temporary used=10 cost=40 => wait 1000
+             waited => ask 0
+             fail temporary used=10 cost=40 => wait 2000
+             waited => ask 0
+             fail temporary used=10 cost=40 => wait 4000
+             waited => stop over",
+        ),
+        (
+            "nor the tokens of what was stopped meanwhile",
+            "begin tokens=50
+             said hi => ask 0
+             stop => stop
+             fail temporary used=50 =>
+             said more => stop over",
         ),
     ];
     for (case, script) in cases {

@@ -186,7 +186,7 @@ fn check_conversation(state: &State, effects: &[Effect], case: &str) {
         ids.collect()
     };
     let mut expected: Vec<String> = Vec::new();
-    for message in &state.messages {
+    for message in state.messages.iter() {
         assert_eq!(results(message), expected, "{case}: {:?}", state.messages);
         expected = message.calls().map(|call| call.id.clone()).collect();
     }

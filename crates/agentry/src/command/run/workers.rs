@@ -29,11 +29,11 @@ mod tests {
         };
         let ((to_b, from_a), (to_a, from_b)) = (channel(), channel());
         let runtime = workers().unwrap_or_else(|failure| panic!("{failure:?}"));
-        let met = runtime.block_on(async {
+        let both = runtime.block_on(async {
             let a = tokio::spawn(async move { meet(to_b, from_b) });
             let b = tokio::spawn(async move { meet(to_a, from_a) });
             a.await.unwrap() && b.await.unwrap()
         });
-        assert!(met, "one had to wait for the other");
+        assert!(both, "one had to wait for the other");
     }
 }
