@@ -129,8 +129,14 @@ fn driver(directory: &Path, journal: &Arc<Mutex<Journal>>) -> Driver {
     };
     let rulebook = rulebook(&workspace);
     let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
-    let place =
-        Place { directory: workspace.clone(), workspace, run, home: None, protected: Vec::new() };
+    let place = Place {
+        directory: workspace.clone(),
+        workspace,
+        run,
+        home: None,
+        protected: Vec::new(),
+        hidden: Vec::new(),
+    };
     let person = Arc::new(Looks(directory.to_owned()));
     let shared = Shared {
         rulebook,
