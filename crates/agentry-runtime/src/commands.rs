@@ -21,6 +21,16 @@ pub trait Commands: Send + Sync {
 
     /// What confines them, in words.
     fn confined_by(&self) -> String;
+
+    /// What they cannot change, whatever they do.
+    fn closed(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Takes back what they must not have made, and says what that was. To be called when one has ended.
+    fn settle(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Commands that nothing confines, because the user said `--unconfined`.

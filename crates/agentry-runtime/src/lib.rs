@@ -26,6 +26,7 @@ pub mod gate;
 pub mod journal;
 pub mod prompt;
 pub mod provider;
+pub mod quarantine;
 pub mod redact;
 pub mod rulebook;
 pub mod state;
