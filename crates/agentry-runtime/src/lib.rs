@@ -25,6 +25,7 @@ pub mod event;
 pub mod gate;
 pub mod journal;
 pub mod prompt;
+pub mod protected;
 pub mod provider;
 pub mod quarantine;
 pub mod redact;

@@ -174,7 +174,8 @@ impl Run {
 }
 
 fn place(workspace: PathBuf, run: PathBuf) -> Place {
-    Place { directory: workspace.clone(), workspace, run, home: None, protected: Vec::new() }
+    let (protected, hidden) = (Vec::new(), Vec::new());
+    Place { directory: workspace.clone(), workspace, run, home: None, protected, hidden }
 }
 
 fn now() -> u64 {

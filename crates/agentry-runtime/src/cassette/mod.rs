@@ -19,6 +19,7 @@ mod expected;
 mod places;
 mod record;
 mod tape;
+mod target;
 
 use std::fs;
 use std::io;
@@ -31,6 +32,7 @@ pub use difference::{Difference, Kind};
 pub use places::Places;
 pub use record::Recorder;
 pub use tape::{Tape, TapeError};
+pub use target::{admit, keep};
 
 use crate::conversation::Message;
 use crate::event::Event;

@@ -86,9 +86,12 @@ pub(super) fn carry_out(changes: &[Change], host: &dyn Host) -> Result<(), Strin
             format!("nothing was changed: `{}` could not be kept for undo: {error}", change.name)
         })?;
     }
+    let place = host.place();
     for (at, change) in changes.iter().enumerate() {
-        let Err(error) = change.apply() else { continue };
-        let mut message = files::why(&change.name, &error);
+        // Several harmless files may make something protected together.
+        let applied = files::unprotected(&change.path, &place)
+            .and_then(|()| change.apply().map_err(|error| files::why(&change.name, &error)));
+        let Err(mut message) = applied else { continue };
         let done = changes.get(..at).unwrap_or_default();
         for change in done.iter().rev() {
             if let Err(error) = change.take_back() {

@@ -15,6 +15,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Host, Place, Touch, permit, real};
+use crate::protected;
 
 /// The most bytes of a file that is changed.
 pub(super) const MOST_BYTES: u64 = 64 << 20;
@@ -47,6 +48,7 @@ pub(super) fn touch(section: Section, path: &Path) -> Touch {
 pub(super) fn permitted(section: Section, path: &str, host: &dyn Host) -> Result<PathBuf, String> {
     let place = host.place();
     let real = resolve(path, &place)?;
+    visible(&real, &place)?;
     if section == Section::Edit {
         unprotected(&real, &place)?;
     }
@@ -63,10 +65,28 @@ pub(super) fn is_link(path: &str, place: &Place) -> bool {
 /// Refuses what no tool may change.
 pub(super) fn unprotected(path: &Path, place: &Place) -> Result<(), String> {
     let protects = |it: &&PathBuf| path.starts_with(it) || it.starts_with(path);
-    match place.protected.iter().find(protects) {
-        None => Ok(()),
-        Some(it) => Err(format!("refused: `{}` is protected from every tool", it.display())),
+    if let Some(it) = place.protected.iter().find(protects) {
+        return Err(format!("refused: `{}` is protected from every tool", it.display()));
     }
+    match protected::reason(path, &place.workspace) {
+        None => Ok(()),
+        Some(why) => {
+            Err(format!("refused: `{}` is protected from every tool: {why}", path.display()))
+        }
+    }
+}
+
+/// Refuses what no tool may look at.
+pub(super) fn visible(path: &Path, place: &Place) -> Result<(), String> {
+    if is_hidden(path, place) {
+        return Err(format!("refused: `{}` belongs to Agentry itself", path.display()));
+    }
+    Ok(())
+}
+
+/// Whether no tool may see a path.
+pub(super) fn is_hidden(path: &Path, place: &Place) -> bool {
+    place.hidden.iter().any(|it| path.starts_with(it))
 }
 
 /// A file at one moment, to notice that somebody else has changed it since.
@@ -101,7 +121,7 @@ impl Stamp {
 }
 
 /// Opens a regular file to read it. The path is a resolved one.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let (parent, name) = parent(path, Missing::Fails)?;
     // A pipe that nobody writes into must not hold us up.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -158,7 +178,7 @@ pub(super) fn text(path: &Path) -> io::Result<Option<(String, Stamp)>> {
 
 /// What becomes of a directory on the way that is not there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// Nothing.
     Fails,
     /// It is made.
@@ -166,7 +186,7 @@ pub(super) enum Missing {
 }
 
 /// The directory that a path lies in, opened without following a link, and its name there.
-pub(super) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
+pub(crate) fn parent(path: &Path, missing: Missing) -> io::Result<(OwnedFd, OsString)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
     let parent = path.parent().ok_or(io::ErrorKind::IsADirectory)?;
     Ok((directory(parent, missing)?, name))

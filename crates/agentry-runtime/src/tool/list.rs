@@ -55,7 +55,11 @@ fn list(given: &Value, host: &dyn Host) -> Result<String, String> {
     }
     let entries = files::entries(&root.path).map_err(|error| files::why(&name, &error))?;
     let (mut text, mut hidden) = (String::new(), 0);
+    let place = host.place();
     for (entry, kind) in entries {
+        if files::is_hidden(&root.path.join(&entry), &place) {
+            continue;
+        }
         // A directory is a name only; what lies in it is judged when somebody looks.
         let is_directory = kind == FileType::Directory;
         if !is_directory && root.seen(&root.path.join(&entry)) == Seen::Nothing {

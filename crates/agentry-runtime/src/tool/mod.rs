@@ -12,7 +12,7 @@ mod bash;
 mod cap;
 mod change;
 mod edit;
-mod files;
+pub(crate) mod files;
 mod glob;
 mod grep;
 mod list;
@@ -173,6 +173,9 @@ pub struct Place {
     /// What no tool may change, whatever the policy says, with all that lies below: the agent's own
     /// definition, `agentry.toml`, the lock, Agentry's home. Real paths; they need not exist.
     pub protected: Vec<PathBuf>,
+    /// What no tool may look at, with all that lies below, beside the long outputs of this run:
+    /// Agentry's home, in case it lies in the workspace. Real paths.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Output {

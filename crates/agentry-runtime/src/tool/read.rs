@@ -56,12 +56,21 @@ impl Tool for Read {
     fn touches(&self, given: &Value, place: &Place) -> Result<Vec<Touch>, String> {
         let Arguments { path, .. } = arguments(given)?;
         let path = files::resolve(&path, place)?;
-        Ok(if is_output(&path, place) { Vec::new() } else { vec![touch(Section::Read, &path)] })
+        touched(&path, place)
     }
 
     fn run<'a>(&'a self, arguments: Value, host: &'a dyn Host) -> Doing<'a, Output> {
         Box::pin(async move { read(&arguments, host).into() })
     }
+}
+
+/// What a call that reads a file touches; the path is a resolved one.
+pub(super) fn touched(path: &Path, place: &Place) -> Result<Vec<Touch>, String> {
+    if is_output(path, place) {
+        return Ok(Vec::new());
+    }
+    files::visible(path, place)?;
+    Ok(vec![touch(Section::Read, path)])
 }
 
 /// Whether a path is a long output of this run: the model was given it already.

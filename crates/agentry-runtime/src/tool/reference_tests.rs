@@ -28,7 +28,23 @@ file of the run, which the agent may read.
 `websearch` is there when the user's environment names a service: `SEARXNG_URL`, `BRAVE_API_KEY` or
 `TAVILY_API_KEY`. `question` is there when somebody can answer.
 
-The agent's own definition, `agentry.toml`, the lock and Agentry's home cannot be changed by any tool.
+## What no tool changes
+
+Whatever the policy says, and whether or not it exists yet: the agent's own definition, Agentry's home, the
+program itself, and in every directory what has one of these names:
+
+{names}| `*.cassette.*` | tests of agents rely on it |
+
+Directories count with all that lies below, names without regard to case. A repository under another name
+(a directory with `HEAD`, `objects` and `refs`) is one, too. No rule opens these: an agent that is to change
+one can say how, and you do it. Secrets such as `.env` are read and written after a question only.
+
+Agentry's home is not shown to any tool, wherever it lies; of the runs in it, an agent sees the long outputs
+of its own.
+
+A hard link is a file like any other: what has a second, harmless name in the workspace is judged by the name
+that is used. Agents cannot make such a name for what they may not read; refusing all files with several
+names would refuse what package managers install.
 ";
 
 #[test]
@@ -40,7 +56,7 @@ fn generated_tools() {
         http: super::websearch::client(),
     };
     let extras = Extras { person: true, search: Some(search), skills: Vec::new() };
-    let mut page = INTRODUCTION.to_owned();
+    let mut page = INTRODUCTION.replace("{names}", &protected());
     for (section, tool) in native(extras) {
         let spec = tool.spec();
         let class = match tool.class(&json!({})) {
@@ -54,6 +70,21 @@ fn generated_tools() {
         page.push_str(&table(&spec.schema));
     }
     current("docs/reference/tools.md", &page);
+}
+
+/// What is protected by its name.
+fn protected() -> String {
+    let mut text = "| name | because |\n| --- | --- |\n".to_owned();
+    // What lies below another one need not be said.
+    let names = crate::protected::names();
+    let below = |path: &Path| {
+        names.iter().any(|it| it.path != path.to_str().unwrap() && path.starts_with(it.path))
+    };
+    for name in names.iter().filter(|name| !below(Path::new(name.path))) {
+        let end = if name.is_directory { "/" } else { "" };
+        let _ = writeln!(text, "| `{}{end}` | {} |", name.path, name.why);
+    }
+    text
 }
 
 /// A description of several lines shows how something is written.

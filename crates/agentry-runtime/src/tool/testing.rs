@@ -78,6 +78,7 @@ impl World {
             run: root.join("run"),
             home: Some(root.join("home")),
             protected: vec![root.join("work/agentry.toml"), root.join("work/agents/own")],
+            hidden: vec![root.join("work/.own-home")],
         };
         TestHost {
             judge: judge(says, &root.join("work")),

@@ -13,7 +13,7 @@ use ignore::{DirEntry, WalkBuilder};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::files::{self, touch};
-use super::read::{is_output, readable};
+use super::read::{readable, touched};
 use super::{Host, Place, Touch, permit, real};
 use crate::event::Judgement;
 
@@ -26,9 +26,10 @@ const AT_A_TIME: usize = 64;
 pub(super) fn touches(path: Option<&str>, place: &Place) -> Result<Vec<Touch>, String> {
     let path = files::resolve(path.unwrap_or("."), place)?;
     if path.is_dir() {
+        files::visible(&path, place)?;
         return Ok(vec![touch(Section::Read, &path.join("*"))]);
     }
-    Ok(if is_output(&path, place) { Vec::new() } else { vec![touch(Section::Read, &path)] })
+    touched(&path, place)
 }
 
 /// Where a call looks.
@@ -64,6 +65,7 @@ impl<'a> Root<'a> {
             let path = readable(name, host)?;
             return Ok(Self { path, is_directory: false, asked: false, host, place });
         }
+        files::visible(&real, &place)?;
         let inside = touch(Section::Read, &real.join("*"));
         permit(host, &inside)?;
         let asked = host.judge(&inside).0 == Judgement::Ask;
@@ -73,6 +75,9 @@ impl<'a> Root<'a> {
     /// How much of a file below may be shown.
     pub(super) fn seen(&self, path: &Path) -> Seen {
         let Some(text) = path.to_str() else { return Seen::Nothing };
+        if files::is_hidden(path, &self.place) {
+            return Seen::Nothing;
+        }
         // A directory on the way may have become a link.
         if path.parent().is_none_or(|parent| real(parent).as_deref() != Some(parent)) {
             return Seen::Nothing;
@@ -97,7 +102,7 @@ impl<'a> Root<'a> {
     /// Goes through everything below that version control does not ignore, by name, until `each`
     /// has seen enough. Links are not followed. Whether all of it was looked at.
     pub(super) async fn walk(&self, mut each: impl FnMut(&DirEntry) -> Flow) -> bool {
-        let mut entries = entries(&self.path);
+        let mut entries = entries(&self.path, self.place.clone());
         let mut number = 0;
         while let Some(entry) = entries.recv().await {
             number += 1;
@@ -111,7 +116,7 @@ impl<'a> Root<'a> {
 
 /// Walks in a thread of its own, which ends with whoever listens: a file system may keep it waiting,
 /// and a call can be left at any time.
-fn entries(path: &Path) -> Receiver<DirEntry> {
+fn entries(path: &Path, place: Place) -> Receiver<DirEntry> {
     let (sender, receiver) = channel(AT_A_TIME);
     let walk = WalkBuilder::new(path)
         .hidden(false)
@@ -119,7 +124,9 @@ fn entries(path: &Path) -> Receiver<DirEntry> {
         .require_git(false)
         .follow_links(false)
         .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            entry.file_name() != ".git" && !files::is_hidden(entry.path(), &place)
+        })
         .build();
     std::thread::spawn(move || {
         for entry in walk.flatten() {

@@ -56,6 +56,33 @@ async fn directories_are_listed() {
 }
 
 #[tokio::test]
+async fn what_belongs_to_agentry_is_not_shown() {
+    let world = world();
+    world.file(".own-home/consent/ag1", "fn consent\n");
+    world.file(".own-home/runs/r1/journal.db", "fn journal\n");
+    symlink(world.path(".own-home"), world.path("way")).unwrap();
+    let refused = format!("refused: `{}", world.path(".own-home").display());
+    let below = json!({"path": ".own-home/consent"});
+    for (tool, arguments, expected) in [
+        (&List as &dyn Tool, json!({}), None),
+        (&List, below, Some(refused.as_str())),
+        (&List, json!({"path": "way"}), Some(&refused)),
+        (&Glob, json!({"pattern": "**"}), None),
+        (&Glob, json!({"pattern": "**", "path": ".own-home"}), Some(&refused)),
+        (&Grep, json!({"pattern": "fn"}), None),
+        (&Grep, json!({"pattern": "fn", "path": "way/consent/ag1"}), Some(&refused)),
+        (&super::read::Read, json!({"path": "way/consent/ag1"}), Some(&refused)),
+    ] {
+        let output = world.host().call(tool, arguments.clone()).await;
+        let hides = ["own-home", "consent", "journal"];
+        match expected {
+            None => assert!(!hides.iter().any(|it| output.text.contains(it)), "{}", output.text),
+            Some(start) => assert!(output.text.starts_with(start), "{arguments}: {}", output.text),
+        }
+    }
+}
+
+#[tokio::test]
 async fn files_are_found_by_their_path() {
     let hidden = "\n[1 file is not shown: the policy does not allow it]";
     check(&Glob, &[

@@ -103,6 +103,11 @@ mod tests {
             ("old/x", "x", Err("where `old/x` leads cannot be told")),
             ("agentry.toml", "x", Err("refused: ")),
             ("agents/own/../own/agent.toml", "x", Err("refused: ")),
+            (".git/config", "[core]\nfsmonitor = x\n", Err("refused: ")),
+            ("a/.git", "gitdir: /x\n", Err("refused: ")),
+            ("a/.claude/settings.json", "{}", Err("refused: ")),
+            ("a/b/agentry.toml", "", Err("refused: ")),
+            (".own-home/consent/x", "x", Err("refused: ")),
         ];
         for (path, content, expected) in cases {
             let arguments = json!({"path": path, "content": content});

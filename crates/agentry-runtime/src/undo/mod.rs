@@ -8,20 +8,31 @@
 //!
 //! A change is taken back only where the file is still what the run left: whatever somebody else did
 //! since is theirs. What commands change is not kept; nobody knows it before they run.
+//!
+//! As in the tools, no link on the way to a file is followed: a directory that has become one since leads
+//! to files that the run never changed.
 
 mod index;
 mod restore;
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 pub use index::There;
 use index::{Index, Line};
 pub use restore::{Undone, undo};
+
+use crate::protected;
+use crate::tool::files::{self, Missing};
 
 /// Keeps before-images of one run. Calls may run side by side.
 #[derive(Debug)]
@@ -41,6 +52,7 @@ impl Images {
     /// Keeps what is at this path now: it is on the disk before this returns.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
         let path = plain(path)?;
+        untouchable(&path).map_or(Ok(()), |why| Err(io::Error::other(why)))?;
         let mut index = self.index();
         if index.open.contains(&path) {
             return Ok(());
@@ -80,12 +92,12 @@ impl Images {
             return Ok(());
         }
         let part = self.directory.join(format!("{digest}.part"));
-        let mut from = File::open(path)?;
+        let mut from = files::open(path)?;
         let mut to =
             private(&part, fs::OpenOptions::new().write(true).create(true).truncate(true))?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;
-        if digest_of(&part)? != digest {
+        if self::digest(File::open(&part)?)? != digest {
             return Err(io::Error::other(format!("`{}` changes all the time", path.display())));
         }
         fs::rename(&part, &image)?;
@@ -93,23 +105,41 @@ impl Images {
     }
 }
 
-/// What is at a path now.
+/// What is at a path now. A link on the way leads elsewhere: nothing is there.
 fn there(path: &Path) -> io::Result<There> {
-    let found = match fs::symlink_metadata(path) {
+    let (parent, name) = match files::parent(path, Missing::Fails) {
         Ok(found) => found,
         Err(error) if is_absent(&error) => return Ok(There::Nothing),
         Err(error) => return Err(error),
     };
-    if found.is_symlink() {
-        return Ok(There::Link { target: fs::read_link(path)? });
+    let found = match rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => FileType::from_raw_mode(found.st_mode),
+        Err(Errno::NOENT) => return Ok(There::Nothing),
+        Err(error) => return Err(error.into()),
+    };
+    match found {
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(&parent, &name, Vec::new())?;
+            Ok(There::Link { target: OsString::from_vec(target.into_bytes()).into() })
+        }
+        FileType::Directory => Ok(There::Directory),
+        FileType::RegularFile => {
+            let file = files::open(path)?;
+            let mode = file.metadata()?.permissions().mode() & 0o7777;
+            Ok(There::File { digest: digest(file)?, mode })
+        }
+        _ => Err(io::Error::other(format!("`{}` is no ordinary file", path.display()))),
     }
-    if found.is_dir() {
-        return Ok(There::Directory);
+}
+
+/// Why nothing is kept of a path and nothing put back: a directory on the way is a link, or somebody
+/// else runs what is there or decides by it.
+fn untouchable(path: &Path) -> Option<String> {
+    let is_link = |it: &&Path| fs::symlink_metadata(it).is_ok_and(|found| found.is_symlink());
+    if let Some(link) = path.ancestors().skip(1).find(is_link) {
+        return Some(format!("`{}` has become a link", link.display()));
     }
-    if !found.is_file() {
-        return Err(io::Error::other(format!("`{}` is no ordinary file", path.display())));
-    }
-    Ok(There::File { digest: digest_of(path)?, mode: mode(&found) })
+    protected::anywhere(path).map(|why| format!("it is protected: {why}"))
 }
 
 /// Whether nothing is there: neither the file nor the directory that it would be in.
@@ -117,8 +147,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn digest_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+fn digest(mut file: File) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -134,16 +163,6 @@ fn digest_of(path: &Path) -> io::Result<String> {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-#[cfg(unix)]
-fn mode(found: &fs::Metadata) -> u32 {
-    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o7777
-}
-
-#[cfg(not(unix))]
-fn mode(_: &fs::Metadata) -> u32 {
-    0o644
 }
 
 /// One spelling of a path: absolute, without `.` and `..`.

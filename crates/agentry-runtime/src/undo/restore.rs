@@ -1,12 +1,19 @@
 //! Takes the changes of a run back.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
 use super::index::{Index, Line};
-use super::{There, private, sync, there};
+use super::{There, there, untouchable};
+use crate::tool::files::{self, Missing};
 
 /// What became of the changes of one path.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +26,8 @@ pub enum Undone {
     Partly,
     /// It is as it was found, for this reason.
     Kept(String),
+    /// It is as it was found, whatever is asked for: it leads elsewhere or is protected.
+    Refused(String),
 }
 
 /// Takes the changes of a run back, path by path: only what is still as the run left it, unless
@@ -48,6 +57,9 @@ fn one(
     dry: bool,
 ) -> io::Result<Undone> {
     let Some(first) = lines.first() else { return Ok(Undone::Same) };
+    if let Some(why) = untouchable(path) {
+        return Ok(Undone::Refused(why));
+    }
     let now = there(path)?;
     if now == first.before {
         return Ok(Undone::Same);
@@ -89,45 +101,65 @@ fn why(lines: &[&Line], now: &There) -> String {
     }
 }
 
-/// Puts back what was there, in one step.
-fn restore(directory: &Path, path: &Path, before: &There) -> io::Result<()> {
-    let parent = path.parent().unwrap_or(path);
+/// Puts back what was there, in one step, without following a link.
+pub(super) fn restore(directory: &Path, path: &Path, before: &There) -> io::Result<()> {
+    if *before == There::Nothing {
+        return remove(path, AtFlags::empty());
+    }
+    let (parent, name) = files::parent(path, Missing::IsMade)?;
+    let part = beside(&name);
     match before {
-        There::Nothing => match fs::remove_file(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other.and_then(|()| sync(parent)),
+        There::Nothing => return Ok(()),
+        There::Directory => match rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => return Ok(()),
+            Err(error) => return Err(error.into()),
         },
         There::File { digest, mode } => {
-            let part = beside(path)?;
-            fs::create_dir_all(parent)?;
-            let mut from = fs::File::open(directory.join(digest))?;
-            let options = &mut fs::OpenOptions::new();
-            let mut to = private(&part, options.write(true).create_new(true))?;
-            let copied = io::copy(&mut from, &mut to)
-                .and_then(|_| set_mode(&to, *mode))
-                .and_then(|()| to.sync_all())
-                .and_then(|()| fs::rename(&part, path));
-            if copied.is_err() {
-                let _ = fs::remove_file(&part);
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let made = rustix::fs::openat(&parent, &part, flags, Mode::from_raw_mode(0o600))?;
+            let filled = fill(File::from(made), &directory.join(digest), *mode);
+            if filled.is_err() {
+                let _ = rustix::fs::unlinkat(&parent, &part, AtFlags::empty());
             }
-            copied.and_then(|()| sync(parent))
+            filled?;
         }
-        There::Link { target } => {
-            let part = beside(path)?;
-            fs::create_dir_all(parent)?;
-            link(target, &part)?;
-            fs::rename(&part, path).and_then(|()| sync(parent))
-        }
-        There::Directory => fs::create_dir_all(path),
+        There::Link { target } => rustix::fs::symlinkat(target, &parent, &part)?,
+    }
+    if let Err(error) = rustix::fs::renameat(&parent, &part, &parent, &name) {
+        let _ = rustix::fs::unlinkat(&parent, &part, AtFlags::empty());
+        return Err(error.into());
+    }
+    sync(&parent)
+}
+
+fn fill(mut to: File, image: &Path, mode: u32) -> io::Result<()> {
+    io::copy(&mut File::open(image)?, &mut to)?;
+    // Whom a program runs as is not given back: it may belong to another user now.
+    to.set_permissions(Permissions::from_mode(mode & 0o1777))?;
+    to.sync_all()
+}
+
+/// Removes a file, or an empty directory, without following a link.
+fn remove(path: &Path, flags: AtFlags) -> io::Result<()> {
+    let (parent, name) = files::parent(path, Missing::Fails)?;
+    match rustix::fs::unlinkat(&parent, &name, flags) {
+        Err(Errno::NOENT) => Ok(()),
+        other => other.map_err(io::Error::from).and_then(|()| sync(&parent)),
     }
 }
 
+/// Forces the entries of a directory to the disk.
+fn sync(directory: &OwnedFd) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::fsync(rustix::fs::openat(directory, ".", flags, Mode::empty())?)?)
+}
+
 /// A name in the same directory that nobody uses.
-fn beside(path: &Path) -> io::Result<PathBuf> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().ok_or_else(|| io::Error::other("it has no name"))?);
-    name.push(format!(".undo-{}", std::process::id()));
-    Ok(path.with_file_name(name))
+fn beside(name: &OsStr) -> OsString {
+    let mut part = OsString::from(".");
+    part.push(name);
+    part.push(format!(".undo-{}", std::process::id()));
+    part
 }
 
 /// Removes the directories that the run made for what was taken back, if nobody else uses them.
@@ -138,26 +170,6 @@ fn remove_made(index: &Index, undone: &[(PathBuf, Undone)]) {
     let made: BTreeSet<&PathBuf> = lines.flat_map(|line| &line.made).collect();
     for directory in made.into_iter().rev() {
         // One that is not empty stays.
-        let _ = fs::remove_dir(directory);
+        let _ = remove(directory, AtFlags::REMOVEDIR);
     }
-}
-
-#[cfg(unix)]
-fn set_mode(file: &fs::File, mode: u32) -> io::Result<()> {
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &fs::File, _: u32) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn link(target: &Path, path: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, path)
-}
-
-#[cfg(not(unix))]
-fn link(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::Error::other("links cannot be put back here"))
 }

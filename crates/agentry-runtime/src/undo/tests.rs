@@ -16,7 +16,11 @@ impl Run {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join("w").join(name)
+        self.root().join("w").join(name)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.root.path().canonicalize().expect("a directory")
     }
 
     /// Somebody else writes.
@@ -37,7 +41,7 @@ impl Run {
     }
 
     fn undo(&self, force: bool) -> Vec<(String, Undone)> {
-        let root = self.root.path().join("w");
+        let root = self.root().join("w");
         let undone = undo(&self.root.path().join("run/before"), force, false).expect("a list");
         let name = |path: PathBuf| {
             path.strip_prefix(&root).expect("a name").to_str().expect("text").to_owned()
@@ -173,6 +177,64 @@ fn a_line_that_was_cut_off_was_never_acted_on() {
     fs::write(&path, "nonsense\n").expect("an index");
     let error = Images::new(run.root.path().join("run/before")).expect_err("damage");
     assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+#[test]
+fn a_directory_that_became_a_link_is_not_followed() {
+    use std::os::unix::fs::symlink;
+    let run = Run::new();
+    fs::create_dir_all(run.path("d/e")).expect("directories");
+    let outside = run.root().join("outside");
+    for name in ["d/gone", "d/e/changed", "d/new"] {
+        fs::create_dir_all(outside.join("e/made")).expect("directories");
+        if name != "d/new" {
+            run.write(name, "before");
+        }
+        run.change(name, "1");
+    }
+    run.change("d/e/made/x", "1");
+    run.images.keep(&run.path("d/gone")).expect("an image");
+    fs::remove_file(run.path("d/gone")).expect("a file");
+    run.images.settle().expect("a note");
+    fs::remove_dir_all(run.path("d")).expect("a directory");
+    symlink(&outside, run.path("d")).expect("a link");
+    fs::write(outside.join("new"), "1").expect("a file");
+    fs::write(outside.join("e/changed"), "1").expect("a file");
+    let why = format!("`{}` has become a link", run.path("d").display());
+    for force in [false, true] {
+        let undone = run.undo(force);
+        assert_eq!(undone.len(), 4);
+        assert!(undone.iter().all(|(_, it)| *it == Undone::Refused(why.clone())), "{undone:?}");
+    }
+    assert!(!outside.join("gone").exists() && outside.join("e/made").exists());
+    for name in ["new", "e/changed"] {
+        assert_eq!(fs::read_to_string(outside.join(name)).expect("a file"), "1", "{name}");
+    }
+    let error = run.images.keep(&run.path("d/other")).expect_err("a link is on the way");
+    assert_eq!(error.to_string(), why);
+    // Whatever is looked at first: what writes does not follow, either.
+    let before = There::Link { target: "x".into() };
+    let written = restore::restore(&run.root().join("run/before"), &run.path("d/l"), &before);
+    assert!(written.is_err() && !outside.join("l").exists());
+}
+
+#[test]
+fn protected_files_are_neither_kept_nor_put_back() {
+    let run = Run::new();
+    for name in [".git/config", "sub/.git/hooks/x", "agentry.toml", "a/agentry.lock"] {
+        let error = run.images.keep(&run.path(name)).expect_err("it is protected");
+        assert!(error.to_string().starts_with("it is protected: "), "{error}");
+    }
+    // A workspace may lie in the directory of a harness.
+    run.images.keep(&run.path(".claude/trees/x/a.rs")).expect("an image");
+    run.images.settle().expect("a note");
+    let index = run.root().join("run/before/index.jsonl");
+    let line = fs::read_to_string(&index).expect("an index").replace(".claude/trees", ".git/hooks");
+    fs::write(&index, line.replace("\"is\":\"nothing\"", "\"is\":\"directory\""))
+        .expect("an index");
+    let undone = run.undo(true);
+    assert!(matches!(undone.as_slice(), [(_, Undone::Refused(_))]), "{undone:?}");
+    assert!(!run.path(".git").exists());
 }
 
 #[cfg(unix)]

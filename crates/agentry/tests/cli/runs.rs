@@ -329,7 +329,7 @@ fn changes_are_taken_back() {
     insta::assert_snapshot!(shown("runs undo last"), @r#"
     $ agentry runs undo last
     --- stderr
-    the run changed no files
+    no tool of the run changed a file
     --- exit 0
     "#);
 }

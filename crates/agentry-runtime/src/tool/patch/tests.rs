@@ -140,3 +140,22 @@ proptest::proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn nothing_is_moved_to_where_it_would_be_run() {
+    let world = World::new();
+    world.file("run.sh", "a\n");
+    std::fs::create_dir_all(world.path(".git/hooks")).unwrap();
+    let bodies = [
+        "*** Update File: run.sh\n*** Move to: .git/hooks/pre-commit\n-a\n+b",
+        "*** Add File: b\n+x\n*** Add File: sub/.mcp.json\n+{}",
+        "*** Add File: x/HEAD\n+x\n*** Add File: x/refs/a\n+x\n*** Add File: x/objects/a\n+x",
+    ];
+    for body in bodies {
+        let output = world.host().call(&ApplyPatch, framed(body)).await;
+        assert!(output.failed && output.text.contains("refused: "), "{body}: {output:?}");
+    }
+    assert_eq!(world.text("run.sh"), "a\n");
+    assert!(!world.path("b").exists() && !world.path(".git/hooks/pre-commit").exists());
+    assert!(!world.path("x/HEAD").exists(), "it was taken back");
+}

@@ -20,7 +20,7 @@ use agentry_runtime::driver::parts::{Person, Redact, Sink};
 use agentry_runtime::prompt::system;
 use agentry_runtime::redact::{Redactor, Secret};
 use agentry_runtime::rulebook::Rulebook;
-use agentry_runtime::tool::{Extras, Place, Search, Toolbox};
+use agentry_runtime::tool::{Extras, Place, Search, Toolbox, real};
 use agentry_runtime::undo::Images;
 
 use crate::command::render::LEDGER;
@@ -135,6 +135,7 @@ impl Ground {
             run: directory,
             home: self.judge.places().home.as_ref().map(PathBuf::from),
             protected: self.protected.iter().map(PathBuf::from).collect(),
+            hidden: real(&self.home).into_iter().chain([self.home.clone()]).collect(),
         };
         let rulebook = Rulebook {
             world: self.disk.clone(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
-use agentry_runtime::cassette::Recorder;
+use agentry_runtime::cassette::{self, Recorder};
 use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined};
 use agentry_runtime::confine::Surroundings;
 use agentry_runtime::driver::output::Output;
@@ -71,18 +71,21 @@ impl Kept {
         let name = ground.agent.name();
         let recorder = Recorder::create(&part, name, now(), redactor, ground.places());
         let recorder = recorder.map_err(|error| Failure::new(said(&error)))?;
-        Ok(Self { recording: Recording::new(recorder), part, path: PathBuf::from(path) })
+        Ok(Self { recording: Recording::new(recorder), part, path: admitted(path)? })
     }
 
     /// The run is over.
     fn keep(&self) -> io::Result<()> {
         self.recording.finish()?;
-        let mut new = self.path.clone().into_os_string();
-        new.push(".part");
-        fs::copy(&self.part, &new)?;
-        fs::rename(&new, &self.path)?;
+        cassette::keep(&self.part, &self.path)?;
         fs::remove_file(&self.part)
     }
+}
+
+/// Where a recording will be kept.
+fn admitted(path: &str) -> Result<PathBuf, Failure> {
+    let message = |error| format!("nothing can be recorded to `{path}`: {}", said(&error));
+    cassette::admit(Path::new(path)).map_err(|error| Failure::new(message(error)))
 }
 
 /// What is the same for a new run and for one that goes on.
@@ -103,6 +106,8 @@ impl<'a> Session<'a> {
         plan: Plan,
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
+        // Before anybody is asked, and anything paid for.
+        args.record.as_deref().map(admitted).transpose()?;
         let commands = commands(ground, args.unconfined);
         let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
         let listed = || listing(ground, commands.confined_by(), names.clone());

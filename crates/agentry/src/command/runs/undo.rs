@@ -1,8 +1,11 @@
 //! `agentry runs undo`: what a run changed in files is taken back.
 
+use std::collections::BTreeSet;
+
 use agentry_compile::text::report::visible;
-use agentry_runtime::journal;
+use agentry_runtime::journal::{self, Follow};
 use agentry_runtime::undo::{Undone, undo};
+use agentry_runtime::{Block, Event};
 use serde_json::{Value, json};
 
 use super::{failed, home};
@@ -27,7 +30,7 @@ pub(super) fn run(args: &RunsUndo) -> Outcome {
             };
             print_json(&Value::Array(undone.iter().map(row).collect()));
         }
-        ResultFormat::Human if undone.is_empty() => remark("the run changed no files"),
+        ResultFormat::Human if undone.is_empty() => remark("no tool of the run changed a file"),
         ResultFormat::Human => {
             for (path, undone) in &undone {
                 let path = path.to_string_lossy();
@@ -40,6 +43,7 @@ pub(super) fn run(args: &RunsUndo) -> Outcome {
                         "{would}taken back in part: {path}: somebody else had changed it meanwhile\n"
                     )),
                     Undone::Kept(why) => remark(&format!("kept: {path}: {why}")),
+                    Undone::Refused(why) => remark(&format!("refused: {path}: {}", visible(why))),
                 }
             }
         }
@@ -48,7 +52,11 @@ pub(super) fn run(args: &RunsUndo) -> Outcome {
     if kept && !args.force && args.format == ResultFormat::Human {
         remark("`--force` takes back those as well; what was done since is lost then");
     }
-    Ok(if kept { Exit::Findings } else { Exit::Done })
+    if args.format == ResultFormat::Human && ran_commands(&home, &id) {
+        remark("the run ran commands: what those changed in files is not kept, and stays");
+    }
+    let refused = undone.iter().any(|(_, undone)| matches!(undone, Undone::Refused(_)));
+    Ok(if kept || refused { Exit::Findings } else { Exit::Done })
 }
 
 /// For programs.
@@ -58,5 +66,25 @@ fn words(undone: &Undone) -> (&'static str, Option<&str>) {
         Undone::Same => ("same", None),
         Undone::Partly => ("partly", None),
         Undone::Kept(why) => ("kept", Some(why)),
+        Undone::Refused(why) => ("refused", Some(why)),
     }
+}
+
+/// Whether a run started commands. Of a journal that cannot be read nobody knows.
+fn ran_commands(home: &std::path::Path, id: &str) -> bool {
+    let events = Follow::open(home, id).and_then(|(mut follow, _)| follow.more());
+    let Ok(events) = events else { return true };
+    let mut commands = BTreeSet::new();
+    events.iter().any(|happened| match &happened.event {
+        Event::Turned(turn) => {
+            let calls = turn.message.blocks.iter().filter_map(|block| match block {
+                Block::Call(call) if call.tool == "bash" => Some(call.id.clone()),
+                _ => None,
+            });
+            commands.extend(calls);
+            false
+        }
+        Event::Started { id } => commands.contains(id),
+        _ => false,
+    })
 }

@@ -1,0 +1,136 @@
+//! Where a cassette is to be kept: looked at before a run costs anything.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use serde_json::Value;
+
+use super::PART;
+use crate::tool::files::{self, Missing};
+use crate::tool::real;
+
+/// The most bytes of the first line that are looked at.
+const MOST: u64 = 64 << 10;
+
+/// Where a recording really will be kept, if it can be: its directory can be written to, and what is
+/// there is a cassette or nothing.
+pub fn admit(path: &Path) -> io::Result<PathBuf> {
+    let target = real(&std::path::absolute(path)?);
+    let target = target.ok_or_else(|| io::Error::other("where it leads cannot be told"))?;
+    replaceable(&target)?;
+    let (parent, part) = part(&target)?;
+    rustix::fs::unlinkat(&parent, &part, AtFlags::empty())?;
+    Ok(target)
+}
+
+/// Keeps what was recorded at `target`, which was admitted before the run. Whatever the run made of the
+/// directories there, no link is followed.
+pub fn keep(recorded: &Path, target: &Path) -> io::Result<()> {
+    replaceable(target)?;
+    let mut from = File::open(recorded)?;
+    let (parent, name) = part(target)?;
+    let file = rustix::fs::openat(&parent, &name, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty());
+    let filled = file.map_err(io::Error::from).map(File::from).and_then(|mut to| {
+        io::copy(&mut from, &mut to)?;
+        to.sync_all()
+    });
+    let last = target.file_name().unwrap_or_default();
+    let kept = filled.and_then(|()| Ok(rustix::fs::renameat(&parent, &name, &parent, last)?));
+    if kept.is_err() {
+        let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::empty());
+    }
+    kept
+}
+
+/// Makes an empty file beside `target`, instead of what a run that was killed has left.
+fn part(target: &Path) -> io::Result<(OwnedFd, OsString)> {
+    let (parent, mut name) = files::parent(target, Missing::Fails)?;
+    name.push(PART);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let make = || rustix::fs::openat(&parent, &name, flags, Mode::from_raw_mode(0o666));
+    match make() {
+        Err(Errno::EXIST) => {
+            rustix::fs::unlinkat(&parent, &name, AtFlags::empty())?;
+            make()?;
+        }
+        other => drop(other?),
+    }
+    Ok((parent, name))
+}
+
+fn replaceable(target: &Path) -> io::Result<()> {
+    let file = match files::open(target) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.len() > 0 && !is_cassette(file)? {
+        return Err(io::Error::other("it is no cassette, and is not replaced by one"));
+    }
+    Ok(())
+}
+
+fn is_cassette(file: File) -> io::Result<bool> {
+    let mut line = Vec::new();
+    BufReader::new(file.take(MOST)).read_until(b'\n', &mut line)?;
+    let header: Option<Value> = serde_json::from_slice(&line).ok();
+    Ok(header.is_some_and(|header| header.get("cassette").is_some_and(Value::is_u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_cassettes_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("directory")).unwrap();
+        fs::write(root.join("agentry.toml"), "[check]\n").unwrap();
+        fs::write(root.join("other.json"), "{\"name\": 1}\n").unwrap();
+        fs::write(root.join("old"), "{\"cassette\":1,\"agent\":\"x\"}\n{}\n").unwrap();
+        fs::write(root.join("empty"), "").unwrap();
+        let cases = [
+            ("new", true),
+            ("old", true),
+            ("empty", true),
+            ("agentry.toml", false),
+            ("other.json", false),
+            ("directory", false),
+            ("missing/new", false),
+            ("old/new", false),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(admit(&root.join(name)).is_ok(), expected, "{name}");
+        }
+        assert_eq!(fs::read_dir(root).unwrap().count(), 5, "nothing is left");
+    }
+    #[test]
+    fn links_that_the_run_made_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let recorded = root.join("recorded");
+        fs::write(&recorded, "{\"cassette\":1}\n").unwrap();
+        fs::write(root.join("profile"), "theirs").unwrap();
+        fs::create_dir(root.join("tapes")).unwrap();
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        let target = admit(&root.join("tapes/a")).unwrap();
+        symlink(root.join("profile"), root.join("tapes/a.part")).unwrap();
+        keep(&recorded, &target).unwrap();
+        assert_eq!(fs::read_to_string(root.join("profile")).unwrap(), "theirs");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "{\"cassette\":1}\n");
+        assert_eq!(fs::read_dir(root.join("tapes")).unwrap().count(), 1);
+        fs::remove_dir_all(root.join("tapes")).unwrap();
+        symlink("elsewhere", root.join("tapes")).unwrap();
+        assert!(keep(&recorded, &target).is_err());
+        assert_eq!(fs::read_dir(root.join("elsewhere")).unwrap().count(), 0);
+    }
+}
