@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::Proxy;
@@ -107,13 +107,15 @@ pub struct Sandboxed {
     /// Where is written down what must go even if this process is killed.
     pub leavings: PathBuf,
     /// The sandbox, once it was needed.
-    pub sandbox: OnceLock<Result<Ready, String>>,
+    pub sandbox: Mutex<Option<Arc<Ready>>>,
 }
 
 /// A sandbox that runs.
 pub struct Ready {
-    sandbox: Arc<Sandbox>,
+    sandbox: Sandbox,
     env: Vec<(String, String)>,
+    /// What is protected in it.
+    closed: Vec<PathBuf>,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
 }
@@ -125,8 +127,13 @@ impl Sandboxed {
         support(&self.program).back_end(&confined.confinement)
     }
 
-    fn ready(&self) -> Result<&Ready, String> {
-        self.sandbox.get_or_init(|| self.set_up()).as_ref().map_err(Clone::clone)
+    /// The sandbox; a new one if somebody outside took away what protected something in the old one.
+    fn ready(&self) -> Result<Arc<Ready>, String> {
+        let mut ready = self.sandbox.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*ready {
+            Some(ready) if !ready.sandbox.is_over() => Ok(Arc::clone(ready)),
+            _ => Ok(Arc::clone(ready.insert(Arc::new(self.set_up()?)))),
+        }
     }
 
     fn set_up(&self) -> Result<Ready, String> {
@@ -139,13 +146,14 @@ impl Sandboxed {
             Network::Proxy(port) => Some(port),
             Network::Off | Network::Full => None,
         };
+        let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, back_end, confinement, leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
         let proxy = sandbox.listener().map(|listener| Proxy::start(listener, hosts)).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox: Arc::new(sandbox), env, _proxy: proxy })
+        Ok(Ready { sandbox, env, closed, _proxy: proxy })
     }
 }
 
@@ -157,19 +165,18 @@ impl Commands for Sandboxed {
         streams: Streams,
     ) -> io::Result<Started> {
         let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let Ready { sandbox, env, .. } = self.ready().map_err(refused)?;
+        let ready = self.ready().map_err(refused)?;
         let Streams { input, output, errors } = streams;
-        let env = env.clone();
+        let env = ready.env.clone();
         let command = Command { argv, directory, env, input, output, errors };
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let id = sandbox.run_then(command, move |ended| drop(sender.send(ended)));
+        let id = ready.sandbox.run_then(command, move |ended| drop(sender.send(ended)));
         let id = id.map_err(io::Error::other)?;
         let ended = Box::pin(async move {
             let ended = receiver.await.map_err(|_| io::Error::other("the sandbox has ended"))?;
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        let guard = Killed { sandbox: Arc::clone(sandbox), id };
-        Ok(Started { ended, guard: Box::new(guard) })
+        Ok(Started { ended, guard: Box::new(Killed { ready, id }) })
     }
 
     fn confined_by(&self) -> String {
@@ -178,16 +185,20 @@ impl Commands for Sandboxed {
             Err(why) => format!("commands are refused: {why}"),
         }
     }
+
+    fn closed(&self) -> Vec<PathBuf> {
+        self.ready().map(|ready| ready.closed.clone()).unwrap_or_default()
+    }
 }
 
 /// A command of a sandbox that ends with this.
 struct Killed {
-    sandbox: Arc<Sandbox>,
+    ready: Arc<Ready>,
     id: u64,
 }
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        let _ = self.sandbox.kill(self.id);
+        let _ = self.ready.sandbox.kill(self.id);
     }
 }

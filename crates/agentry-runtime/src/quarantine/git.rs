@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 /// The most repositories inside of one, and hooks of one.
 const MOST: usize = 200;
 /// What decides in a directory of git.
-const NAMES: &[&str] = &["config", "config.worktree", "commondir", "gitdir"];
+const NAMES: &[&str] = &["config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 /// Sections and names of settings that run nothing.
 const HARMLESS: &[(&str, &[&str])] = &[
     (

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use agentry_compile::render::NAMES;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::git;
+use crate::protected::{Name, names};
 
 /// The most entries of a workspace that are looked at, those near its root first.
 const MOST: usize = 20_000;
@@ -58,6 +58,7 @@ impl Looking {
         let mut left = MOST;
         while let Some(directory) = waiting.pop_front() {
             let entries = fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
+            let mut bare = 0;
             for entry in entries {
                 left = left.saturating_sub(1);
                 let (name, path) = (entry.file_name(), entry.path());
@@ -65,9 +66,15 @@ impl Looking {
                     found.named(&directory);
                 } else if name.to_str().is_some_and(|name| EVERYWHERE.contains(&name)) {
                     found.add(&path);
+                } else if name == "HEAD" || name == "refs" || name == "objects" {
+                    // All three make a repository without a `.git`; nothing else of it decides.
+                    bare += 1;
                 } else if left > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     waiting.push_back(path);
                 }
+            }
+            if bare == 3 {
+                found.repository(&directory);
             }
             if left == 0 {
                 break;
@@ -86,10 +93,14 @@ struct Found<'a> {
 impl Found<'_> {
     /// Adds what there is of all protected names in a directory.
     fn named(&mut self, directory: &Path) {
-        NAMES.iter().for_each(|name| self.tree(&directory.join(name)));
-        for path in git::deciding(&directory.join(".git")) {
-            self.add(&path);
-        }
+        let is_ours = |name: &&Name| name.from_commands && !name.path.starts_with(".git/");
+        names().iter().filter(is_ours).for_each(|name| self.tree(&directory.join(name.path)));
+        self.repository(&directory.join(".git"));
+    }
+
+    /// Adds what decides in a repository.
+    fn repository(&mut self, git: &Path) {
+        git::deciding(git).iter().for_each(|path| self.add(path));
     }
 
     /// Adds recordings beside the agent, which are played instead of a model.
@@ -119,11 +130,15 @@ impl Found<'_> {
     }
 
     fn add(&mut self, path: &Path) {
-        let closed = self.looking.closed.iter().any(|closed| path.starts_with(closed));
-        if !closed
-            && !self.seen.contains_key(path)
-            && let Some(thing) = thing(path)
-        {
+        let closed = &self.looking.closed;
+        if self.seen.contains_key(path) || closed.iter().any(|closed| path.starts_with(closed)) {
+            return;
+        }
+        // A directory in which something is closed may only stand for it.
+        let stands = |thing: &Thing| {
+            *thing == Thing::Directory && closed.iter().any(|closed| closed.starts_with(path))
+        };
+        if let Some(thing) = thing(path).filter(|it| !stands(it)) {
             self.seen.insert(path.to_owned(), thing);
         }
     }
@@ -138,7 +153,7 @@ fn thing(path: &Path) -> Option<Thing> {
         Thing::Directory
     } else if found.is_file() {
         let bytes = bytes(path, LONGEST).ok()?;
-        if agentry_sandbox_placeholder(&bytes) {
+        if is_placeholder(&bytes) {
             return None;
         }
         let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -149,7 +164,7 @@ fn thing(path: &Path) -> Option<Thing> {
 }
 
 /// Whether this is what stands for something missing while a run lasts.
-fn agentry_sandbox_placeholder(bytes: &[u8]) -> bool {
+fn is_placeholder(bytes: &[u8]) -> bool {
     bytes.starts_with(b"# held by a running agent") || bytes.starts_with(b"# stands here while")
 }
 
@@ -167,9 +182,8 @@ pub(super) fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Whether something new may stay: what git makes for itself.
 pub(super) fn is_harmless(path: &Path, thing: &Thing) -> bool {
-    let is_in_git = path.components().any(|part| part.as_os_str() == ".git");
     match thing {
-        Thing::File { .. } if is_in_git => {
+        Thing::File { .. } => {
             bytes(path, LONGEST).is_ok_and(|bytes| git::is_harmless(path, &bytes))
         }
         _ => false,

@@ -29,7 +29,7 @@ fn begun(workspace: &Path, directory: &Path) -> Quarantine {
     let looking = Looking {
         workspace: workspace.to_owned(),
         agent: workspace.join("agents/one"),
-        closed: vec![workspace.join(".git/config")],
+        closed: vec![workspace.join(".git/config"), workspace.join(".pi/x")],
     };
     Quarantine::begin(looking, directory).expect("begun")
 }
@@ -53,12 +53,21 @@ fn what_is_new_is_taken_away() {
         "sub/.git/hooks/post-checkout",
         "new/.git/hooks/post-checkout",
         "new/.mcp.json",
+        "bare/config",
+        "bare/hooks/post-checkout",
+        ".vscode/tasks.json",
+        ".git/info/attributes",
     ];
     for name in cases {
         let (_dir, workspace, directory) = workspace();
         let mut quarantine = begun(&workspace, &directory);
         if name.starts_with("new/") {
             write(&workspace, "new/.git/HEAD", "");
+        }
+        if name.starts_with("bare/") {
+            write(&workspace, "bare/HEAD", "");
+            write(&workspace, "bare/refs/x", "");
+            write(&workspace, "bare/objects/x", "");
         }
         if name.contains("modules") {
             write(&workspace, ".git/modules/a/b/HEAD", "");
@@ -109,6 +118,8 @@ fn what_is_harmless_stays() {
     write(&workspace, "new/.git/hooks/pre-commit.sample", "#!/bin/sh\n");
     write(&workspace, "sub/.git/config", "[user]\n\tname = a\n");
     write(&workspace, "src/main.rs", "");
+    // Stands for what is closed in it.
+    fs::create_dir(workspace.join(".pi")).expect("a directory");
     // The person's own: nothing in the sandbox can change it.
     write(&workspace, ".git/config", "[alias]\n\tst = !x\n");
     assert_eq!(quarantine.settle(), Vec::<String>::new());

@@ -17,6 +17,7 @@ use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
+use agentry_runtime::quarantine::{self, Quarantined};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::{Ending, Happened, Limits, Phase};
@@ -171,7 +172,7 @@ impl<'a> Session<'a> {
         let approvals: Arc<Approvals> = Arc::default();
         let tools: Arc<dyn Tools> = Arc::new(ground.tools(Around {
             approvals: Arc::clone(&approvals),
-            commands,
+            commands: if unconfined { commands } else { quarantined(ground, commands, &run) },
             person: Arc::clone(&person),
             output: Arc::clone(&hears),
             images: Some(images),
@@ -302,6 +303,12 @@ fn search() -> Option<Search> {
     Search::of(&variable, &http::remote(&variable).ok()?)
 }
 
+/// The same commands, after each of which is taken away what they must not make.
+fn quarantined(ground: &Ground, commands: Arc<dyn Commands>, run: &Path) -> Arc<dyn Commands> {
+    let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
+    Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to))
+}
+
 /// How commands are started.
 pub(crate) fn commands(ground: &Ground, unconfined: bool) -> Arc<dyn Commands> {
     let granted: Vec<String> =
@@ -339,7 +346,7 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
         lookup: |name| std::env::var(name).ok(),
         program,
         leavings: ground.home.join("leavings"),
-        sandbox: std::sync::OnceLock::new(),
+        sandbox: Mutex::default(),
     })
 }
 
