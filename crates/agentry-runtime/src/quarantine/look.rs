@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::git;
 use crate::protected::{Name, names};
+use crate::undo::hex;
 
 /// The most entries of a workspace that are looked at, those near its root first.
 const MOST: usize = 20_000;
@@ -156,8 +157,7 @@ fn thing(path: &Path) -> Option<Thing> {
         if is_placeholder(&bytes) {
             return None;
         }
-        let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Thing::File { digest }
+        Thing::File { digest: hex(&Sha256::digest(&bytes)) }
     } else {
         Thing::Other
     })

@@ -49,13 +49,13 @@ impl Waiting {
     }
 
     /// Tells everybody that there is nothing to wait for any more.
-    fn end(waiting: &Mutex<Self>, replaced: Option<PathBuf>) {
+    fn end(waiting: &Mutex<Self>, replaced: Option<&PathBuf>) {
         let mut locked = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Self::For(all) = &mut *locked {
             let all = std::mem::take(all);
-            *locked = Self::Over(replaced.clone());
+            *locked = Self::Over(replaced.cloned());
             drop(locked);
-            all.into_values().for_each(|then| then(Err(over(replaced.as_ref()))));
+            all.into_values().for_each(|then| then(Err(over(replaced))));
         }
     }
 }
@@ -224,7 +224,7 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
                 Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
                 Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
                 Reply::Replaced(path) => {
-                    Waiting::end(&waiting, Some(path));
+                    Waiting::end(&waiting, Some(&path));
                     continue;
                 }
                 Reply::Ready | Reply::Failed(_) => continue,

@@ -194,7 +194,7 @@ fn what_runs_when_something_is_replaced_ends_at_once() {
             "{ended:?}"
         );
         wait_for(|| sandbox.is_over());
-        assert!(!is_running(&mark) && !is_running("echo EVIL"), "{name}");
+        wait_for(|| !is_running(&mark) && !is_running(&evil));
         let more = sandbox.run(world.command("/bin/bash", "true"));
         assert!(matches!(more, Err(agentry_sandbox::Error::Replaced(_))), "{more:?}");
         drop(sandbox);
