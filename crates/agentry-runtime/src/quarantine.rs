@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::commands::Commands;
+use crate::commands::{Commands, Refused};
 use crate::tool::{Started, Streams};
 use hold::Held;
 use look::{Looking, Seen, Thing};
@@ -83,6 +83,8 @@ impl Commands for Quarantined {
 
 impl Drop for Quarantined {
     fn drop(&mut self) {
+        // What still runs ends first, so that nothing is made after the last look.
+        self.inner = Arc::new(Refused("the run is over".to_owned()));
         let quarantine = self.quarantine.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut quarantine) = quarantine.take() {
             quarantine.settle();
