@@ -22,6 +22,16 @@ pub trait Commands: Send + Sync {
 
     /// What confines them, in words.
     fn confined_by(&self) -> String;
+
+    /// What they cannot change, whatever they do.
+    fn closed(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Takes back what they must not have made, and says what that was. To be called when one has ended.
+    fn settle(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Commands that nothing confines, because the user said `--unconfined`.
@@ -121,8 +131,16 @@ struct Ready {
     env: Vec<(String, String)>,
     /// Whether it starts nothing any more.
     spent: AtomicBool,
+    /// What is protected in it.
+    closed: Vec<PathBuf>,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
+}
+
+impl Ready {
+    fn is_spent(&self) -> bool {
+        self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
+    }
 }
 
 impl Sandboxed {
@@ -140,7 +158,7 @@ impl Sandboxed {
     fn ready(&self) -> Result<Arc<Ready>, String> {
         let mut ready = self.state.ready.lock().unwrap_or_else(PoisonError::into_inner);
         match &*ready {
-            Some(ready) if !ready.spent.load(Ordering::Relaxed) => Ok(Arc::clone(ready)),
+            Some(ready) if !ready.is_spent() => Ok(Arc::clone(ready)),
             _ => Ok(Arc::clone(ready.insert(Arc::new(self.set_up()?)))),
         }
     }
@@ -154,6 +172,7 @@ impl Sandboxed {
             Network::Proxy(port) => Some(port),
             Network::Off | Network::Full => None,
         };
+        let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
@@ -161,7 +180,7 @@ impl Sandboxed {
         let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), _proxy: proxy })
+        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), closed, _proxy: proxy })
     }
 }
 
@@ -198,6 +217,10 @@ impl Commands for Sandboxed {
             Ok(chosen) => chosen.back_end.as_str().to_owned(),
             Err(why) => format!("commands are refused: {why}"),
         }
+    }
+
+    fn closed(&self) -> Vec<PathBuf> {
+        self.ready().map(|ready| ready.closed.clone()).unwrap_or_default()
     }
 }
 

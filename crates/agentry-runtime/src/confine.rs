@@ -14,6 +14,7 @@
 
 mod environment;
 mod hosts;
+mod repositories;
 mod roots;
 mod secrets;
 #[cfg(test)]
@@ -37,9 +38,7 @@ const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/gnu"];
 /// What of the workspace decides about agents.
 const SETTINGS: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
-/// What of a repository is run by whoever uses it next.
-const REPOSITORY: &[&str] = &[".git/hooks", ".git/config"];
-/// Which of these are directories.
+/// Which of what is protected are directories.
 const DIRECTORIES: &[&str] = &[".agentry", ".git/hooks"];
 
 /// What a confinement depends on beside the policy.
@@ -105,14 +104,14 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
 /// What nobody may change even where it may be written.
 fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     let settings = SETTINGS.iter().map(|name| workspace.join(name));
-    let exists = workspace.join(".git").is_dir();
-    let repository = REPOSITORY.iter().filter(|_| exists).map(|name| workspace.join(name));
+    let repository = repositories::protected(workspace);
+    let harnesses = repositories::harnesses(workspace);
     let definition = surroundings.definition.iter().map(|own| PathBuf::from(&own.path));
     let definition = definition.flat_map(|path| {
         let real = fs::canonicalize(&path).ok();
         std::iter::once(path).chain(real)
     });
-    settings.chain(repository).chain(definition).collect()
+    settings.chain(repository).chain(harnesses).chain(definition).collect()
 }
 
 /// What of the protected is a directory.
@@ -132,25 +131,37 @@ fn unseen(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
 
 /// The directories of the system, and those of programs on `PATH` that the policy does not deny.
 fn system(surroundings: &Surroundings, judge: &Judge) -> Vec<PathBuf> {
-    let exists = |path: &PathBuf| path.is_absolute() && path.is_dir();
+    let exists = |path: &PathBuf| path.is_absolute() && path.exists();
     let system = SYSTEM.iter().map(PathBuf::from);
     let programs = surroundings.programs.iter().flat_map(|path| programs_at(path, surroundings));
     let programs = programs.filter(|path| !roots::is_denied(judge, Section::Read, path));
     system.chain(programs).filter(exists).collect()
 }
 
-/// A directory of programs; for one in a hidden directory of the home, which a tool has for itself,
-/// that directory.
+/// A directory of programs; for one in a hidden directory of the home, which a tool has for itself, also
+/// what programs need that lies beside it. The rest may be anything: settings, tokens.
 fn programs_at(path: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     const SHARED: &[&str] = &[".local", ".config", ".cache"];
+    const BESIDE: &[&str] =
+        &["lib", "lib64", "libexec", "versions", "installs", "toolchains", "tools"];
+    const CARGO: &[&str] = &["bin", "config", "config.toml", "env", "git", "registry"];
     let below = surroundings.home.as_ref().and_then(|home| {
         let first = path.strip_prefix(home).ok()?.iter().next()?.to_str()?;
         let own = first.starts_with('.') && !SHARED.contains(&first);
         own.then_some((home, first))
     });
     match below {
-        Some((home, ".cargo")) => vec![home.join(".cargo"), home.join(".rustup")],
-        Some((home, first)) => vec![home.join(first)],
+        Some((home, ".cargo")) => {
+            let own = CARGO.iter().map(|name| home.join(".cargo").join(name));
+            own.chain([home.join(".rustup/toolchains"), home.join(".rustup/settings.toml")])
+                .collect()
+        }
+        Some((home, _)) => {
+            // A tool's own directory has no others of its kind beside it.
+            let tool = path.parent().filter(|parent| *parent != home.as_path());
+            let beside = tool.into_iter().flat_map(|tool| BESIDE.iter().map(|it| tool.join(it)));
+            std::iter::once(path.to_owned()).chain(beside).collect()
+        }
         None => vec![path.to_owned()],
     }
 }

@@ -31,6 +31,7 @@ mod private;
 pub mod prompt;
 pub mod protected;
 pub mod provider;
+pub mod quarantine;
 pub mod redact;
 pub mod rulebook;
 pub mod state;

@@ -66,6 +66,11 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        match self.0 {}
+    }
+
     /// Ends a command.
     pub fn kill(&self, _id: u64) -> Result<(), Error> {
         match self.0 {}

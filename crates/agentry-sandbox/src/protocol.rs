@@ -59,8 +59,8 @@ pub(crate) enum Reply {
     Failed(String),
     /// A command could not be started, for this reason.
     NotStarted(u64, String),
-    /// A command was not started: what protects this path is gone.
-    Replaced(u64, PathBuf),
+    /// Everything was ended: what protects this path is gone.
+    Replaced(PathBuf),
     /// A command has ended, by itself or by a signal.
     Ended {
         /// Its number.

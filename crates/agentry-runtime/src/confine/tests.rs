@@ -86,8 +86,14 @@ impl World {
 
 const PROTECTED: &[&str] = &[
     "w/.agentry",
+    "w/.claude/settings",
+    "w/.codex/settings",
+    "w/.cursor/settings",
+    "w/.gemini/settings",
     "w/.git/config",
     "w/.git/hooks",
+    "w/.opencode/settings",
+    "w/.pi/settings",
     "w/agentry.lock",
     "w/agentry.toml",
     "w/agents/own.md",
@@ -150,9 +156,33 @@ fn what_may_not_be_read_is_hidden() {
         expected.retain(|name| *name != "w/agentry.lock");
         expected.sort_unstable();
         assert_eq!(world.names(&found.hidden), expected, "{sections:?}");
-        assert_eq!(world.names(&found.reads), [".tool", "w"], "{sections:?}");
+        assert_eq!(world.names(&found.reads), [".tool/bin", "w"], "{sections:?}");
         assert_eq!(world.names(&found.private), [""], "{sections:?}");
     }
+}
+
+#[test]
+fn only_what_programs_need_is_open_beside_them() {
+    let world = World::new();
+    for name in
+        [".cargo/bin", ".cargo/registry", ".rustup/toolchains", ".foo/bin", ".foo/lib", ".foo/x"]
+    {
+        std::fs::create_dir_all(world.path(name)).expect("a directory");
+    }
+    for name in [".foo/token", ".cargo/credentials.toml"] {
+        std::fs::write(world.path(name), "hush").expect("written");
+    }
+    let at = |name: &str| {
+        let home = Some(world.root.clone());
+        let surroundings = Surroundings { home, ..Surroundings::default() };
+        let mut found = world.names(&programs_at(&world.path(name), &surroundings));
+        found.retain(|name| world.path(name).exists());
+        found
+    };
+    assert_eq!(at(".foo/bin"), [".foo/bin", ".foo/lib"]);
+    assert_eq!(at(".cargo/bin"), [".cargo/bin", ".cargo/registry", ".rustup/toolchains"]);
+    assert_eq!(at(".bin"), Vec::<String>::new());
+    assert_eq!(at(".local/bin"), Vec::<String>::new());
 }
 
 #[test]

@@ -236,4 +236,8 @@ impl Host for CallHost<'_> {
     ) -> io::Result<Started> {
         self.shared.commands.start(argv, directory, streams)
     }
+
+    fn settle(&self) -> Vec<String> {
+        self.shared.commands.settle()
+    }
 }

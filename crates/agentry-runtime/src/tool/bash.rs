@@ -106,7 +106,7 @@ async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
     if let Some(directory) = pipes.directory() {
         moved(host, directory);
     }
-    let text = cap::kept(&pipes.kept.text(), host);
+    let text = cap::kept(&pipes.kept.text(), host) + &settled(host);
     let says = |what: String| if text.is_empty() { what } else { format!("{text}\n[{what}]") };
     Ok(match ended {
         Ended::Code(Some(0)) if text.is_empty() => Output::done("done, without output"),
@@ -119,6 +119,11 @@ async fn bash(given: &Value, host: &dyn Host) -> Result<Output, String> {
         }
         Ended::Lost(error) => Output::failed(says(format!("it did not come to its end: {error}"))),
     })
+}
+
+/// What the command must not have made, in words.
+fn settled(host: &dyn Host) -> String {
+    host.settle().iter().fold(String::new(), |text, line| text + "\n[" + line + "]")
 }
 
 /// Goes back to the workspace when somebody has removed the working directory. The command does not

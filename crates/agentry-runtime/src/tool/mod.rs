@@ -134,6 +134,11 @@ pub trait Host: Send + Sync {
     /// Starts a command in the sandbox of the run, with the environment that the agent is granted.
     fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams)
     -> io::Result<Started>;
+
+    /// Takes back what commands must not have made, and says what that was.
+    fn settle(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The standard streams of a command.

@@ -4,11 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::Limits;
 
 /// Where control groups are.
 const ROOT: &str = "/sys/fs/cgroup";
+/// How the names of groups start.
+const PREFIX: &str = "agentry-";
+/// How old a group must be to be taken for one that nobody will join any more.
+const FRESH: Duration = Duration::from_secs(2);
 /// The helper and the process that waits for it count, too.
 const OWN: u32 = 2;
 
@@ -40,6 +45,7 @@ enum Kind {
 /// Makes the groups among `candidates` that this process may make. With the second version, the first
 /// that can be made is enough.
 pub(crate) fn make(candidates: &[Candidate], limits: &Limits) -> Groups {
+    sweep(candidates);
     let mut groups = Groups::default();
     for candidate in candidates {
         if candidate.kind == Kind::Unified && groups.counts_processes {
@@ -71,15 +77,40 @@ pub(crate) fn close(directories: &[PathBuf]) {
 
 /// A group can be removed a moment after its last process has ended.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    for _ in 0..50 {
+    for _ in 0..200 {
         match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
             }
             other => return other,
         }
     }
     Err(io::ErrorKind::ResourceBusy.into())
+}
+
+/// Takes away the groups that processes made which are gone, beside those that are about to be made.
+fn sweep(candidates: &[Candidate]) {
+    let parents = candidates.iter().filter_map(|candidate| candidate.directory.parent());
+    let entries = parents.filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten();
+    for path in entries.map(|entry| entry.path()).filter(|path| is_forsaken(path)) {
+        // One with processes in it stays.
+        let _ = fs::remove_dir(path);
+    }
+}
+
+/// Whether a group belongs to a process that is gone. One of another process namespace has a number that
+/// says nothing here; it is not empty for long.
+fn is_forsaken(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let number = name.and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+    let Some((process, _)) = number.filter(|(process, _)| process.parse::<u32>().is_ok()) else {
+        return false;
+    };
+    let is_old = || {
+        let made = fs::metadata(path).and_then(|found| found.modified()).ok();
+        made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > FRESH)
+    };
+    !Path::new("/proc").join(process).exists() && is_old()
 }
 
 /// Whether this process may make a group that counts processes.
@@ -107,7 +138,7 @@ fn set(candidate: &Candidate, limits: &Limits) -> io::Result<()> {
 pub(crate) fn candidates() -> Vec<Candidate> {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("agentry-{}-{run}", std::process::id());
+    let name = format!("{PREFIX}{}-{run}", std::process::id());
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let unified = Path::new(ROOT).join("cgroup.controllers").exists();
     let line = |line: &str| {
@@ -127,4 +158,30 @@ pub(crate) fn candidates() -> Vec<Candidate> {
         Some(each.collect::<Vec<_>>())
     };
     own.lines().filter_map(line).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_of_processes_that_are_gone_are_forsaken() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let gone = 4_194_305;
+        let cases = [
+            (format!("agentry-{gone}-0"), true),
+            (format!("agentry-{}-0", std::process::id()), false),
+            ("agentry-x-0".to_owned(), false),
+            ("agentry-1".to_owned(), false),
+            (format!("other-{gone}-0"), false),
+        ];
+        for (name, expected) in cases {
+            let path = dir.path().join(&name);
+            fs::create_dir(&path).expect("a directory");
+            assert!(!is_forsaken(&path), "{name} is new");
+            let old = std::time::SystemTime::now() - 2 * FRESH;
+            fs::File::open(&path).and_then(|it| it.set_modified(old)).expect("older");
+            assert_eq!(is_forsaken(&path), expected, "{name}");
+        }
+    }
 }

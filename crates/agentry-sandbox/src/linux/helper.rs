@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
+use super::watch::Mounts;
 use super::wire::{receive, send};
 use super::{filter, git, groups, landlocked, namespaces, supervisor, system, user};
 use crate::protocol::{Become, Reply, Request, Start};
@@ -101,28 +101,6 @@ fn become_confined(
     Ok((listener, mounts))
 }
 
-/// The mounts that protect something, as they were when the world was made. Whoever replaces a file
-/// from outside takes the mount on it away.
-struct Mounts(Vec<(PathBuf, u64)>);
-
-impl Mounts {
-    fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
-        let each = |path: PathBuf| mount_of(&path).map(|mount| (path, mount));
-        paths.into_iter().map(each).collect::<io::Result<_>>().map(Self)
-    }
-
-    /// The first path that is no longer protected.
-    fn replaced(&self) -> Option<&Path> {
-        let changed = |(path, mount): &&(PathBuf, u64)| mount_of(path).ok() != Some(*mount);
-        self.0.iter().find(changed).map(|(path, _)| path.as_path())
-    }
-}
-
-fn mount_of(path: &Path) -> io::Result<u64> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW;
-    Ok(statx(CWD, path, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
-}
-
 struct Helper<'a> {
     socket: &'a UnixStream,
     /// The numbers of running commands, by process.
@@ -135,13 +113,24 @@ impl Helper<'_> {
     fn work(&mut self) -> io::Result<()> {
         let signals = system::child_signals()?;
         loop {
-            let mut ready =
-                [PollFd::new(self.socket, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
-            match poll(&mut ready, None) {
-                Err(rustix::io::Errno::INTR) => continue,
-                other => other.map(drop)?,
+            // Without mounts, or where the system does not tell, the socket stands for a third one.
+            let third = self.mounts.told().map_or_else(|| self.socket.as_fd(), AsFd::as_fd);
+            let mut ready = [
+                PollFd::new(self.socket, PollFlags::IN),
+                PollFd::new(&signals, PollFlags::IN),
+                PollFd::from_borrowed_fd(third, PollFlags::IN),
+            ];
+            let polled = poll(&mut ready, self.mounts.patience());
+            if polled == Err(rustix::io::Errno::INTR) {
+                continue;
             }
-            let [told, ended] = ready.map(|it| !it.revents().is_empty());
+            let silent = polled? == 0;
+            let [told, ended, changed] = ready.map(|it| !it.revents().is_empty());
+            if (silent || changed)
+                && let Some(path) = self.mounts.replaced()
+            {
+                return self.give_up(path);
+            }
             if ended {
                 let mut buffer = [0; 1024];
                 let _ = rustix::io::read(&signals, &mut buffer);
@@ -161,7 +150,8 @@ impl Helper<'_> {
             Request::Start(start) => {
                 let id = start.id;
                 if let Some(path) = self.mounts.replaced() {
-                    return send(self.socket, &Reply::Replaced(id, path.to_owned()), &[]);
+                    self.give_up(path)?;
+                    return Err(io::Error::other("nothing is protected here any more"));
                 }
                 match begin(start, descriptors) {
                     Ok(pid) => drop(self.running.insert(pid, id)),
@@ -179,6 +169,13 @@ impl Helper<'_> {
             Request::Confine(_) => {}
         }
         Ok(())
+    }
+
+    /// Ends everything at once, since `path` is no longer protected. The world ends with this process.
+    fn give_up(&self, path: &Path) -> io::Result<()> {
+        // Everything in this world but its first process, which this is.
+        system::kill(-1, libc::SIGKILL);
+        send(self.socket, &Reply::Replaced(path.to_owned()), &[])
     }
 
     fn reap(&mut self) -> io::Result<()> {

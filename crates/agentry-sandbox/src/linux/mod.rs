@@ -15,4 +15,5 @@ pub(crate) mod supervisor;
 pub(crate) mod support;
 pub(crate) mod system;
 pub(crate) mod user;
+pub(crate) mod watch;
 pub(crate) mod wire;

@@ -138,7 +138,9 @@ fn placeholders(confinement: &mut Confinement, held: &[Leaving]) -> Vec<Leaving>
             continue;
         }
         let Some(missing) = outermost_missing(path, held) else { continue };
-        let leaving = if missing == *path && !directories.contains(path) {
+        // What another run holds stays what it is.
+        let is_held = held.contains(&Leaving::Directory(missing.clone()));
+        let leaving = if missing == *path && !is_held && !directories.contains(path) {
             Leaving::File(missing.clone())
         } else {
             Leaving::Directory(missing.clone())
@@ -192,5 +194,27 @@ mod tests {
         assert_eq!(placed, []);
         assert_eq!(confinement.hidden, Vec::<PathBuf>::new());
         assert!(confinement.read_only.iter().all(|path| *path == root), "{confinement:?}");
+    }
+
+    #[test]
+    fn what_another_run_holds_stays_what_it_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(".tool");
+        fs::create_dir(&path).expect("a directory");
+        let held = [Leaving::Directory(path.clone())];
+        for protected in [path.clone(), path.join("settings")] {
+            let mut confinement = Confinement {
+                reads: Vec::new(),
+                writes: vec![dir.path().to_owned()],
+                read_only: Vec::new(),
+                hidden: vec![protected],
+                directories: Vec::new(),
+                private: Vec::new(),
+                network: Network::Off,
+                limits: Limits::default(),
+            };
+            assert_eq!(placeholders(&mut confinement, &held), held);
+            assert_eq!(confinement.hidden, [path.as_path()]);
+        }
     }
 }

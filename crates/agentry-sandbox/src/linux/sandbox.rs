@@ -6,7 +6,7 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -33,8 +33,37 @@ pub struct Sandbox {
 /// What is done when a command has ended.
 type Then = Box<dyn FnOnce(Result<Ended, Error>) + Send>;
 
-/// Who waits for the end of which command; nothing once the helper is gone.
-type Waiting = Option<HashMap<u64, Then>>;
+/// Who waits for the end of which command.
+enum Waiting {
+    For(HashMap<u64, Then>),
+    /// Nobody any more: the helper is gone. With what was replaced, if that is why.
+    Over(Option<PathBuf>),
+}
+
+impl Waiting {
+    fn remove(&mut self, id: u64) -> Option<Then> {
+        match self {
+            Self::For(waiting) => waiting.remove(&id),
+            Self::Over(_) => None,
+        }
+    }
+
+    /// Tells everybody that there is nothing to wait for any more.
+    fn end(waiting: &Mutex<Self>, replaced: Option<&PathBuf>) {
+        let mut locked = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Self::For(all) = &mut *locked {
+            let all = std::mem::take(all);
+            *locked = Self::Over(replaced.cloned());
+            drop(locked);
+            all.into_values().for_each(|then| then(Err(over(replaced))));
+        }
+    }
+}
+
+/// Why nothing runs any more.
+fn over(replaced: Option<&PathBuf>) -> Error {
+    replaced.map_or(Error::Gone, |path| Error::Replaced(path.clone()))
+}
 
 /// A command that was started.
 #[derive(Debug)]
@@ -87,7 +116,7 @@ impl Sandbox {
             helper,
             socket: Mutex::new(socket),
             listener: Mutex::new(None),
-            waiting: Arc::new(Mutex::new(Some(HashMap::new()))),
+            waiting: Arc::new(Mutex::new(Waiting::For(HashMap::new()))),
             next: AtomicU64::new(0),
             prepared,
         };
@@ -143,18 +172,33 @@ impl Sandbox {
         let Command { argv, directory, env, input, output, errors } = command;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(waiting) => drop(waiting.insert(id, Box::new(then))),
-            None => return Err(Error::Gone),
+            Waiting::For(waiting) => drop(waiting.insert(id, Box::new(then))),
+            Waiting::Over(replaced) => return Err(over(replaced.as_ref())),
         }
         let start = Request::Start(Start { id, argv, directory, env });
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = send(&socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()]);
         if let Err(error) = sent {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(waiting.as_mut().and_then(|waiting| waiting.remove(&id)));
-            return Err(error.into());
+            return Err(self.unsent(id, error));
         }
         Ok(id)
+    }
+
+    /// Why a command did not reach the helper.
+    fn unsent(&self, id: u64, error: io::Error) -> Error {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(waiting.remove(id));
+        match (&*waiting, error.kind()) {
+            (Waiting::Over(replaced), _) => over(replaced.as_ref()),
+            (_, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Error::Gone,
+            _ => error.into(),
+        }
+    }
+
+    /// Whether it has ended, so that nothing can be started in it any more.
+    pub fn is_over(&self) -> bool {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(*waiting, Waiting::Over(_))
     }
 
     /// Ends a command and all that it started and did not let go of.
@@ -186,17 +230,19 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
             let (id, result) = match reply {
                 Reply::Ended { id, code, signal } => (id, Ok(Ended { code, signal })),
                 Reply::NotStarted(id, why) => (id, Err(Error::Io(io::Error::other(why)))),
-                Reply::Replaced(id, path) => (id, Err(Error::Replaced(path))),
+                Reply::Replaced(path) => {
+                    Waiting::end(&waiting, Some(&path));
+                    continue;
+                }
                 Reply::Ready | Reply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let then = waiting.as_mut().and_then(|waiting| waiting.remove(&id));
+            let then = waiting.remove(id);
             drop(waiting);
             if let Some(then) = then {
                 then(result);
             }
         }
-        let left = waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        left.into_iter().flatten().for_each(|(_, then)| then(Err(Error::Gone)));
+        Waiting::end(&waiting, None);
     });
 }

@@ -168,6 +168,45 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
     assert_eq!(world.damage(), None);
 }
 
+/// A process that outlives its command waits for somebody to save a protected file.
+#[test]
+fn what_runs_when_something_is_replaced_ends_at_once() {
+    let world = World::new(BackEnd::Namespaces);
+    if !usable(&world, BackEnd::Namespaces) {
+        return;
+    }
+    for name in ["work/agentry.toml", "work/agents/own.md"] {
+        let path = world.path(name);
+        let before = fs::read_to_string(&path).expect("text");
+        let sandbox = world.sandbox();
+        let mark = format!("94{}{}.25", std::process::id(), name.len());
+        let evil = format!("while sleep .02; do echo EVIL > {}; done", path.display());
+        let line = format!("exec >/dev/null 2>&1; setsid bash -c '{evil}' & touch free/ready");
+        world.shell(&sandbox, &world.path("work"), &line);
+        let running = sandbox.run(world.command("/bin/bash", &format!("sleep {mark}")));
+        wait_for(|| is_running(&mark));
+        let new = path.with_extension("new");
+        fs::write(&new, &before).expect("written");
+        fs::rename(&new, &path).expect("replaced");
+        let ended = running.expect("sent").wait();
+        assert!(
+            matches!(&ended, Err(agentry_sandbox::Error::Replaced(it)) if *it == path),
+            "{ended:?}"
+        );
+        wait_for(|| sandbox.is_over());
+        wait_for(|| !is_running(&mark) && !is_running(&evil));
+        let more = sandbox.run(world.command("/bin/bash", "true"));
+        assert!(matches!(more, Err(agentry_sandbox::Error::Replaced(_))), "{more:?}");
+        drop(sandbox);
+        assert_eq!(fs::read_to_string(&path).expect("text"), before, "{name}");
+        // Another world protects what is there now.
+        let sandbox = world.sandbox();
+        world.works(&sandbox);
+        world.shell(&sandbox, &world.path("work"), &format!("echo x > {}", path.display()));
+        assert_eq!(world.damage(), None, "{name}");
+    }
+}
+
 /// Waits until something holds, for at most ten seconds.
 fn wait_for(holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(10);

@@ -93,6 +93,14 @@ pub(crate) const ROWS: &[Row] = &[
         "rename the parent",
         "mv agents a2; mkdir -p agents; echo x > agents/own.md; try rename agents a3",
     ),
+    inside(
+        "settings of a nested repository",
+        "git -C repo config core.fsmonitor x; echo x > repo/.git/config; mv repo/.git repo/g; mkdir -p repo/.git; echo x > repo/.git/config; mv repo r; cp -r r repo; echo x > repo/.git/config; try exchange repo free",
+    ),
+    inside(
+        "where a file `.git` leads",
+        "echo gitdir: ../free > tree/.git; mv tree/.git tree/g; rm -f tree/.git; mkdir tree/.git; ln -sfn ../free tree/.git; mv tree t; mkdir tree",
+    ),
     inside("exchange the parent", "mkdir -p fake; echo x > fake/own.md; try exchange fake agents"),
     inside("remove the parent", "rm -rf agents; mkdir -p agents; echo x > agents/own.md"),
     inside("link over the parent", "mkdir -p fake; echo x > fake/own.md; ln -sfn fake agents"),

@@ -23,6 +23,8 @@ const FILES: &[(&str, &str)] = &[
     ("work/agentry.toml", "[check]\n"),
     ("work/agents/own.md", "own definition\n"),
     ("work/real/conf.toml", "behind a link\n"),
+    ("work/repo/.git/config", "[core]\n"),
+    ("work/tree/.git", "gitdir: ../repo/.git\n"),
 ];
 
 /// Paths that must not come into being.
@@ -142,6 +144,8 @@ impl World {
                     "work/agents/own.md",
                     "work/deep/missing/file.toml",
                     "work/link.toml",
+                    "work/repo/.git/config",
+                    "work/tree/.git",
                 ]),
                 paths(&["work/.env", "work/vault"]),
             ),

@@ -4,6 +4,7 @@ pub(crate) mod ground;
 pub(crate) mod limits;
 mod markdown;
 pub(crate) mod models;
+mod outer;
 mod permission;
 mod person;
 pub(crate) mod replay;

@@ -47,6 +47,15 @@ impl Locks {
         })
     }
 
+    /// Refuses an agent that is not as a lock further out says, seen from there. Most do not name it.
+    pub(crate) fn admit_outer(&self, disk: &dyn World, compiled: &Compiled) -> Result<(), Failure> {
+        let lock = self.of(disk, &compiled.workspace);
+        match lock.as_ref() {
+            Ok(Some(lock)) if !lock.has(&lock::key(disk, compiled)) => Ok(()),
+            _ => self.admit(disk, compiled),
+        }
+    }
+
     fn of(&self, disk: &dyn World, root: &str) -> Read {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         known.unwrap_or_else(|| {

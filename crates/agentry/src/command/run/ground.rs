@@ -19,17 +19,19 @@ use agentry_runtime::confine::Surroundings;
 use agentry_runtime::driver::guarded::{Guarded, Shared};
 use agentry_runtime::driver::parts::{Person, Sink};
 use agentry_runtime::prompt::system;
+use agentry_runtime::quarantine;
 use agentry_runtime::redact::{Redactor, Secret};
 use agentry_runtime::rulebook::Rulebook;
 use agentry_runtime::tool::{Extras, Place, Search, Toolbox, real};
 use agentry_runtime::undo::Images;
 
+use super::outer;
 use crate::command::render::LEDGER;
 use crate::command::render::locked::Locks;
 use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
 use crate::home::{agentry_home, sweep};
-use crate::output::Failure;
+use crate::output::{Failure, remark};
 
 /// An agent that is about to run.
 pub(crate) struct Ground {
@@ -75,10 +77,16 @@ impl Ground {
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, Failure> {
         let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
         sweep();
+        // What a killed run left may decide about this one.
+        for line in quarantine::sweep(&home.join("runs")) {
+            remark(&format!("note: {line}"));
+        }
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
         Locks::default().admit(&*disk, &compiled)?;
+        let outer = outer::above(&disk.absolute(&compiled.workspace));
+        outer::admit(&disk, &mut compiled, &outer)?;
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {
             reported(&findings, &compiled.sources, "the user's policy has errors").refused()
         })?;
@@ -106,7 +114,7 @@ impl Ground {
             protected: protected(&disk, &compiled, &home),
             system: system(&prompt(&*disk, &compiled)),
             workspace: PathBuf::from(&judge.places().workspace),
-            caps: config.run.narrowed(settings.caps),
+            caps: outer::caps(&disk, &outer)?.narrowed(config.run).narrowed(settings.caps),
             skills: skills(&plan),
             models: plan.models,
             redactor,

@@ -16,6 +16,7 @@ use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
+use agentry_runtime::quarantine::{self, Quarantined};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
@@ -333,7 +334,7 @@ fn tools(
     let images = images.map_err(|error| Failure::new(said(&error)))?;
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
-        commands: Arc::clone(&setting.commands),
+        commands: commands_of(setting, journal),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
@@ -341,6 +342,15 @@ fn tools(
         can_ask: watching.attendant.is_some(),
         search: search(),
     })))
+}
+
+/// How commands are started; what confined ones made under protected names is taken back.
+fn commands_of(setting: &Setting<'_>, journal: &Journal) -> Arc<dyn Commands> {
+    let commands = Arc::clone(&setting.commands);
+    if setting.unconfined {
+        return commands;
+    }
+    quarantined(setting.ground, commands, journal.directory())
 }
 
 /// The models and the journal, and a recording of both if there is one.
@@ -379,6 +389,12 @@ fn search() -> Option<Search> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
     named.into_iter().find_map(variable)?;
     Search::of(&variable, &http::remote(&variable).ok()?)
+}
+
+/// The same commands, after each of which is taken away what they must not make.
+fn quarantined(ground: &Ground, commands: Arc<dyn Commands>, run: &Path) -> Arc<dyn Commands> {
+    let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
+    Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to))
 }
 
 /// How commands are started.

@@ -1,0 +1,181 @@
+//! What of a repository makes git run something: whoever uses git there next would run it.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// The most repositories inside of one, and hooks of one.
+const MOST: usize = 200;
+/// What decides in a directory of git.
+const NAMES: &[&str] = &["config", "config.worktree", "commondir", "gitdir", "info/attributes"];
+/// Sections and names of settings that run nothing.
+const HARMLESS: &[(&str, &[&str])] = &[
+    (
+        "core",
+        &[
+            "repositoryformatversion",
+            "filemode",
+            "bare",
+            "logallrefupdates",
+            "ignorecase",
+            "precomposeunicode",
+            "symlinks",
+            "autocrlf",
+            "eol",
+        ],
+    ),
+    ("user", &["name", "email"]),
+    ("init", &["defaultbranch"]),
+    ("remote", &["url", "pushurl", "fetch", "tagopt"]),
+    ("branch", &["remote", "merge", "rebase", "description"]),
+    ("submodule", &["url", "active"]),
+    ("extensions", &["objectformat"]),
+    ("pull", &["rebase", "ff"]),
+];
+
+/// The files that decide in the repository `git`, which is a directory or a file that leads to one.
+pub(super) fn deciding(git: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::symlink_metadata(git) else { return Vec::new() };
+    if !found.is_dir() {
+        return vec![git.to_owned()];
+    }
+    let mut out = Vec::new();
+    let mut waiting = vec![git.to_owned()];
+    let mut left = MOST;
+    while let Some(directory) = waiting.pop() {
+        out.extend(NAMES.iter().map(|name| directory.join(name)));
+        let hooks = listed(&directory.join("hooks")).into_iter();
+        out.extend(hooks.filter(|path| path.extension().is_none_or(|it| it != "sample")));
+        for name in ["modules", "worktrees"] {
+            modules(&directory.join(name), &mut waiting, &mut left);
+        }
+    }
+    out
+}
+
+/// The repositories below a directory whose own names may have parts.
+fn modules(directory: &Path, out: &mut Vec<PathBuf>, left: &mut usize) {
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for path in listed(&directory).into_iter().filter(|path| path.is_dir()) {
+            if *left == 0 {
+                return;
+            }
+            *left -= 1;
+            let is_one = path.join("HEAD").exists() || path.join("config").exists();
+            if is_one { out.push(path) } else { waiting.push(path) }
+        }
+    }
+}
+
+fn listed(directory: &Path) -> Vec<PathBuf> {
+    let is_directory = fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir());
+    let entries = fs::read_dir(directory).into_iter().filter(|_| is_directory);
+    entries.flatten().filter_map(Result::ok).map(|entry| entry.path()).take(MOST).collect()
+}
+
+/// Whether a file with this text makes git run nothing.
+pub(super) fn is_harmless(path: &Path, bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let parent = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    let above = path.ancestors().nth(2).and_then(Path::file_name).and_then(|name| name.to_str());
+    match path.file_name().and_then(|name| name.to_str()) {
+        _ if parent == Some("hooks") => false,
+        Some("config" | "config.worktree") => settings(text),
+        Some("commondir") => above == Some("worktrees") && text.trim_end() == "../..",
+        Some("gitdir") => above == Some("worktrees"),
+        Some(".git") => leads_inside(path, text),
+        _ => false,
+    }
+}
+
+/// Whether a file `.git` leads to what git keeps for worktrees and submodules in a repository around it.
+fn leads_inside(path: &Path, text: &str) -> bool {
+    let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return false };
+    let mut real = path.parent().map(Path::to_owned).unwrap_or_default();
+    for part in Path::new(target).components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            Component::CurDir => {}
+            other => real.push(other),
+        }
+    }
+    let Some(git) = real.ancestors().find(|it| it.file_name().is_some_and(|it| it == ".git"))
+    else {
+        return false;
+    };
+    let below = real.strip_prefix(git).unwrap_or(Path::new(""));
+    let is_kept = below.starts_with("worktrees") || below.starts_with("modules");
+    let around = git.parent().is_some_and(|root| path.starts_with(root));
+    is_kept && around && fs::canonicalize(&real).is_ok_and(|found| found == real)
+}
+
+/// Whether settings are all of the kind that runs nothing.
+fn settings(text: &str) -> bool {
+    let mut names: &[&str] = &[];
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        // A line that goes on, or something in quotes that may hold anything.
+        if line.contains('\\') {
+            return false;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some(section) = rest.strip_suffix(']').filter(|it| !it.contains(']')) else {
+                return false;
+            };
+            let section = section.split(' ').next().unwrap_or_default().to_lowercase();
+            let Some(found) = HARMLESS.iter().find(|(name, _)| *name == section) else {
+                return false;
+            };
+            names = found.1;
+            continue;
+        }
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        // `ext::` runs a command, and an address that starts with a dash is an option.
+        let value = value.trim();
+        if !names.contains(&name.trim().to_lowercase().as_str())
+            || value.contains("::")
+            || value.trim_start_matches('"').starts_with('-')
+        {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_run_nothing() {
+        let cases = [
+            ("", true),
+            ("[core]\n\trepositoryformatversion = 0\n\tbare = false\n", true),
+            (
+                "[remote \"origin\"]\n\turl = https://example.com/x\n\tfetch = +refs/*:refs/*\n",
+                true,
+            ),
+            ("[branch \"main\"]\n\tremote = origin\n", true),
+            ("[core]\n\tfsmonitor = \"touch x\"\n", false),
+            ("[core] fsmonitor = x\n", false),
+            ("[core]\n\tbare = false\\\n\tx\n", false),
+            ("[CORE]\n\tFsMonitor = x\n", false),
+            ("[core]\n\tsshCommand = x\n", false),
+            ("[include]\n\tpath = /tmp/x\n", false),
+            ("[includeIf \"gitdir:x\"]\n\tpath = /tmp/x\n", false),
+            ("[alias]\n\tst = !x\n", false),
+            ("[remote \"o\"]\n\turl = ext::sh -c x\n", false),
+            ("[remote \"o\"]\n\turl = -x\n", false),
+            ("[remote \"o\"]\n\tuploadpack = x\n", false),
+            ("[remote.o]\n\turl = x\n", false),
+            ("[extensions]\n\tworktreeConfig = true\n", false),
+            ("[filter \"x\"]\n\tclean = x\n", false),
+            ("bare = false\n", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(settings(text), expected, "{text}");
+        }
+    }
+}

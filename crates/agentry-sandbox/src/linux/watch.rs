@@ -1,0 +1,75 @@
+//! Watches what protects paths in a world: whoever replaces a file from outside, as editors and git do
+//! when they save, takes the mount on it away.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::event::Timespec;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
+/// How often is looked where the system tells nothing.
+const OFTEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The mounts that protect something, as they were when the world was made.
+pub(crate) struct Mounts {
+    all: Vec<(PathBuf, u64)>,
+    /// Tells when something in a directory with one of them was replaced.
+    told: Option<OwnedFd>,
+}
+
+impl Mounts {
+    /// To be called before anything is closed to this process.
+    pub(crate) fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
+        let told = if paths.is_empty() { None } else { watched(&paths).ok() };
+        let each = |path: PathBuf| mount_of(&path).map(|mount| (path, mount));
+        let all = paths.into_iter().map(each).collect::<io::Result<_>>()?;
+        Ok(Self { all, told })
+    }
+
+    /// What can be read when there is something to look at.
+    pub(crate) fn told(&self) -> Option<&OwnedFd> {
+        self.told.as_ref()
+    }
+
+    /// How long nobody needs to look, if that is not told.
+    pub(crate) fn patience(&self) -> Option<&'static Timespec> {
+        (self.told.is_none() && !self.all.is_empty()).then_some(&OFTEN)
+    }
+
+    /// The first path that is no longer protected.
+    pub(crate) fn replaced(&self) -> Option<&Path> {
+        if let Some(told) = &self.told {
+            // What happened is seen by looking, so that nothing told can be missed.
+            let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 4096];
+            while rustix::io::read(told, &mut buffer).is_ok_and(|(read, _)| !read.is_empty()) {}
+        }
+        let changed = |(path, mount): &&(PathBuf, u64)| mount_of(path).ok() != Some(*mount);
+        self.all.iter().find(changed).map(|(path, _)| path.as_path())
+    }
+}
+
+/// Has the system tell what is put into the directories of `paths`, and what goes.
+fn watched(paths: &[PathBuf]) -> io::Result<OwnedFd> {
+    let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+    let kinds = WatchFlags::CREATE
+        | WatchFlags::DELETE
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::MOVED_TO
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MOVE_SELF;
+    let mut parents: Vec<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+    parents.sort();
+    parents.dedup();
+    for parent in parents {
+        inotify::add_watch(&told, parent, kinds)?;
+    }
+    Ok(told)
+}
+
+fn mount_of(path: &Path) -> io::Result<u64> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    Ok(statx(CWD, path, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
+}
