@@ -47,6 +47,8 @@ struct Run {
 /// What may differ.
 #[derive(Clone, Copy)]
 struct How {
+    /// Whether time goes by, as in a real run.
+    waits: bool,
     limits: Limits,
     on_error: OnError,
     protocol: Protocol,
@@ -57,7 +59,8 @@ struct How {
 impl Default for How {
     fn default() -> Self {
         let limits = Limits::default();
-        Self { limits, on_error: OnError::Skip, protocol: Protocol::Chat, window: None }
+        let (on_error, protocol) = (OnError::Skip, Protocol::Chat);
+        Self { waits: false, limits, on_error, protocol, window: None }
     }
 }
 
@@ -148,7 +151,7 @@ impl Run {
             clock: Arc::new(now),
             output: Arc::new(|_| {}),
             redactor: Arc::default(),
-            waits: false,
+            waits: how.waits,
         };
         let mut driver = Driver::new(parts, Arc::default());
         let How { limits, on_error, .. } = how;
@@ -428,6 +431,6 @@ async fn answers_that_break_off_are_paid_for() {
 async fn time_is_a_limit_too() {
     let server = Server::playing([Reply::Silent]);
     let limits = Limits { time: Some(300), ..Limits::default() };
-    let mut run = Run::new(&server, How { limits, ..How::default() });
+    let mut run = Run::new(&server, How { limits, waits: true, ..How::default() });
     assert_eq!(run.say().await, Ending::OverBudget { limit: "0 s".to_owned() });
 }

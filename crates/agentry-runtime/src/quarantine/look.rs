@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use agentry_sandbox::is_placeholder;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -153,19 +154,14 @@ fn thing(path: &Path) -> Option<Thing> {
     } else if found.is_dir() {
         Thing::Directory
     } else if found.is_file() {
-        let bytes = bytes(path, LONGEST).ok()?;
-        if is_placeholder(&bytes) {
+        if is_placeholder(path) {
             return None;
         }
+        let bytes = bytes(path, LONGEST).ok()?;
         Thing::File { digest: hex(&Sha256::digest(&bytes)) }
     } else {
         Thing::Other
     })
-}
-
-/// Whether this is what stands for something missing while a run lasts.
-fn is_placeholder(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"# held by a running agent") || bytes.starts_with(b"# stands here while")
 }
 
 /// What a file holds, up to a limit, without waiting for whoever writes to it.

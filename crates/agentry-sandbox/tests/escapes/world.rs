@@ -190,7 +190,10 @@ impl World {
             errors: errors.into(),
             ..self.command("/bin/bash", &format!("{attempt}\n{line}"))
         };
-        let running = sandbox.run(command).expect("sent");
+        let running = match sandbox.run(command) {
+            Ok(running) => running,
+            Err(error) => return error.to_string(),
+        };
         let mut said = String::new();
         reader.read_to_string(&mut said).expect("text");
         match running.wait() {
