@@ -198,6 +198,7 @@ impl Racer<'_> {
 const AGENT: &str = "\
 name = \"racer\"
 description = \"Runs commands\"
+max_turns = 1000
 
 [permissions.bash]
 intent = \"deny\"
