@@ -26,8 +26,10 @@ mod support;
 pub use command::{Command, Ended, Private};
 pub use confinement::{BackEnd, Confinement, Limits, Network};
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Running, Sandbox, serve, sweep};
+pub use elsewhere::{Running, Sandbox, forget_code, serve, sweep};
 pub use explain::{Enforced, explain};
+#[cfg(target_os = "linux")]
+pub use linux::code::forget_code;
 #[cfg(target_os = "linux")]
 pub use linux::helper::serve;
 #[cfg(target_os = "linux")]

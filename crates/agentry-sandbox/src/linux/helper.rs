@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::code::{self, forget_code};
 use super::watch::Mounts;
 use super::wire::{receive, send};
 use super::{filter, git, groups, landlocked, namespaces, supervisor, system, user};
@@ -41,6 +42,7 @@ fn control() -> io::Result<UnixStream> {
 
 fn confined(socket: &UnixStream) -> io::Result<()> {
     system::own_session();
+    code::find();
     let Some((Request::Confine(becoming), _)) = receive(socket)? else {
         return Err(io::Error::other("the first message must say how to confine"));
     };
@@ -51,6 +53,7 @@ fn confined(socket: &UnixStream) -> io::Result<()> {
     let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(|it| it.as_fd()).collect();
     send(socket, &Reply::Ready, &descriptors)?;
     drop(listener);
+    forget_code();
     Helper { socket, running: HashMap::new(), mounts }.work()
 }
 

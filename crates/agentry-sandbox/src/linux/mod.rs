@@ -1,5 +1,6 @@
 //! The back ends of Linux.
 
+pub(crate) mod code;
 pub(crate) mod filter;
 pub(crate) mod git;
 pub(crate) mod groups;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::code::forget_code;
 use super::mounts::{self, Tree};
 use super::system::{self, Fork};
 use crate::support::UNLIMITED;
@@ -20,6 +21,7 @@ pub(crate) fn enter(
     step("mounts", system::make_private())?;
     let Tree { root, mounted } = step("the file tree", mounts::build(confinement, stand_ins))?;
     if let Fork::Parent(_) = system::fork()? {
+        forget_code();
         wait();
     }
     system::die_with_parent(libc::SIGKILL)?;

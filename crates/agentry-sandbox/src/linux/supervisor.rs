@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::code::forget_code;
 use super::groups;
 use super::system::{self, Fork};
 
@@ -24,6 +25,7 @@ pub(crate) fn split(socket: &UnixStream, directories: &[PathBuf]) -> io::Result<
         system::unblock_signals();
         return system::die_with_parent(libc::SIGKILL);
     };
+    forget_code();
     loop {
         // With nothing asked for, only the end of the other side is told.
         let mut ready =

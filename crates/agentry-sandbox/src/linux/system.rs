@@ -8,6 +8,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -24,6 +25,14 @@ fn text(path: &Path) -> io::Result<CString> {
 pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: takes no pointers; this process has one thread.
     checked(unsafe { libc::unshare(flags) }.into()).map(drop)
+}
+
+/// Drops the pages of a mapping of code.
+pub(crate) fn forget(code: &Range<usize>) {
+    let start = code.start as *mut libc::c_void;
+    // SAFETY: the range is a private mapping of a file that is never written: whatever is touched again
+    // is read from the file. A refusal changes nothing.
+    unsafe { libc::madvise(start, code.len(), libc::MADV_DONTNEED) };
 }
 
 /// Closes every descriptor from `first` on.

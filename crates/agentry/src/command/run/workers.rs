@@ -7,8 +7,9 @@ use crate::output::{Failure, said};
 /// As many calls can block at once; more wait for their turn.
 const THREADS: usize = 4;
 
-/// Threads for everything that waits.
+/// Threads for everything that waits. What only reading the agent needed of the program leaves memory.
 pub(super) fn workers() -> Result<Runtime, Failure> {
+    agentry_sandbox::forget_code();
     let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
 }
