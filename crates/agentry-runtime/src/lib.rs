@@ -9,7 +9,7 @@
 //!            └─▶ journal: one row an event, before its effects
 //! ```
 //!
-//! [`step`] is a function: the same events give the same state and the same effects, so a run that was
+//! [`step()`] is a function: the same events give the same state and the same effects, so a run that was
 //! killed is resumed by stepping through its journal again.
 
 mod again;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Confinement`] is plain data and knows nothing of agents. What a back end cannot enforce it
-//! refuses; [`explain`] says what is enforced by what.
+//! refuses; [`explain()`] says what is enforced by what.
 #![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has a back end"))]
 
 mod command;
