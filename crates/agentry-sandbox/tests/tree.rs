@@ -19,7 +19,7 @@ fn a_home_is_empty_but_for_what_may_be_used() {
     for parent in [env!("CARGO_TARGET_TMPDIR").into(), std::env::temp_dir()] {
         let dir = tempfile::tempdir_in(parent).expect("a directory");
         let home = dir.path().canonicalize().expect("a path").join("home");
-        for name in ["work", ".tool/bin", ".ssh"] {
+        for name in ["project", ".tool/bin", ".ssh"] {
             fs::create_dir_all(home.join(name)).expect("a directory");
         }
         fs::write(home.join(".tool/credentials"), "hush").expect("a file");
@@ -29,8 +29,8 @@ fn a_home_is_empty_but_for_what_may_be_used() {
                 .into_iter()
                 .chain([home.join(".tool")])
                 .collect(),
-            writes: vec![home.join("work")],
-            read_only: vec![home.join("work/agentry.toml")],
+            writes: vec![home.join("project")],
+            read_only: vec![home.join("project/agentry.toml")],
             hidden: vec![home.join(".tool/credentials"), home.join(".ssh")],
             directories: Vec::new(),
             private: vec![home.clone()],
@@ -43,13 +43,13 @@ fn a_home_is_empty_but_for_what_may_be_used() {
         let sandbox = sandbox.expect("a sandbox");
         assert_eq!(sandbox.private().home, home);
         let cases = [
-            ("ls -A ~", ".tool\nwork\n"),
-            ("echo x > ~/.cache && ls -A ~", ".cache\n.tool\nwork\n"),
+            ("ls -A ~", ".tool\nproject\n"),
+            ("echo x > ~/.cache && ls -A ~", ".cache\n.tool\nproject\n"),
             ("echo x > ~/.tool/new", "Read-only file system\n"),
             ("cat ~/.tool/credentials", "Permission denied\n"),
             ("ls ~/.ssh", "No such file or directory\n"),
-            ("echo x > ~/work/file && cat ~/work/file", "x\n"),
-            ("echo x > ~/work/agentry.toml", "Read-only file system\n"),
+            ("echo x > ~/project/file && cat ~/project/file", "x\n"),
+            ("echo x > ~/project/agentry.toml", "Read-only file system\n"),
             ("echo x > $TMPDIR/a && cat /tmp/a", "x\n"),
             ("echo x > /new", "Permission denied\n"),
         ];
@@ -58,8 +58,8 @@ fn a_home_is_empty_but_for_what_may_be_used() {
             assert!(said.ends_with(expected), "{line}: {said}");
         }
         drop(sandbox);
-        assert_eq!(fs::read_to_string(home.join("work/file")).expect("text"), "x\n");
-        assert!(!home.join(".cache").exists() && !home.join("work/agentry.toml").exists());
+        assert_eq!(fs::read_to_string(home.join("project/file")).expect("text"), "x\n");
+        assert!(!home.join(".cache").exists() && !home.join("project/agentry.toml").exists());
     }
 }
 
@@ -92,7 +92,7 @@ fn no_program_stumbles_over_what_is_not_there() {
     for secret in [false, true] {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let home = dir.path().canonicalize().expect("a path").join("home");
-        let work = home.join("work");
+        let work = home.join("project");
         fs::create_dir_all(&work).expect("a directory");
         let outside = "git init -q && git config user.name n && git config user.email e@example.org \
             && echo 1 > file && git add file && git commit -qm first && echo 2 > file && echo 3 > new";
@@ -152,7 +152,7 @@ fn shell(sandbox: &Sandbox, home: &Path, line: &str) -> String {
     let own = own.into_iter().chain(unseen);
     let running = sandbox.run(Command {
         argv: ["/bin/bash", "-c", line].map(str::to_owned).to_vec(),
-        directory: home.join("work"),
+        directory: home.join("project"),
         env: env.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect(),
         input: File::open("/dev/null").expect("null").into(),
         output: writer.into(),

@@ -19,7 +19,6 @@ use ignore::WalkState;
 use crate::ask;
 use crate::home::agentry_home;
 use crate::output::said;
-use crate::real;
 use crate::workspaces::Workspaces;
 
 /// The files of this machine, seen from the current directory.
@@ -152,11 +151,11 @@ impl World for Disk {
     }
 
     fn real(&self, path: &str) -> Option<String> {
-        real::path(Path::new(path))?.into_os_string().into_string().ok()
+        agentry_runtime::tool::real(Path::new(path))?.into_os_string().into_string().ok()
     }
 
     fn ignores_case(&self, path: &str) -> bool {
-        real::ignores_case(here(path))
+        ignores_case(here(path))
     }
 
     fn home(&self) -> Option<String> {
@@ -361,6 +360,20 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
         other => (root.to_owned(), other.to_string()),
     };
     visit(Walked::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
+}
+
+/// Whether the name of the directory `path` in the other case leads to the same directory.
+fn ignores_case(path: &Path) -> bool {
+    let Ok(real) = fs::canonicalize(path) else { return false };
+    let flipped: Option<PathBuf> = real.to_str().map(|text| {
+        let flip = |c: char| {
+            if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+        };
+        PathBuf::from(text.chars().map(flip).collect::<String>())
+    });
+    flipped
+        .filter(|other| *other != real)
+        .is_some_and(|other| fs::canonicalize(other).is_ok_and(|other| other == real))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod disk;
 mod home;
 mod output;
 mod progress;
-mod real;
 mod save;
 #[cfg(feature = "otel")]
 mod telemetry;

@@ -9,6 +9,11 @@ use agentry_compile::text::report::{human::Style, json, visible};
 pub(crate) use agentry_runtime::conversation::cut;
 use serde_json::Value;
 
+/// A text with spaces for its tabs, which would move what is aligned.
+pub(crate) fn without_tabs(text: &str) -> String {
+    text.replace('\t', "    ")
+}
+
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {

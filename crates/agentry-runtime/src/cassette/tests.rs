@@ -35,7 +35,7 @@ fn agent() -> Agent {
         tools: vec![tool("read"), tool("write")],
         verdict: Judgement::Allow,
         prompt: "write it".to_owned(),
-        workspace: PathBuf::from("/home/me/work"),
+        workspace: PathBuf::from("/home/me/project"),
     }
 }
 
@@ -125,7 +125,7 @@ impl World for Live {
     }
 
     fn ran(&mut self, call: &Call) -> Result<Event, Difference> {
-        let text = format!("{} in /home/me/work/a: hunter2hunter2", call.tool);
+        let text = format!("{} in /home/me/project/a: hunter2hunter2", call.tool);
         Ok(Event::Ended { id: call.id.clone(), text, failed: false })
     }
 
@@ -164,7 +164,7 @@ impl World for Replay {
 
 fn answer(calls: &[(&str, &str)]) -> Event {
     let calls = calls.iter().map(|(id, tool)| {
-        let arguments = json!({"path": "/home/me/work/a"});
+        let arguments = json!({"path": "/home/me/project/a"});
         Block::Call(Call {
             id: (*id).to_owned(),
             tool: (*tool).to_owned(),

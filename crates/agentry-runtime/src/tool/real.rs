@@ -76,6 +76,8 @@ mod tests {
         symlink(root.join("a/b"), root.join("link")).unwrap();
         symlink("nowhere", root.join("dangling")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
+        symlink("b/../..", root.join("a/up")).unwrap();
+        symlink("/proc/self/cwd", root.join("process")).unwrap();
         let cases = [
             ("a/b", Some("a/b")),
             ("./a//b/.", Some("a/b")),
@@ -84,7 +86,10 @@ mod tests {
             ("dangling", Some("nowhere")),
             ("new/deep/file", Some("new/deep/file")),
             ("new/../a", None),
+            ("a/up/a/b", Some("a/b")),
             ("loop", None),
+            ("loop/x", None),
+            ("process/x", None),
         ];
         for (path, expected) in cases {
             let expected = expected.map(|path| root.join(path));

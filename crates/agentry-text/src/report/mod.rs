@@ -66,8 +66,9 @@ impl fmt::Display for Summary {
 }
 
 /// A number of things: `1 error`, `2 errors`.
-pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// Where a span is, in the words that all writers share.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::args::{ResultFormat, Show};
 use crate::command::{find_one, usable};
 use crate::disk::Disk;
-use crate::output::{Exit, Outcome, columns, print, print_json};
+use crate::output::{Exit, Outcome, columns, cut, print, print_json};
 
 pub(crate) fn run(args: &Show) -> Outcome {
     let disk = Disk::default();
@@ -57,13 +57,5 @@ fn show_prompt(parts: &[agentry_compile::Part], format: ResultFormat) {
                 ));
             }
         }
-    }
-}
-
-/// At most `width` characters of a text.
-fn cut(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or("")),
-        None => text.to_owned(),
     }
 }

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::{Ending, Judgement, Limits, Spent};
 use serde_json::Value;
 
 use super::markdown::Markdown;
-use crate::output::{cut, print, style};
+use crate::output::{cut, print, style, without_tabs};
 
 const DIM: &str = "\x1b[2m";
 const RED: &str = "\x1b[31m";
@@ -106,7 +106,8 @@ impl Terminal {
     /// A line that is not the model's: to standard error where there is no terminal.
     pub(crate) fn note(&mut self, line: &str, look: &str) {
         self.close();
-        let line = visible(line);
+        let line = without_tabs(line);
+        let line = visible(&line);
         if self.rich {
             print(&format!("{}\n", self.looking(&line, look)));
         } else {
@@ -195,11 +196,7 @@ impl Terminal {
             let state = if failed { "failed" } else { "done" };
             let first =
                 lines.first().filter(|_| failed).map_or(String::new(), |it| format!(": {it}"));
-            let count = if lines.len() == 1 {
-                "1 line".to_owned()
-            } else {
-                format!("{} lines", lines.len())
-            };
+            let count = counted(lines.len(), "line");
             self.note(&format!("  {}: {state}, {count}{first}", cut(call, 50)), look);
             return;
         }
@@ -207,7 +204,7 @@ impl Terminal {
             self.note(&format!("  {}", cut(line, 160)), look);
         }
         if let Some(more) = lines.len().checked_sub(FOLDED).filter(|more| *more > 0) {
-            self.note(&format!("  … {more} more lines"), look);
+            self.note(&format!("  … {}", counted(more, "more line")), look);
         }
     }
 
@@ -268,7 +265,7 @@ fn plain(value: &Value) -> String {
 
 /// Text that cannot steer the terminal.
 pub(super) fn clean(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\t', "    ");
+    let text = without_tabs(&text.replace("\r\n", "\n"));
     text.split('\n').map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,10 +1,10 @@
 //! What happened in a run, for people.
 
-use agentry_compile::text::report::visible;
+use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
 use agentry_runtime::{Answer, Block, Call, Ending, Event, FailureKind, Happened, Spent, Turn};
 
-use crate::output::cut;
+use crate::output::{cut, without_tabs};
 
 /// The most lines of one text.
 const MOST_LINES: usize = 12;
@@ -95,23 +95,19 @@ pub(super) fn spent(spent: &Spent) -> String {
     format!("{turns}, {steps}, {}{cost}, {seconds}", counted(tokens, "token"))
 }
 
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// The first lines of a text, each behind `before`.
 fn indented(before: &str, text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let shown = lines.iter().take(MOST_LINES).map(|text| line(&format!("{before}{text}")));
     let mut out: String = shown.collect();
     if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        out.push_str(&line(&format!("{before}… {more} more lines")));
+        out.push_str(&line(&format!("{before}… {}", counted(more, "more line"))));
     }
     out
 }
 
 /// One line, cut where it is too long.
 fn line(text: &str) -> String {
-    let shown = visible(text.trim_end());
-    format!("{}\n", cut(&shown, MOST_COLUMNS))
+    let text = without_tabs(text.trim_end());
+    format!("{}\n", cut(&visible(&text), MOST_COLUMNS))
 }
