@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use crate::Files;
 
 /// How deep directories of agents are looked into.
@@ -12,16 +14,16 @@ const ABOVE: usize = 32;
 
 /// Every Markdown file below a directory, with its text.
 pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
-    let mut out = Vec::new();
-    collect(files, dir, DEPTH, &mut out);
-    out
+    let mut paths = Vec::new();
+    collect(files, dir, DEPTH, &mut paths);
+    paths.into_par_iter().filter_map(|path| files(&path).map(|text| (path, text))).collect()
 }
 
-fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<(String, String)>) {
+fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<String>) {
     for name in files(dir).unwrap_or_default().lines() {
         let path = format!("{dir}{name}");
         if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
-            out.extend(files(&path).map(|text| (path, text)));
+            out.push(path);
         } else if depth > 0 && !name.contains('.') {
             collect(files, &format!("{path}/"), depth - 1, out);
         }

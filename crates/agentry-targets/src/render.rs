@@ -48,8 +48,8 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     let written = Written::of(&rendering, settings);
     let models = each(subjects, |subject| written.model(target.model, subject));
     let agents = std::mem::take(&mut rendering.agents);
-    let unverified: Vec<_> = subjects.iter().zip(agents).zip(models).collect();
-    rendering.agents = each_of(unverified, |((subject, mut rendered), model)| {
+    let unverified = subjects.iter().zip(agents.into_iter().zip(models));
+    rendering.agents = each_of(unverified, |subject, (mut rendered, model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
         unplaced::report(&subject.agent, target.title, &mut rendered);
         rendered
@@ -108,16 +108,24 @@ const FEW: usize = 8;
 
 /// Does something for each agent, side by side where there are many.
 pub(crate) fn each<T: Send>(subjects: &[Subject], one: impl Fn(&Subject) -> T + Sync) -> Vec<T> {
-    each_of(subjects.iter().collect(), one)
+    each_of(subjects.iter().map(|subject| (subject, ())), |subject, ()| one(subject))
 }
 
-/// The same for anything.
-pub(crate) fn each_of<I: Send, T: Send>(items: Vec<I>, one: impl Fn(I) -> T + Sync) -> Vec<T> {
+/// The same with something that belongs to each agent. Those that may do the same are neighbours, so
+/// that two threads seldom look for the same proof.
+pub(crate) fn each_of<'s, I: Send, T: Send>(
+    items: impl ExactSizeIterator<Item = (&'s Subject, I)>,
+    one: impl Fn(&'s Subject, I) -> T + Sync,
+) -> Vec<T> {
     if items.len() < FEW {
-        items.into_iter().map(&one).collect()
-    } else {
-        items.into_par_iter().map(&one).collect()
+        return items.map(|(subject, item)| one(subject, item)).collect();
     }
+    let mut items: Vec<(usize, (&Subject, I))> = items.enumerate().collect();
+    items.sort_by_key(|(_, (subject, _))| subject.kind());
+    let done = items.into_par_iter().map(|(at, (subject, item))| (at, one(subject, item)));
+    let mut done: Vec<(usize, T)> = done.collect();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, done)| done).collect()
 }
 
 /// Reports what the user's own settings permit beyond the source.

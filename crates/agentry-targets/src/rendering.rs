@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use agentry_policy::{Section, words};
 
+use crate::Files;
+
 /// How agents are rendered.
 pub struct Settings<'a> {
     /// Where the files go.
@@ -16,7 +18,7 @@ pub struct Settings<'a> {
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
     /// its start, below the home directory.
-    pub existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    pub existing: &'a Files<'a>,
 }
 
 words! {

@@ -113,7 +113,7 @@ impl Subject {
     }
 
     /// The number of that text in this process.
-    pub(crate) fn kind(&self) -> u64 {
+    pub fn kind(&self) -> u64 {
         static KINDS: Known<String, u64> = Known::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let next = || NEXT.fetch_add(1, Ordering::Relaxed);

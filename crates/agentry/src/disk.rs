@@ -205,7 +205,7 @@ impl World for Disk {
 
 /// The bytes of a file of `size` bytes, as a rule in one go. It may grow while it is read: then at
 /// most one byte more than `limit` is read.
-fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn contents(mut file: fs::File, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
     let mut bytes = vec![0; size];
     let mut filled = 0;

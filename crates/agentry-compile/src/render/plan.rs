@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use super::ledger::{Entry, Ledger, sha256};
 use super::merged::{Unmerged, merge, unmerge};
 
@@ -93,9 +95,9 @@ pub struct Situation<'a> {
     /// What was written before.
     pub ledger: &'a Ledger,
     /// What is there now.
-    pub present: &'a dyn Fn(&str) -> Present,
+    pub present: &'a (dyn Fn(&str) -> Present + Sync),
     /// Whether a file that was written before is not wanted any more when nobody asks for it.
-    pub covers: &'a dyn Fn(&Entry) -> bool,
+    pub covers: &'a (dyn Fn(&Entry) -> bool + Sync),
     /// Definitions that cannot be rendered now. What was made of them stays, and so must what they
     /// share with others.
     pub held: &'a BTreeSet<String>,
@@ -200,15 +202,18 @@ impl Planner<'_> {
     }
 
     fn wanted(&mut self, wanted: &[Wanted]) {
-        let steps: Vec<Result<Change, Refused>> =
-            wanted.iter().map(|file| self.step(file)).collect();
+        let step = |file: &Wanted| {
+            let change = self.step(file)?;
+            Ok((self.entry(file, &change), change))
+        };
+        let steps: Vec<Result<(Entry, Change), Refused>> = wanted.par_iter().map(step).collect();
         self.refused.extend(steps.iter().filter_map(|step| step.as_ref().err()).cloned());
         self.blocked =
             self.refused.iter().map(|it| (it.target.clone(), it.agent.clone())).collect();
         for (file, step) in wanted.iter().zip(steps) {
-            let Ok(change) = step else { continue };
+            let Ok((entry, change)) = step else { continue };
             if !self.is_blocked(&file.target, &file.agent) {
-                self.kept.push(self.entry(file, &change));
+                self.kept.push(entry);
                 self.changes.push(change);
             }
         }

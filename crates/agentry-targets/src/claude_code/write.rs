@@ -29,7 +29,8 @@ struct Agent<'a> {
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let (agents, rules) = arranged(subjects, settings);
-    let mut out = each_of(agents.iter().collect(), |agent| write(agent, settings));
+    let unwritten = agents.iter().map(|agent| (agent.subject, agent));
+    let mut out = each_of(unwritten, |_, agent| write(agent, settings));
     unique(subjects, settings, &mut out);
     let hooks = settings.guard.then(hook::of_settings);
     let existing = (settings.existing)(settings::SHARED);
@@ -51,10 +52,12 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
         files.push((hook::AGENTS.to_owned(), hook::agents(subjects)));
     }
     let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
-    for (agent, out) in agents.iter().zip(&mut out) {
-        losses::report(agent.subject, &agent.tools, &rules, &shared, settings, out);
-    }
-    Rendering { agents: out, shared }
+    let written = agents.iter().zip(out).map(|(agent, out)| (agent.subject, (agent, out)));
+    let agents = each_of(written, |subject, (agent, mut out)| {
+        losses::report(subject, &agent.tools, &rules, &shared, settings, &mut out);
+        out
+    });
+    Rendering { agents, shared }
 }
 
 /// Refuses an agent whose name another file has as well: Claude Code takes one of the two.

@@ -23,8 +23,8 @@ const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
     let parts = parts(subjects, settings, &mut agents);
-    let unwritten: Vec<_> = subjects.iter().zip(&parts).zip(agents).collect();
-    let mut agents = each_of(unwritten, |((subject, part), mut out)| {
+    let unwritten = subjects.iter().zip(parts.iter().zip(agents));
+    let mut agents = each_of(unwritten, |subject, (part, mut out)| {
         agent(subject, *part, settings, &mut out);
         out
     });

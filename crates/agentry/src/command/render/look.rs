@@ -2,12 +2,13 @@
 //! whether it would find the same.
 
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use agentry_compile::Recorder;
 use agentry_compile::render::Present;
 
+use crate::disk::contents;
 use crate::output::said;
 
 /// A file that is larger was not rendered.
@@ -104,7 +105,7 @@ fn list(dir: &str) -> Option<String> {
 /// The bytes of a file, or why they cannot be had.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let file = fs::File::open(path).map_err(|error| said(&error))?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| said(&error))?;
-    if bytes.len() as u64 == MOST_BYTES { Err("it is too large".to_owned()) } else { Ok(bytes) }
+    let size = file.metadata().map_err(|error| said(&error))?.len().min(MOST_BYTES);
+    let bytes = contents(file, size, MOST_BYTES).map_err(|error| said(&error))?;
+    if bytes.len() as u64 > MOST_BYTES { Err("it is too large".to_owned()) } else { Ok(bytes) }
 }

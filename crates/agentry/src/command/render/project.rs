@@ -196,7 +196,10 @@ impl Project<'_> {
                 return Err(Wrong::Errors(Box::new(compiled)));
             }
             self.locks.admit(self.disk, &compiled).map_err(Wrong::NotAsLocked)?;
-            Ok(Box::new(subject(self.disk, &compiled, None)))
+            let subject = subject(self.disk, &compiled, None);
+            // Asked for while others are read.
+            subject.kind();
+            Ok(Box::new(subject))
         };
         let read: Vec<_> = if found.len() < FEW {
             found.iter().map(one).collect()
