@@ -30,7 +30,7 @@ pub(crate) fn reopen(state: &mut State) {
 pub(crate) fn revive(state: &mut State) {
     let goes_on = match &state.phase {
         Phase::Idle => false,
-        Phase::Ended(Ending::OverBudget { .. }) => state.spent.exceeded(&state.limits).is_none(),
+        Phase::Ended(Ending::OverBudget { .. }) => state.exceeded().is_none(),
         // A call that failed where that ends the run would fail it again.
         Phase::Ended(Ending::Failed { .. }) => !state.any_runs(),
         Phase::Ended(Ending::Cancelled) => true,

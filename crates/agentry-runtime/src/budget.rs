@@ -1,5 +1,6 @@
 //! What a run may spend, and what it has spent: hard stops, looked at before every effect.
 
+use agentry_compile::text::report::counted;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Usage;
@@ -49,25 +50,43 @@ impl Spent {
         }
     }
 
-    /// The first limit that is reached, in words.
-    pub fn exceeded(&self, limits: &Limits) -> Option<String> {
-        let Limits { turns, steps, tokens, cost, time } = *limits;
+    /// The first limit that is in the way of what comes next, in words. After the last call the model
+    /// still says what came of it.
+    pub fn exceeded(&self, limits: &Limits, next: Next) -> Option<String> {
+        let Limits { turns, steps, tokens, cost, .. } = *limits;
         let used = self.usage.input.saturating_add(self.usage.output);
-        let reached = |spent: u64, limit: Option<u64>| limit.filter(|limit| spent >= *limit);
         if let Some(limit) = reached(self.turns, turns) {
-            return Some(format!("{limit} turns"));
+            return Some(counted(limit, "turn"));
         }
-        if let Some(limit) = reached(self.steps, steps) {
-            return Some(format!("{limit} steps"));
+        if let Some(limit) = reached(self.steps, steps).filter(|_| next == Next::Call) {
+            return Some(counted(limit, "step"));
         }
         if let Some(limit) = reached(used, tokens) {
-            return Some(format!("{limit} tokens"));
+            return Some(counted(limit, "token"));
         }
         if let Some(limit) = reached(self.usage.cost.unwrap_or(0), cost) {
             return Some(dollars(limit));
         }
-        reached(self.time, time).map(|limit| format!("{} s", limit / 1_000))
+        self.out_of_time(limits)
     }
+
+    /// The limit of time, in words, if it is reached.
+    pub fn out_of_time(&self, limits: &Limits) -> Option<String> {
+        reached(self.time, limits.time).map(|limit| format!("{} s", limit / 1_000))
+    }
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The model is asked.
+    Turn,
+    /// A call is run.
+    Call,
+}
+
+fn reached(spent: u64, limit: Option<u64>) -> Option<u64> {
+    limit.filter(|limit| spent >= *limit)
 }
 
 /// Millionths of a US dollar as an amount: `$0.0123`.
@@ -92,13 +111,16 @@ mod tests {
             (none, None),
             (Limits { turns: Some(4), ..none }, None),
             (Limits { turns: Some(3), ..none }, Some("3 turns")),
+            (Limits { turns: Some(1), ..none }, Some("1 turn")),
             (Limits { steps: Some(5), ..none }, Some("5 steps")),
             (Limits { tokens: Some(1_000), ..none }, Some("1000 tokens")),
             (Limits { cost: Some(1_250_000), ..none }, Some("$1.2500")),
             (Limits { time: Some(60_000), ..none }, Some("60 s")),
         ];
         for (limits, expected) in cases {
-            assert_eq!(spent.exceeded(&limits).as_deref(), expected, "{limits:?}");
+            assert_eq!(spent.exceeded(&limits, Next::Call).as_deref(), expected, "{limits:?}");
+            let expected = expected.filter(|_| limits.steps.is_none());
+            assert_eq!(spent.exceeded(&limits, Next::Turn).as_deref(), expected, "{limits:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Limits, Spent};
+use crate::budget::{Limits, Next, Spent};
 use crate::context::{self, BYTES_A_TOKEN};
 use crate::conversation::{Block, Call, Message, Role};
 use crate::event::{Class, Ending};
@@ -236,10 +236,15 @@ impl State {
         context::most_of_results(self.window).saturating_sub(used) / open.max(1)
     }
 
-    /// Milliseconds until the time is over, while it counts; nothing if that stops nothing.
+    /// The first limit that is in the way of what comes next, in words.
+    pub fn exceeded(&self) -> Option<String> {
+        let next = if self.calls.is_empty() { Next::Turn } else { Next::Call };
+        self.spent.exceeded(&self.limits, next)
+    }
+
+    /// Milliseconds until the time is over, while it counts.
     pub fn time_left(&self) -> Option<u64> {
-        let counts = !self.waits_for_person() && !self.asks_at_limit;
-        let limit = self.limits.time.filter(|_| counts)?;
+        let limit = self.limits.time.filter(|_| !self.waits_for_person())?;
         Some(limit.saturating_sub(self.spent.time))
     }
 

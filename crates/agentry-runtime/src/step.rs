@@ -93,7 +93,7 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
 fn ask(state: &mut State) -> Vec<Effect> {
     let said = std::mem::take(&mut state.queue);
     state.messages_mut().extend(said.into_iter().map(Message::user));
-    if let Some(limit) = state.spent.exceeded(&state.limits) {
+    if let Some(limit) = state.exceeded() {
         return over(state, limit);
     }
     if let Some(effects) = state.window.and_then(|window| make_room(state, window)) {
@@ -159,13 +159,17 @@ fn over(state: &mut State, limit: String) -> Vec<Effect> {
     end(state, Ending::OverBudget { limit })
 }
 
-/// The time is over while something runs. Where a person is asked about limits, what runs may finish:
-/// the limit is met before the next effect.
+/// The time is over while something is under way. Where a person is asked about limits, calls that run
+/// go on until there is an answer; a model is asked anew after it.
 fn time_up(state: &mut State) -> Vec<Effect> {
-    match state.spent.exceeded(&state.limits) {
-        Some(limit) if !state.asks_at_limit => end(state, Ending::OverBudget { limit }),
-        _ => Vec::new(),
+    let Some(limit) = state.spent.out_of_time(&state.limits) else { return Vec::new() };
+    if state.waits_for_person() {
+        return Vec::new();
     }
+    let stops = state.asks_at_limit && state.phase != Phase::Calling;
+    let mut effects = if stops { vec![Effect::Stop] } else { Vec::new() };
+    effects.extend(over(state, limit));
+    effects
 }
 
 fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
@@ -422,7 +426,7 @@ fn advance(state: &mut State) -> Vec<Effect> {
         let is_read = call.class == Class::Read;
         let may_start = if is_read { only_reads } else { only_reads && is_first(state, at) };
         if call.progress == Progress::Ready && may_start {
-            if let Some(limit) = state.spent.exceeded(&state.limits) {
+            if let Some(limit) = state.exceeded() {
                 let over = over(state, limit);
                 if matches!(state.phase, Phase::Ended(_)) {
                     // Nothing is begun only to be stopped.

@@ -223,8 +223,12 @@ impl Driver {
         if let Event::Answered { answer, .. } = &happened.event {
             self.approvals.note(answer);
         }
+        let before = self.state.limits;
+        let answered = matches!(happened.event, Event::Answered { .. });
         let effects = step(&mut self.state, happened);
-        heard.into_iter().for_each(|output| (self.parts.output)(output));
+        let limits = self.state.limits;
+        let raised = (answered && limits != before).then_some(Output::Limits { limits });
+        heard.into_iter().chain(raised).for_each(|output| (self.parts.output)(output));
         self.effects.extend(effects);
         Ok(())
     }

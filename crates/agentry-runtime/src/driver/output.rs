@@ -27,8 +27,15 @@ pub enum Output {
         sandbox: String,
         /// What it may spend.
         limits: Limits,
+        /// What it has spent before, if it goes on.
+        spent: Spent,
         /// What the agent says first.
         greeting: Option<String>,
+    },
+    /// The person lets it spend more.
+    Limits {
+        /// What it may spend from now on.
+        limits: Limits,
     },
     /// A piece of what the model says.
     Text {

@@ -306,17 +306,17 @@ async fn what_was_approved_of_stays_approved_after_a_crash() {
 async fn whatever_is_said_to_an_ended_run_ends() {
     let none = Limits::default();
     let storm = || (0..9).map(|_| Ok(calls(&[("change", "a")]))).collect::<Vec<_>>();
-    let mut over = Run::with(storm(), vec![], Limits { steps: Some(1), ..none }, OnError::Skip);
-    let limit = "1 steps".to_owned();
+    let mut over = Run::with(storm(), vec![], Limits { turns: Some(1), ..none }, OnError::Skip);
+    let limit = "1 turn".to_owned();
     assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
     let before = over.written.0.lock().unwrap().len();
     assert_eq!(over.say().await, Ending::OverBudget { limit: limit.clone() });
     assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
     assert_eq!(over.written.0.lock().unwrap().len(), before + 2, "one row for what is said");
-    over.driver.adjust(Limits { steps: Some(3), ..none }, 2, None).unwrap();
-    let limit = "3 steps".to_owned();
+    over.driver.adjust(Limits { turns: Some(3), ..none }, 2, None).unwrap();
+    let limit = "3 turns".to_owned();
     assert_eq!(over.driver.resume().await.unwrap(), Some(Ending::OverBudget { limit }));
-    assert_eq!(over.ran().len(), 3);
+    assert_eq!(over.ran().len(), 1);
     let failed = (0..2).map(|_| Err(failure(FailureKind::Permanent))).collect();
     let mut failed = Run::new(failed, vec![]);
     assert_eq!(failed.say().await, Ending::Failed { why: "no".to_owned() });

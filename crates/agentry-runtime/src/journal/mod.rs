@@ -82,6 +82,8 @@ pub struct Settings {
     pub model: Option<String>,
     /// Whether commands run without the sandbox.
     pub unconfined: bool,
+    /// Whether it is put aside when somebody has to be asked and nobody is there.
+    pub parks: bool,
     /// The format that the agent is read as, if the user named one.
     #[serde(rename = "as")]
     pub format: Option<String>,

@@ -23,6 +23,20 @@ fn limits() {
              allow c => stop over",
         ),
         (
+            "after the last step the model says what came of it",
+            "begin steps=1
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             end a => ask 0
+             turn => done
+             said more => ask 0
+             turn b => judge b
+             allow b => stop over
+             resume => over",
+        ),
+        ("a model without steps answers", "begin steps=0\n said hi => ask 0\n turn => done"),
+        (
             "nothing is begun only to be stopped",
             "begin steps=2
              said hi => ask 0
@@ -39,6 +53,18 @@ fn limits() {
              said hi => ask 0
              +600 turn a => judge a
              allow a => stop over",
+        ),
+        (
+            "time that is over while a model is asked",
+            "begin time=500\n said hi => ask 0\n +400 late =>\n +100 late => stop over",
+        ),
+        (
+            "time that is over in the last step",
+            "begin time=500 steps=1
+             said hi => ask 0
+             turn a => judge a
+             allow a => run a
+             +600 late => stop over",
         ),
         (
             "time in which a person is asked does not count",
@@ -118,7 +144,9 @@ fn more_than_the_limit() {
              end b =>
              yes => run c run d
              end d =>
-             end c => more? 4 steps
+             end c => ask 0
+             turn e => judge e
+             allow e => more? 4 steps
              no => stop over",
         ),
         (
@@ -126,10 +154,40 @@ fn more_than_the_limit() {
             "begin asks turns=1
              said hi => ask 0
              turn => done
-             said hi => more? 1 turns
+             said hi => more? 1 turn
              yes => ask 0
              turn => done
              said hi => more? 2 turns",
+        ),
+        (
+            "time is over while a model is asked: it is asked anew, if at all",
+            "begin asks time=500
+             said hi => ask 0
+             +600 late => stop more? 0 s
+             late =>
+             +9000 yes => ask 0
+             +100 turn => done",
+        ),
+        (
+            "time is over while a model is waited for, and nobody wants more",
+            "begin asks time=500
+             said hi => ask 0
+             fail temporary => wait 1000
+             +600 late => stop more? 0 s
+             no => stop over",
+        ),
+        (
+            "time is over while a call runs: it goes on until there is an answer",
+            "begin asks time=500
+             said hi => ask 0
+             turn a b => judge a judge b
+             allow a write => run a
+             allow b write =>
+             +600 late => more? 0 s
+             end a =>
+             yes => run b
+             +700 late => more? 1 s
+             no => stop over",
         ),
         (
             "fewer words are no turn",

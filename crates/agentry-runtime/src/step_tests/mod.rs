@@ -108,6 +108,7 @@ fn event_of(words: &[&str]) -> Event {
             usage: Usage { input: 1, ..Usage::default() },
         },
         "waited" => Event::Waited,
+        "late" => Event::TimeUp,
         "stop" => Event::Cancelled { run: false },
         "cancel" => Event::Cancelled { run: true },
         "resume" => Event::Resumed,

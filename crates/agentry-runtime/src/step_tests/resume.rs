@@ -22,8 +22,9 @@ fn killed_and_resumed() {
             "before the start was written down",
             "begin steps=1
              said hi => ask 0
-             turn a => judge a
+             turn a b => judge a judge b
              allow a write => run a
+             allow b write =>
              resume => run a
              start a =>
              end a => stop over",
@@ -101,8 +102,8 @@ fn killed_while_something_was_changed() {
              turn a b => judge a judge b
              allow a => run a
              start a =>
-             allow b => more? 1 steps
-             resume => more? 1 steps
+             allow b => more? 1 step
+             resume => more? 1 step
              yes => run a more? 2 steps",
         ),
         (
@@ -135,7 +136,9 @@ fn ended_and_begun_again() {
              start a =>
              end a => stop over
              resume => over
-             said more => stop over",
+             said more => ask 0
+             turn c => judge c
+             allow c => stop over",
         ),
         (
             "until there is more of it",

@@ -185,9 +185,9 @@ fn questions() {
              turn a b => judge a judge b
              allow a write => run a
              allow b write =>
-             end a => more? 1 steps
+             end a => more? 1 step
              park => stop parked
-             resume => more? 1 steps
+             resume => more? 1 step
              yes => run b",
         ),
     ];

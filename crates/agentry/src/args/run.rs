@@ -91,9 +91,9 @@ pub(crate) struct Resume {
     /// before, and never more than the agent, the team and your configuration say
     #[command(flatten)]
     pub(crate) spending: Spending,
-    /// What happens when somebody has to be asked and nobody is there
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "deny")]
-    pub(crate) on_ask: OnAsk,
+    /// What happens when somebody has to be asked and nobody is there [default: as the run began]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) on_ask: Option<OnAsk>,
     /// How to report
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: RunFormat,

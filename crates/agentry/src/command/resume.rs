@@ -10,7 +10,7 @@ use agentry_runtime::journal::{About, Journal, JournalError, find};
 use agentry_runtime::written::{widened, written};
 use agentry_runtime::{Event, Happened};
 
-use crate::args::Resume;
+use crate::args::{OnAsk, Resume};
 use crate::command::run::ground::Ground;
 use crate::command::run::models::Money;
 use crate::command::run::session::{Session, Setting, commands};
@@ -37,10 +37,11 @@ pub(crate) fn run(args: &Resume) -> Outcome {
     }
     let plan = models::plan(&ground, settings.model.as_deref(), money(&happened))?;
     journal.redact_with(Arc::clone(&ground.redactor));
+    let on_ask = if settings.parks { OnAsk::Park } else { OnAsk::Deny };
     let setting = Setting {
         ground: &ground,
         format: args.format,
-        on_ask: args.on_ask,
+        on_ask: args.on_ask.unwrap_or(on_ask),
         commands: commands(&ground, settings.unconfined),
         unconfined: settings.unconfined,
         record: None,

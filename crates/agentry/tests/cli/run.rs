@@ -175,7 +175,10 @@ fn a_parked_run_is_resumed() {
     assert_eq!(server.count(), 1);
     assert!(ran.stderr.contains("agentry resume"), "{ran}");
     let id = test.run("runs --format json").json()[0]["id"].as_str().unwrap().to_owned();
-    let ran = with(&test, &server, &["resume", &id]).exits(0);
+    // Whoever goes on with it in a script has not answered either.
+    let ran = with(&test, &server, &["resume", &id]).exits(3);
+    assert!(ran.stderr.contains("the run waits for an answer"), "{ran}");
+    let ran = with(&test, &server, &["resume", &id, "--on-ask", "deny"]).exits(0);
     assert_eq!(ran.stdout, "Done.\n", "{ran}");
     assert_eq!(server.count(), 2, "the first answer was not asked for again");
     assert_eq!(test.read("out.txt"), "hello\n");
@@ -195,6 +198,17 @@ fn limits_end_a_run() {
     assert!(ran.stderr.contains("limit of 3 steps"), "{ran}");
     assert!(!ran.stderr.contains("agentry resume"), "a limit is a hard stop: {ran}");
 }
+
+#[test]
+fn nobody_wants_more_time() {
+    let server = Server::answering(|_| Reply::Silent);
+    let test = Test::new().file("late.agent", LATE);
+    let ran = with(&test, &server, &["run", "late.agent", "go", "--yes", "--max-time", "1s"]);
+    let ran = ran.exits(3);
+    assert!(ran.stderr.contains("limit of 1 s"), "{ran}");
+}
+
+const LATE: &str = "name: late\nrole: Waits\nobservability:\n  on_exceed: ask\n";
 
 #[test]
 fn a_model_that_fails_fails_the_run() {

@@ -39,7 +39,7 @@ fn a_limit_is_raised_by_whoever_goes_on() {
     let id = id(&test);
     for args in [vec!["resume", &id], vec!["resume", &id, "more"]] {
         let ran = with(&test, &server, &args).exits(3);
-        assert!(ran.stderr.contains("limit of 1 steps"), "{ran}");
+        assert!(ran.stderr.contains("limit of 1 step"), "{ran}");
     }
     assert_eq!(count(&test, "cancelled"), 0, "nothing happens again and again");
     let ran = with(&test, &server, &["resume", &id, "--max-steps", "9"]).exits(0);
@@ -70,7 +70,7 @@ fn what_has_changed_is_not_gone_on_with() {
     // What only takes away holds at once.
     test.write(config, "[policy.bash]\nintent = \"deny\"\n[run]\nmax_turns = 1\n");
     let ran = with(&test, &server, &["resume", &id, "more"]);
-    assert!(ran.stderr.contains("limit of 1 turns"), "{ran}");
+    assert!(ran.stderr.contains("limit of 1 turn"), "{ran}");
     test.write(config, "");
     // Rules of a base, or of the user, that were there before and are gone are asked about.
     test.run("consent revoke writer").exits(0);

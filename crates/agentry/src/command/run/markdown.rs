@@ -47,7 +47,8 @@ impl Markdown {
 
     /// What is left at the end.
     pub(super) fn finish(&mut self) -> String {
-        let mut out = std::mem::take(&mut self.pending);
+        let mut out = String::new();
+        self.settle('\n', &mut out);
         if self.bold || self.code || self.heading || self.fence {
             out.push_str(PLAIN);
         }
@@ -147,6 +148,9 @@ mod tests {
             ("```rust\nlet a = b ** c;\n```\nend\n", "<d>```rust\nlet a = b ** c;\n</>```\nend\n"),
             ("**never closed\nnext\n", "</><b>never closed</>\nnext\n"),
             ("`a **b** c`\n", "</><c>a **b** c</>\n"),
+            ("hello **you**", "hello </><b>you</>"),
+            ("run `x`", "run </><c>x</>"),
+            ("2 *", "2 *"),
         ];
         for (text, expected) in cases {
             for size in 1..8 {

@@ -103,6 +103,7 @@ pub(crate) fn play(
         tools: played.specs().iter().map(|spec| spec.name.clone()).collect(),
         sandbox: "nothing is executed".to_owned(),
         limits: driver.state().limits,
+        spent: driver.state().spent,
         greeting: ground.agent.identity.greeting.as_ref().map(|it| it.value.clone()),
     });
     let ending = runtime()?.block_on(talk(&mut driver, &played, prompt)).map_err(broken)?;

@@ -191,6 +191,7 @@ impl<'a> Session<'a> {
             tools: self.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
             sandbox: self.sandbox.to_owned(),
             limits: self.driver.state().limits,
+            spent: self.driver.state().spent,
             greeting,
         });
     }
@@ -241,6 +242,8 @@ impl<'a> Session<'a> {
         });
         let ending = ending.map_err(broken)?;
         if ending.is_none() && !talks {
+            let spent = self.driver.state().spent;
+            (self.watching.hears)(Output::Ended { ending: Ending::Done, spent });
             remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
         }
         let outcome = self.finish(ending);
@@ -271,6 +274,7 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
     let settings = Settings {
         model: args.model.clone(),
         unconfined: args.unconfined,
+        parks: args.on_ask == OnAsk::Park,
         format: args.format_override.map(|format| format.to_string()),
         directory: std::env::current_dir().ok(),
         policy: policy.clone(),
@@ -293,7 +297,7 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
 /// Whether there is something to go on with before anything new is said.
 fn is_under_way(state: &State) -> bool {
     match &state.phase {
-        Phase::Ended(Ending::OverBudget { .. }) => state.spent.exceeded(&state.limits).is_none(),
+        Phase::Ended(Ending::OverBudget { .. }) => state.exceeded().is_none(),
         Phase::Ended(ending) => matches!(ending, Ending::Parked { .. }),
         phase => *phase != Phase::Idle,
     }

@@ -64,10 +64,11 @@ impl Terminal {
     /// Shows what happens.
     pub(crate) fn hear(&mut self, output: &Output) {
         match output {
-            Output::Run { models, limits, .. } => {
+            Output::Run { models, limits, spent, .. } => {
                 self.model = models.first().cloned().unwrap_or_default();
-                self.limits = *limits;
+                (self.limits, self.spent) = (*limits, *spent);
             }
+            Output::Limits { limits } => self.limits = *limits,
             Output::Text { text } if self.rich => self.stream(text),
             Output::Turn { text, spent, calls, model, .. } => {
                 self.model.clone_from(model);
@@ -98,8 +99,11 @@ impl Terminal {
             | Output::Text { .. }
             | Output::Thinking { .. }
             | Output::Calling { .. }
-            | Output::Answer { .. }
-            | Output::Started { .. } => self.under_way(),
+            | Output::Answer { .. } => self.under_way(),
+            Output::Started { .. } => {
+                self.spent.steps += 1;
+                self.under_way();
+            }
         }
     }
 
@@ -132,19 +136,19 @@ impl Terminal {
     pub(crate) fn spending(&self) -> String {
         let Spent { turns, steps, usage, .. } = self.spent;
         let Limits { turns: most_turns, steps: most_steps, cost: most, tokens, .. } = self.limits;
-        let of = |most: Option<u64>| most.map_or(String::new(), |most| format!(" of {most}"));
+        let of = |spent: u64, most: Option<u64>, what: &str| match most {
+            Some(most) => format!("{spent} of {}", counted(most, what)),
+            None => counted(spent, what),
+        };
         let money = match usage.cost {
             Some(cost) => dollars(cost),
             None => "cost unknown".to_owned(),
         };
         let most = most.map_or(String::new(), |most| format!(" of {}", dollars(most)));
         let used = usage.input.saturating_add(usage.output);
-        format!(
-            "{turns}{} turns · {steps}{} steps · {used}{} tokens · {money}{most}",
-            of(most_turns),
-            of(most_steps),
-            of(tokens)
-        )
+        let turns = of(turns, most_turns, "turn");
+        let (steps, tokens) = (of(steps, most_steps, "step"), of(used, tokens, "token"));
+        format!("{turns} · {steps} · {tokens} · {money}{most}")
     }
 
     fn stream(&mut self, text: &str) {
