@@ -66,7 +66,7 @@ impl fmt::Display for Summary {
 }
 
 /// A number of things: `1 error`, `2 errors`.
-pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

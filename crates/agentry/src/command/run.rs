@@ -80,14 +80,20 @@ fn prompt(args: &Run) -> Result<Option<String>, Failure> {
         return Err(missing());
     }
     let mut text = String::new();
-    let read = io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text);
+    let read = io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| Failure::new(format!("standard input cannot be read: {}", said(&error))))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(Failure::new("what is asked by way of standard input is longer than 1 MiB")
+            .hint("put it into a file, and ask the agent to read that"));
+    }
     if text.trim().is_empty() { Err(missing()) } else { Ok(Some(text)) }
 }
 
 /// Plays the cassette beside the agent; without one, says what was looked for.
 fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
     let cassettes = cassettes(ground).unwrap_or_default();
+    // What does not start with a model is not looked for one.
+    admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         for line in why.lines() {
             remark(line);
@@ -99,7 +105,6 @@ fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
             ))
             .finding());
     };
-    admitted(ground, true)?;
     remark(&format!(
         "no model can be used here, so the recorded run `{}` is played: nothing is executed",
         first.strip_prefix(".").unwrap_or(first).display()

@@ -1,5 +1,6 @@
 //! `run`, `resume`, `consent` and `test`, against a model on loopback.
 
+use std::fs::File;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -110,7 +111,19 @@ fn a_closed_gate_asks_nobody() {
         let ran = with(&test, &server, &args).exits(3);
         assert!(ran.stderr.contains(expected), "{ran}");
         assert_eq!(server.count(), 0, "{metadata}");
+        let ran = test.run("run agents/team_helper.agent.md hi --yes").exits(3);
+        assert!(ran.stderr.contains(expected), "without a model: {ran}");
     }
+}
+
+#[test]
+fn what_is_asked_is_not_cut() {
+    let (server, test) = (Server::playing([]), writer());
+    let mut command = keyed(&test, &server, &["run", "writer", "--yes"]);
+    test.write("long", "a".repeat(1024 * 1024 + 1));
+    let output = command.stdin(File::open(test.path("long")).expect("a file")).output();
+    let ran = test.ended("run writer --yes < long", &output.expect("the program runs")).exits(2);
+    assert!(ran.stderr.contains("is longer than 1 MiB"), "{ran}");
 }
 
 #[test]
@@ -216,6 +229,9 @@ fn a_model_that_fails_fails_the_run() {
     let test = writer();
     let ran = with(&test, &server, &["run", "writer", "go", "--yes"]).exits(1);
     assert!(ran.stderr.contains("the run failed"), "{ran}");
+    let id = test.run("runs --format json").json()[0]["id"].as_str().unwrap().to_owned();
+    let shown = test.run(&format!("runs show {id}")).exits(0);
+    assert!(shown.stdout.contains("! anthropic/"), "{shown}");
     assert!(!ran.to_string().contains("key-of-the-test"), "{ran}");
 }
 

@@ -86,8 +86,9 @@ fn command(session: &Session<'_>, word: &str) {
             columns(&rows.collect::<Vec<_>>())
         }
         "/policy" => {
-            let rows =
-                listing(session.ground, "as listed by `agentry sandbox explain`".into(), vec![]);
+            let models = (0..session.driver.state().models).map(|at| session.driver.model(at));
+            let sandbox = "as `agentry sandbox explain` lists it".to_owned();
+            let rows = listing(session.ground, sandbox, models.collect());
             let rows = rows.rows().into_iter().map(|(name, line)| vec![name, clean(&line)]);
             columns(&rows.collect::<Vec<_>>())
         }

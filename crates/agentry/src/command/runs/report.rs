@@ -2,7 +2,10 @@
 
 use agentry_compile::text::report::{counted, visible};
 use agentry_runtime::budget::dollars;
-use agentry_runtime::{Answer, Block, Call, Ending, Event, FailureKind, Happened, Spent, Turn};
+use agentry_runtime::{
+    Answer, Block, Call, Effect, Ending, Event, Failure, FailureKind, Happened, Spent, State, Turn,
+    step,
+};
 
 use crate::output::{cut, without_tabs};
 
@@ -11,20 +14,59 @@ const MOST_LINES: usize = 12;
 /// The most characters of one line.
 const MOST_COLUMNS: usize = 200;
 
+/// The events of a run, one after the other, for people.
+pub(super) struct Story {
+    /// The models of the process that wrote them.
+    models: Vec<String>,
+    state: State,
+}
+
+impl Story {
+    pub(super) fn new(models: &[String]) -> Self {
+        Self { models: models.to_vec(), state: State::default() }
+    }
+
+    /// The next event in a few lines, and what followed from it.
+    pub(super) fn next(&mut self, happened: Happened) -> (String, Vec<Effect>) {
+        if matches!(happened.event, Event::Adjusted { .. }) {
+            // Another process may have others.
+            self.models.clear();
+        }
+        let model = |at: usize| self.models.get(at).map_or("", String::as_str);
+        let text = match &happened.event {
+            Event::TurnFailed(failure) => failed(model(self.state.model), failure),
+            Event::Turned(turn) if turn.model > 0 => {
+                line(&format!("= {}", model(turn.model))) + &event(&happened)
+            }
+            _ => event(&happened),
+        };
+        (text, step(&mut self.state, happened))
+    }
+
+    /// What the run has spent so far.
+    pub(super) fn spent(&self) -> &Spent {
+        &self.state.spent
+    }
+}
+
+/// Which model did not answer, and why.
+fn failed(model: &str, failure: &Failure) -> String {
+    let kind = match failure.kind {
+        FailureKind::Temporary => "no answer for now",
+        FailureKind::Permanent => "no answer",
+        FailureKind::TooLong => "too long for the model",
+    };
+    let model = if model.is_empty() { String::new() } else { format!("{model}: ") };
+    indented("! ", &format!("{model}{kind}: {}", failure.message))
+}
+
 /// An event in a few lines; nothing if it tells a person nothing.
-pub(super) fn event(happened: &Happened) -> String {
+fn event(happened: &Happened) -> String {
     match &happened.event {
         Event::Began { .. } | Event::Started { .. } | Event::Waited => String::new(),
         Event::Said { text } => indented("> ", text),
         Event::Turned(turn) => turned(turn),
-        Event::TurnFailed(failure) => {
-            let kind = match failure.kind {
-                FailureKind::Temporary => "no answer for now",
-                FailureKind::Permanent => "no answer",
-                FailureKind::TooLong => "too long for the model",
-            };
-            indented("! ", &format!("{kind}: {}", failure.message))
-        }
+        Event::TurnFailed(failure) => failed("", failure),
         Event::Judged { id, verdict, reason, .. } => {
             line(&format!("  {id}: {} ({reason})", verdict.as_str()))
         }

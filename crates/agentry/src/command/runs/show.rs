@@ -2,10 +2,11 @@
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::journal::{self, About, Follow, Summary};
-use agentry_runtime::{Happened, Spent, State, step};
+use agentry_runtime::{Happened, Spent};
 use serde_json::json;
 
-use super::{failed, home, report, started};
+use super::report::{self, Story};
+use super::{failed, home, started};
 use crate::args::{ResultFormat, RunsShow};
 use crate::output::{Exit, Outcome, columns, print, print_json};
 
@@ -15,13 +16,11 @@ pub(super) fn run(args: &RunsShow) -> Outcome {
     let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
     let events = follow.more().map_err(failed)?;
     let summary = journal::summary(&home, &id).map_err(failed)?;
-    let mut state = State::default();
-    for event in &events {
-        step(&mut state, event.clone());
-    }
+    let mut story = Story::new(&about.models);
+    let text: String = events.iter().map(|event| story.next(event.clone()).0).collect();
     match args.format {
-        ResultFormat::Json => as_json(&summary, &about, &events, &state.spent),
-        ResultFormat::Human => as_text(&summary, &about, &events, &state.spent),
+        ResultFormat::Json => as_json(&summary, &about, &events, story.spent()),
+        ResultFormat::Human => as_text(&summary, &about, &text, story.spent()),
     }
     Ok(Exit::Done)
 }
@@ -46,7 +45,7 @@ fn as_json(summary: &Summary, about: &About, events: &[Happened], spent: &Spent)
     }));
 }
 
-fn as_text(summary: &Summary, about: &About, events: &[Happened], spent: &Spent) {
+fn as_text(summary: &Summary, about: &About, events: &str, spent: &Spent) {
     let state = match &summary.detail {
         Some(detail) => format!("{}: {}", summary.state.as_str(), visible(detail)),
         None => summary.state.as_str().to_owned(),
@@ -62,8 +61,5 @@ fn as_text(summary: &Summary, about: &About, events: &[Happened], spent: &Spent)
     ];
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let rows: Vec<_> = rows.map(|(name, value)| vec![name.to_owned(), value]).collect();
-    print(&format!("{}\n", columns(&rows)));
-    for event in events {
-        print(&report::event(event));
-    }
+    print(&format!("{}\n{events}", columns(&rows)));
 }

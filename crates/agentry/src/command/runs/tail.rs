@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use agentry_runtime::Effect;
 use agentry_runtime::journal::{self, Follow};
-use agentry_runtime::{Effect, Happened, State, step};
 
-use super::{failed, home, report};
+use super::report::{self, Story};
+use super::{failed, home};
 use crate::args::{ResultFormat, RunsTail};
 use crate::output::{Exit, Outcome, print, remark};
 
@@ -15,15 +16,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn run(args: &RunsTail) -> Outcome {
     let home = home()?;
     let id = journal::find(&home, &args.id).map_err(failed)?;
-    let (mut follow, _) = Follow::open(&home, &id).map_err(failed)?;
-    let mut state = State::default();
+    let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
+    let mut story = Story::new(&about.models);
     let mut last = Vec::new();
     loop {
         // Asked before reading: what is written until then is read below.
         let goes_on = follow.goes_on();
         for happened in follow.more().map_err(failed)? {
-            show(&happened, args.format);
-            last = step(&mut state, happened);
+            let as_json = serde_json::to_string(&happened).unwrap_or_default();
+            let (text, effects) = story.next(happened);
+            match args.format {
+                ResultFormat::Human => print(&text),
+                ResultFormat::Json => print(&format!("{as_json}\n")),
+            }
+            last = effects;
         }
         if !goes_on {
             break;
@@ -39,13 +45,4 @@ pub(super) fn run(args: &RunsTail) -> Outcome {
         None => remark(&format!("no process runs it any more; `agentry resume {id}` goes on")),
     }
     Ok(Exit::Done)
-}
-
-fn show(happened: &Happened, format: ResultFormat) {
-    match format {
-        ResultFormat::Human => print(&report::event(happened)),
-        ResultFormat::Json => {
-            print(&format!("{}\n", serde_json::to_string(happened).unwrap_or_default()));
-        }
-    }
 }
