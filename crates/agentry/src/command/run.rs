@@ -2,6 +2,7 @@
 
 pub(crate) mod ground;
 pub(crate) mod limits;
+mod lines;
 mod markdown;
 pub(crate) mod models;
 mod outer;
@@ -9,6 +10,7 @@ mod permission;
 mod person;
 pub(crate) mod replay;
 pub(crate) mod session;
+mod stop;
 mod talk;
 mod terminal;
 mod workers;

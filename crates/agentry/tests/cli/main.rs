@@ -35,6 +35,7 @@ mod rules;
 mod run;
 mod run_again;
 mod run_person;
+mod run_signals;
 mod runs;
 mod sandbox;
 mod schema;
@@ -49,4 +50,5 @@ mod store_crash;
 mod store_gc;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod terminal;
 mod test;

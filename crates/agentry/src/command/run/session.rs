@@ -12,7 +12,7 @@ use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World}
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
-use agentry_runtime::driver::{Broken, Cancel, Driver};
+use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
@@ -21,14 +21,14 @@ use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
 use agentry_runtime::{Ending, Happened, Phase, State};
-#[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::runtime::Runtime;
 
 use super::ground::{Around, Ground, variable};
 use super::limits::{began, limits, limits_again};
+use super::lines::Lines;
 use super::permission::{consent, listing};
 use super::person::Attendant;
+use super::stop::Stop;
 use super::terminal::Terminal;
 use super::workers::workers;
 use super::{exit, talk};
@@ -48,8 +48,8 @@ pub(crate) struct Session<'a> {
     sandbox: &'static str,
     /// How many models there are, and how many tokens they hold at least.
     plan: (usize, Option<u64>),
-    /// Told when the whole program is to end.
-    pub(super) ended: Arc<Notify>,
+    /// By which it is stopped.
+    pub(super) stop: Arc<Stop>,
 }
 
 /// A journal that the driver writes to and that is told how the run ended.
@@ -172,11 +172,11 @@ impl<'a> Session<'a> {
             waits: true,
         };
         let driver = Driver::new(parts, approvals);
-        let ended = stop_when_unread(&driver, watching.attendant.as_deref());
+        let stop = stop(&driver, watching.attendant.as_deref());
         // Which back end it is turns out with the first command.
         let sandbox = if setting.unconfined { "unconfined" } else { "confined" };
         let plan = count;
-        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, ended })
+        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, stop })
     }
 
     /// Says what runs.
@@ -199,16 +199,13 @@ impl<'a> Session<'a> {
     pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
         let runtime = workers()?;
         let ending = runtime.block_on(async {
-            stop_on_signals(&self.driver, &self.ended);
+            self.stop.listen();
             match prompt {
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 None => talk::talk(&mut self).await,
             }
         });
-        let outcome = self.finish(ending.map_err(broken)?);
-        // A question that nobody answers any more does not keep the program.
-        runtime.shutdown_background();
-        outcome
+        self.end(runtime, ending)
     }
 
     /// Goes on with a run: first with what was under way, then with what is said now. Whoever left a
@@ -228,7 +225,7 @@ impl<'a> Session<'a> {
         self.introduce();
         let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
         let ending = runtime.block_on(async {
-            stop_on_signals(&self.driver, &self.ended);
+            self.stop.listen();
             let waits = talks || args.prompt.is_some();
             let resumes = !waits || is_under_way(self.driver.state());
             let ending = if resumes { self.driver.resume().await? } else { None };
@@ -239,12 +236,24 @@ impl<'a> Session<'a> {
                 None => Ok(ending),
             }
         });
-        let ending = ending.map_err(broken)?;
-        if ending.is_none() && !talks {
+        if matches!(ending, Ok(None)) && !talks {
             remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
         }
-        let outcome = self.finish(ending);
+        self.end(runtime, ending)
+    }
+
+    /// Leaves the terminal as it was found. A question that nobody answers any more does not keep the
+    /// program.
+    fn end(self, runtime: Runtime, ending: Result<Option<Ending>, Broken>) -> Outcome {
+        let lines = self.watching.attendant.as_ref().map(|it| it.lines.clone());
+        let restore = |lines: &Lines| lines.restore();
+        if lines.as_ref().is_some_and(restore) {
+            print("\n");
+        }
+        let outcome = ending.map_err(broken).and_then(|ending| self.finish(ending));
         runtime.shutdown_background();
+        // Who was just about to read may have begun meanwhile.
+        lines.as_ref().map(restore);
         outcome
     }
 
@@ -426,46 +435,19 @@ fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
     })
 }
 
-/// Ctrl-C once stops the turn, twice the run; so does whoever ends the program or closes its terminal.
-fn stop_on_signals(driver: &Driver, ended: &Arc<Notify>) {
-    let canceller = driver.canceller();
-    tokio::spawn(async move {
-        let mut last: Option<std::time::Instant> = None;
-        while tokio::signal::ctrl_c().await.is_ok() {
-            let again = last.is_some_and(|last| last.elapsed().as_secs() < 3);
-            let _ = canceller.send(if again { Cancel::Run } else { Cancel::Turn });
-            last = Some(std::time::Instant::now());
-        }
-    });
-    #[cfg(unix)]
-    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        let Ok(mut signals) = signal(kind) else { continue };
-        let (canceller, ended) = (driver.canceller(), Arc::clone(ended));
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                let _ = canceller.send(Cancel::Run);
-                ended.notify_one();
-            }
-        });
-    }
-}
-
-/// Stops the run when nobody reads what it says, and lets a question stop it.
-fn stop_when_unread(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Notify> {
-    let ended: Arc<Notify> = Arc::default();
+/// By which a run is stopped: by signals, at a question, and when nobody reads what it says.
+fn stop(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Stop> {
+    let stop = Arc::new(Stop::new(driver.canceller()));
     if let Some(attendant) = attendant {
-        attendant.stop_by(driver.canceller());
+        attendant.stop_by(&stop);
     }
-    let (canceller, unread) = (driver.canceller(), Arc::clone(&ended));
-    when_unread(move || {
-        let _ = canceller.send(Cancel::Run);
-        unread.notify_one();
-    });
-    ended
+    let unread = Arc::clone(&stop);
+    when_unread(move || unread.end());
+    stop
 }
 
 /// One thread for a replay, in which nothing is done that could take time.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
 }
