@@ -63,6 +63,40 @@ fn a_person_answers_in_four_ways() {
     }
 }
 
+/// Whatever rule asks: only what the person saw is approved of.
+#[test]
+fn always_covers_other_files_only_of_what_reads() {
+    for rules in ["", "rules = [\"rm *:ask\", \"cat *:ask\"]\n"] {
+        let server = Server::playing([
+            bash("rm a").into(),
+            bash("rm b").into(),
+            bash("touch a && rm a").into(),
+            bash("cd sub && rm a").into(),
+            bash("cat b").into(),
+            bash("cat sub/a").into(),
+            Turn::text("That is all.").into(),
+        ]);
+        let test = asked().file("a", "").file("b", "kept\n").file("sub/a", "kept\n");
+        test.write("asked/agent.toml", format!("{ASKED}{rules}"));
+        let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+        let shown = terminal.answers("a");
+        assert!(shown.contains("[a]lways covers: exactly `rm a` in /"), "{shown}");
+        let shown = terminal.answers("n");
+        assert!(shown.contains("[a]lways covers: exactly `rm b` in /"), "{shown}");
+        // It removes what it may; what else it does is asked about.
+        let shown = terminal.answers("y");
+        assert!(shown.contains("exactly `touch a` in /"), "{shown}");
+        let shown = terminal.answers("n");
+        assert!(shown.contains("exactly `cd sub && rm a` in /"), "{shown}");
+        let shown = terminal.answers("a");
+        let most = "any arguments that do no more than read, build or test";
+        assert!(shown.contains(&format!("[a]lways covers: `cat` with {most}")), "{shown}");
+        terminal.sees("That is all.");
+        terminal.ends(0);
+        assert!(!test.has("a") && test.has("b") && test.has("sub/a"));
+    }
+}
+
 #[test]
 fn a_conversation_is_left_and_found_again() {
     let server = Server::playing([
