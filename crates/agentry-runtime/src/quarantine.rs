@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::commands::{Commands, Refused};
+use crate::commands::{Commands, Confining, Refused};
 use crate::tool::{Started, Streams};
 use hold::Held;
 use look::{Looking, Seen, Thing};
@@ -67,7 +67,7 @@ impl Commands for Quarantined {
         self.inner.start(argv, directory, streams)
     }
 
-    fn confined_by(&self) -> String {
+    fn confined_by(&self) -> Confining {
         self.inner.confined_by()
     }
 

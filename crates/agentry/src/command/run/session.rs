@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, Recorder};
-use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World};
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
@@ -16,13 +15,13 @@ use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
-use agentry_runtime::quarantine::{self, Quarantined};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
 use agentry_runtime::{Ending, Happened, Phase, State};
 use tokio::runtime::Runtime;
 
+use super::confined::Confined;
 use super::ground::{Around, Ground, variable};
 use super::limits::{began, limits, limits_again};
 use super::lines::Lines;
@@ -33,7 +32,6 @@ use super::terminal::Terminal;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{OnAsk, Resume, Run, RunFormat};
-use crate::home::leavings;
 use crate::output::{Failure, Outcome, print, remark, said, when_unread};
 
 /// A run that can be talked to.
@@ -44,7 +42,7 @@ pub(crate) struct Session<'a> {
     pub(super) tools: Arc<dyn Tools>,
     recording: Option<Kept>,
     journal: SharedJournal,
-    /// What confines commands, in words.
+    /// What confines commands.
     sandbox: &'static str,
     /// How many models there are, and how many tokens they hold at least.
     plan: (usize, Option<u64>),
@@ -100,8 +98,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) format: RunFormat,
     pub(crate) on_ask: OnAsk,
-    pub(crate) commands: Arc<dyn Commands>,
-    pub(crate) unconfined: bool,
+    pub(crate) commands: Confined,
     pub(crate) record: Option<&'a str>,
 }
 
@@ -111,13 +108,13 @@ impl<'a> Session<'a> {
         ground: &'a Ground,
         args: &'a Run,
         plan: Plan,
+        commands: Confined,
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
         // Before anybody is asked, and anything paid for.
         args.record.as_deref().map(admitted).transpose()?;
-        let commands = commands(ground, args.unconfined);
         let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
-        let listed = || listing(ground, commands.confined_by(), names.clone());
+        let listed = || listing(ground, commands.words(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
             remark(&format!("note: {note}"));
@@ -127,12 +124,14 @@ impl<'a> Session<'a> {
             format: args.format,
             on_ask: args.on_ask,
             commands,
-            unconfined: args.unconfined,
             record: args.record.as_deref(),
         };
         let journal = Journal::create(
             &ground.home,
-            &about(ground, args, names, prompt),
+            &About {
+                sandbox: setting.commands.name().to_owned(),
+                ..about(ground, args, names, prompt)
+            },
             Arc::clone(&ground.redactor),
         );
         let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
@@ -173,8 +172,7 @@ impl<'a> Session<'a> {
         };
         let driver = Driver::new(parts, approvals);
         let stop = stop(&driver, watching.attendant.as_deref());
-        // Which back end it is turns out with the first command.
-        let sandbox = if setting.unconfined { "unconfined" } else { "confined" };
+        let sandbox = setting.commands.name();
         let plan = count;
         Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, stop })
     }
@@ -293,6 +291,7 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
         prompt: prompt.map(str::to_owned),
         tools: ground.tool_names(search()),
         models,
+        sandbox: String::new(),
         started: now(),
         pid: std::process::id(),
         settings,
@@ -343,7 +342,7 @@ fn tools(
     let images = images.map_err(|error| Failure::new(said(&error)))?;
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
-        commands: commands_of(setting, journal),
+        commands: setting.commands.of_run(setting.ground, journal.directory()),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
@@ -351,15 +350,6 @@ fn tools(
         can_ask: watching.attendant.is_some(),
         search: search(),
     })))
-}
-
-/// How commands are started; what confined ones made under protected names is taken back.
-fn commands_of(setting: &Setting<'_>, journal: &Journal) -> Arc<dyn Commands> {
-    let commands = Arc::clone(&setting.commands);
-    if setting.unconfined {
-        return commands;
-    }
-    quarantined(setting.ground, commands, journal.directory())
 }
 
 /// The models and the journal, and a recording of both if there is one.
@@ -398,41 +388,6 @@ fn search() -> Option<Search> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
     named.into_iter().find_map(variable)?;
     Search::of(&variable, &http::remote(&variable).ok()?)
-}
-
-/// The same commands, after each of which is taken away what they must not make.
-fn quarantined(ground: &Ground, commands: Arc<dyn Commands>, run: &Path) -> Arc<dyn Commands> {
-    let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
-    Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to))
-}
-
-/// How commands are started.
-pub(crate) fn commands(ground: &Ground, unconfined: bool) -> Arc<dyn Commands> {
-    let granted: Vec<String> =
-        ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect();
-    if unconfined {
-        let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
-        let names = usual.into_iter().chain(granted);
-        let env =
-            names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
-        return Arc::new(Unconfined { env });
-    }
-    confined(ground, granted)
-}
-
-fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
-    let Ok(program) = std::env::current_exe() else {
-        return Arc::new(Refused("the program cannot find itself".to_owned()));
-    };
-    Arc::new(Sandboxed {
-        judge: ground.judge.clone(),
-        surroundings: ground.surroundings(),
-        granted,
-        lookup: |name| std::env::var(name).ok(),
-        program,
-        leavings: leavings(&ground.home),
-        state: World::default(),
-    })
 }
 
 /// By which a run is stopped: by signals, at a question, and when nobody reads what it says.
