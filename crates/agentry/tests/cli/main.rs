@@ -34,6 +34,7 @@ mod resolve;
 mod rules;
 mod run;
 mod run_again;
+mod run_calls;
 mod run_locked;
 mod run_person;
 mod run_signals;

@@ -16,7 +16,7 @@ use crate::test::Test;
 const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
     [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
 
-fn worker() -> Test {
+pub(crate) fn worker() -> Test {
     Test::new().file("worker/agent.toml", WORKER).file("worker/system-prompt.md", "You work.\n")
 }
 

@@ -15,6 +15,7 @@ use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
+use agentry_runtime::quarantine::Tell;
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
@@ -340,9 +341,10 @@ fn tools(
 ) -> Result<Arc<dyn Tools>, Failure> {
     let images = Images::new(journal.images());
     let images = images.map_err(|error| Failure::new(said(&error)))?;
+    let tell = tell(setting.format, &watching.terminal);
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
-        commands: setting.commands.of_run(setting.ground, journal.directory()),
+        commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
@@ -381,6 +383,17 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
     #[cfg(feature = "otel")]
     let shown = crate::telemetry::told(shown);
     shown
+}
+
+/// Tells the person, who sees only the first lines of what calls print.
+fn tell(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Tell {
+    let terminal = Arc::clone(terminal);
+    Box::new(move |line| match format {
+        RunFormat::Human => {
+            terminal.lock().unwrap_or_else(PoisonError::into_inner).warn(&format!("note: {line}"));
+        }
+        RunFormat::Json => remark(&format!("note: {line}")),
+    })
 }
 
 /// The search service that the user's environment names. A client for it is made only if there is one.
