@@ -1,21 +1,21 @@
-//! What «always for this run» covers. A rule that somebody wrote for some calls covers those calls;
-//! where only a rule for everything asks, no more is covered than the like of what the person saw: the
-//! same program, the same file, the same server.
+//! What «always for this run» covers. A command that may change something is covered only as it stands;
+//! one that only reads, builds or tests, with other arguments too. Elsewhere a rule that somebody wrote
+//! for some calls covers those calls, and where only a rule for everything asks, no more is covered than
+//! the like of what the person saw: the same file, the same server.
 
 use std::path::Path;
 
 use agentry_compile::policy::argv::{self, Arg};
 use agentry_compile::policy::hazard::hazards_in;
 use agentry_compile::policy::shell::{Command, Context, Part, What, analyse};
-use agentry_compile::policy::tables::global_options::global_options;
-use agentry_compile::policy::{Judge, Reason, Section, is_interpreter, subcommand};
+use agentry_compile::policy::{Judge, Reason, Section, subcommand};
 use url::Url;
 
 use crate::tool::Touch;
 
 /// What is covered by an approval of this part of a call, in words: who reads them knows all of it.
 pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: &Path) -> String {
-    if is_written_for_some(judge, reason) {
+    if touch.section != Section::Bash && is_written_for_some(judge, reason) {
         return format!("whatever `{}` ({}) asks about", reason.rule, reason.layer);
     }
     let here = directory.display();
@@ -29,7 +29,11 @@ pub(crate) fn covered(judge: &Judge, touch: &Touch, reason: &Reason, directory: 
             let parts = analyse(subject, &context);
             let part = parts.iter().find(|part| part.to_string() == reason.segment);
             let program = part.and_then(|part| program(part, reason));
-            program.unwrap_or_else(|| format!("exactly `{}` in {here}", reason.segment))
+            program.unwrap_or_else(|| {
+                let is_plain = part.is_some_and(is_literal) && !parts.iter().any(goes_elsewhere);
+                let what = if is_plain { &reason.segment } else { subject };
+                format!("exactly `{what}` in {here}")
+            })
         }
         Section::Webfetch => match Url::parse(subject) {
             Ok(url) => format!("requests to {}", url.origin().ascii_serialization()),
@@ -65,34 +69,128 @@ fn is_written_for_some(judge: &Judge, reason: &Reason) -> bool {
     })
 }
 
-/// The program of a command, as far as its name says what it does; nothing where it does not.
+/// Whether a part says all that it does: `rm a`, and not `rm $x`.
+fn is_literal(part: &Part) -> bool {
+    match &part.what {
+        What::Command(Command { argv, .. }) => argv::literal(argv).is_some(),
+        What::Read(word) | What::Write(word) | What::Set { value: word, .. } => {
+            word.literal().is_some()
+        }
+        What::Enter(_) | What::Unclear { .. } => false,
+    }
+}
+
+/// Whether what stands behind a part means other files than before it.
+fn goes_elsewhere(part: &Part) -> bool {
+    matches!(part.what, What::Enter(_))
+}
+
+/// Programs that only read and print. Options with which one of them does more are told apart by the
+/// policy's table of hazards.
+const READERS: &[&str] = &[
+    "[",
+    "basename",
+    "cat",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "false",
+    "fgrep",
+    "file",
+    "find",
+    "fold",
+    "grep",
+    "head",
+    "hexdump",
+    "id",
+    "join",
+    "jq",
+    "ls",
+    "md5sum",
+    "nl",
+    "od",
+    "paste",
+    "printf",
+    "ps",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rev",
+    "rg",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "sort",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "tree",
+    "true",
+    "uname",
+    "wc",
+    "which",
+    "whoami",
+];
+
+/// Subcommands that only read, build or test. What is built or tested is the project's own.
+const TAMES: &[(&str, &[&str])] = &[
+    ("cargo", &["bench", "build", "check", "clippy", "doc", "metadata", "test", "tree"]),
+    (
+        "git",
+        &[
+            "blame",
+            "cat-file",
+            "describe",
+            "diff",
+            "grep",
+            "log",
+            "ls-files",
+            "ls-tree",
+            "merge-base",
+            "rev-list",
+            "rev-parse",
+            "shortlog",
+            "show",
+            "show-ref",
+            "status",
+        ],
+    ),
+    ("go", &["build", "list", "test", "version", "vet"]),
+    ("npm", &["ls", "outdated", "test"]),
+    ("pnpm", &["ls", "outdated", "test"]),
+    ("yarn", &["test"]),
+];
+
+/// What is covered of a command that changes nothing but what is built; nothing of any other.
 fn program(part: &Part, reason: &Reason) -> Option<String> {
     let What::Command(Command { argv, .. }) = &part.what else { return None };
     if reason.note.is_some() {
         return None;
     }
     let program = argv.first().and_then(Arg::literal)?;
-    let is_hazard = argv::literal(argv).is_none_or(|words| hazards_in(&words).next().is_some());
-    if is_interpreter(program) || is_hazard {
+    if argv::literal(argv).is_none_or(|words| hazards_in(&words).next().is_some()) {
         return None;
     }
-    let base = program.rsplit('/').next().unwrap_or(program);
-    if global_options(base).is_empty() {
-        return Some(format!("`{program}` with any arguments"));
-    }
-    Some(format!("`{program} {}` with any arguments", called(base, argv)?))
-}
-
-/// The subcommand behind a program: `push` of `git -C there push -f`. One that only names another program
-/// comes with that name.
-fn called(program: &str, argv: &[Arg]) -> Option<String> {
-    let at = subcommand(program, argv)?;
-    let word = argv.get(at)?.literal().filter(|word| !word.starts_with('-'))?;
-    if !matches!(word, "run" | "run-script" | "exec" | "x" | "dlx" | "tool") {
-        return Some(word.to_owned());
-    }
-    let named = argv.get(at + 1)?.literal().filter(|word| !word.starts_with('-'))?;
-    Some(format!("{word} {named}"))
+    let name = match TAMES.iter().find(|(name, _)| *name == program) {
+        Some((_, tames)) => {
+            let word = argv.get(subcommand(program, argv)?)?.literal()?;
+            tames.contains(&word).then(|| format!("{program} {word}"))?
+        }
+        None => READERS.contains(&program).then(|| program.to_owned())?,
+    };
+    Some(format!("`{name}` with any arguments that do no more than read, build or test"))
 }
 
 #[cfg(test)]
@@ -104,23 +202,52 @@ mod tests {
     #[test]
     fn no_more_than_the_like_of_it_is_covered() {
         let cases = [
-            ("ls -l", "ls -l", "`ls` with any arguments"),
-            ("ls; rm -rf x", "rm -rf x", "`rm` with any arguments"),
-            ("./ls", "./ls", "`./ls` with any arguments"),
-            ("git --no-pager show x", "git --no-pager show x", "`git show` with any arguments"),
-            ("git -C sub push", "git -C sub push", "exactly `git -C sub push` in /w"),
-            ("npm run deploy", "npm run deploy", "`npm run deploy` with any arguments"),
-            ("git", "git", "exactly `git` in /w"),
-            ("python3 a.py", "python3 a.py", "exactly `python3 a.py` in /w"),
-            ("bash a.sh", "bash a.sh", "exactly `bash a.sh` in /w"),
-            ("find . -delete", "find . -delete", "exactly `find . -delete` in /w"),
-            ("ls > out", "> out", "exactly `> out` in /w"),
+            ("ls -l", "ls -l", Some("ls")),
+            ("ls; rm a", "rm a", None),
+            ("./ls", "./ls", None),
+            ("git --no-pager show x", "git --no-pager show x", Some("git show")),
+            ("git -C sub push", "git -C sub push", None),
+            ("git push", "git push", None),
+            ("git", "git", None),
+            ("git diff --output=x", "git diff --output=x", None),
+            ("git grep -Oless x", "git grep -Oless x", None),
+            ("cargo test one", "cargo test one", Some("cargo test")),
+            ("cargo publish", "cargo publish", None),
+            ("go test -exec x", "go test -exec x", None),
+            ("npm run deploy", "npm run deploy", None),
+            ("mv a b", "mv a b", None),
+            ("kill 1", "kill 1", None),
+            ("unheard-of a", "unheard-of a", None),
+            ("python3 a.py", "python3 a.py", None),
+            ("bash a.sh", "bash a.sh", None),
+            ("find . -delete", "find . -delete", None),
+            ("sort -o a b", "sort -o a b", None),
+            ("tree -o a", "tree -o a", None),
+            ("rg --pre a b", "rg --pre a b", None),
+            ("file -C -m a", "file -C -m a", None),
+            ("ls > out", "> out", None),
         ];
+        // What stands for other words, or means other files, is covered with all that is around it.
+        let whole = ["rm $x", "rm *", "cat list | xargs rm", "cd sub && rm a"];
         let judge = Judge::new(Vec::new(), agentry_compile::policy::Places::default());
         for (line, segment, expected) in cases {
             let touch = Touch { section: Section::Bash, subject: line.to_owned() };
             let reason = asks(segment);
+            let expected = match expected {
+                Some(name) => {
+                    let most = "any arguments that do no more than read, build or test";
+                    format!("`{name}` with {most}")
+                }
+                None => format!("exactly `{segment}` in /w"),
+            };
             assert_eq!(covered(&judge, &touch, &reason, Path::new("/w")), expected, "{line}");
+        }
+        for line in whole {
+            let touch = Touch { section: Section::Bash, subject: line.to_owned() };
+            let parts = analyse(line, &Context { home: None, directory: Some("/w".to_owned()) });
+            let last = parts.last().map(ToString::to_string).unwrap_or_default();
+            let found = covered(&judge, &touch, &asks(&last), Path::new("/w"));
+            assert_eq!(found, format!("exactly `{line}` in /w"), "{last}");
         }
         let cases = [
             (Section::Edit, "a/b", "changes of `/w/a/b`"),

@@ -1,6 +1,8 @@
 //! How the commands of a run are started: confined, or not at all, or as the user wants it.
 
+use std::fmt;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,8 +22,8 @@ pub trait Commands: Send + Sync {
     fn start(&self, argv: Vec<String>, directory: PathBuf, streams: Streams)
     -> io::Result<Started>;
 
-    /// What confines them, in words.
-    fn confined_by(&self) -> String;
+    /// What confines them, or why nothing does.
+    fn confined_by(&self) -> Confining;
 
     /// What they cannot change, whatever they do.
     fn closed(&self) -> Vec<PathBuf> {
@@ -31,6 +33,38 @@ pub trait Commands: Send + Sync {
     /// Takes back what they must not have made, and says what that was. To be called when one has ended.
     fn settle(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// What confines commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confining {
+    /// This back end.
+    By(BackEnd),
+    /// Nothing: the user wants it so.
+    Nothing,
+    /// None is started, for this reason.
+    Refusing(String),
+}
+
+impl Confining {
+    /// For programs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::By(back_end) => back_end.as_str(),
+            Self::Nothing => "none",
+            Self::Refusing(_) => "refused",
+        }
+    }
+}
+
+impl fmt::Display for Confining {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::By(back_end) => f.write_str(back_end.as_str()),
+            Self::Nothing => f.write_str("nothing (--unconfined)"),
+            Self::Refusing(why) => write!(f, "commands are refused: {why}"),
+        }
     }
 }
 
@@ -63,8 +97,8 @@ impl Commands for Unconfined {
         Ok(Started { ended, guard: Box::new(guard) })
     }
 
-    fn confined_by(&self) -> String {
-        "nothing (--unconfined)".to_owned()
+    fn confined_by(&self) -> Confining {
+        Confining::Nothing
     }
 }
 
@@ -88,8 +122,8 @@ impl Commands for Refused {
         Err(io::Error::new(io::ErrorKind::PermissionDenied, self.0.clone()))
     }
 
-    fn confined_by(&self) -> String {
-        format!("commands are refused: {}", self.0)
+    fn confined_by(&self) -> Confining {
+        Confining::Refusing(self.0.clone())
     }
 }
 
@@ -133,14 +167,26 @@ struct Ready {
     spent: AtomicBool,
     /// What is protected in it.
     closed: Vec<PathBuf>,
+    /// Which files those were.
+    files: Vec<Option<(u64, u64)>>,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
 }
 
 impl Ready {
+    /// The sandbox finds out itself when what it protects is replaced from outside, but not at once.
     fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
+        self.spent.load(Ordering::Relaxed)
+            || self.sandbox.is_over()
+            || self.files != files(&self.closed)
     }
+}
+
+/// Which file is at each path.
+fn files(paths: &[PathBuf]) -> Vec<Option<(u64, u64)>> {
+    let file =
+        |path: &PathBuf| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
+    paths.iter().map(file).collect()
 }
 
 impl Sandboxed {
@@ -180,7 +226,8 @@ impl Sandboxed {
         let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), closed, _proxy: proxy })
+        let (files, spent) = (files(&closed), AtomicBool::new(false));
+        Ok(Ready { sandbox, env, spent, closed, files, _proxy: proxy })
     }
 }
 
@@ -212,10 +259,10 @@ impl Commands for Sandboxed {
         Ok(Started { ended, guard: Box::new(Killed { ready, id }) })
     }
 
-    fn confined_by(&self) -> String {
+    fn confined_by(&self) -> Confining {
         match self.chosen() {
-            Ok(chosen) => chosen.back_end.as_str().to_owned(),
-            Err(why) => format!("commands are refused: {why}"),
+            Ok(chosen) => Confining::By(chosen.back_end),
+            Err(why) => Confining::Refusing(why),
         }
     }
 

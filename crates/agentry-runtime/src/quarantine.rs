@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::commands::{Commands, Refused};
+use crate::commands::{Commands, Confining, Refused};
 use crate::tool::{Started, Streams};
 use hold::Held;
 use look::{Looking, Seen, Thing};
@@ -36,7 +36,11 @@ pub struct Quarantined {
     looking: Looking,
     directory: PathBuf,
     quarantine: Mutex<Option<Quarantine>>,
+    tell: Tell,
 }
+
+/// Tells the person what was taken away or put back.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Quarantined {
     /// Looks after `inner` in a workspace, for an agent that is a file or a directory there. What it
@@ -46,9 +50,10 @@ impl Quarantined {
         workspace: PathBuf,
         agent: PathBuf,
         directory: PathBuf,
+        tell: Tell,
     ) -> Self {
         let looking = Looking { workspace, agent, closed: Vec::new() };
-        Self { inner, looking, directory, quarantine: Mutex::new(None) }
+        Self { inner, looking, directory, quarantine: Mutex::new(None), tell }
     }
 }
 
@@ -67,7 +72,7 @@ impl Commands for Quarantined {
         self.inner.start(argv, directory, streams)
     }
 
-    fn confined_by(&self) -> String {
+    fn confined_by(&self) -> Confining {
         self.inner.confined_by()
     }
 
@@ -77,7 +82,10 @@ impl Commands for Quarantined {
 
     fn settle(&self) -> Vec<String> {
         let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
-        quarantine.as_mut().map(Quarantine::settle).unwrap_or_default()
+        let said = quarantine.as_mut().map(Quarantine::settle).unwrap_or_default();
+        drop(quarantine);
+        said.iter().for_each(|line| (self.tell)(line));
+        said
     }
 }
 
@@ -87,7 +95,7 @@ impl Drop for Quarantined {
         self.inner = Arc::new(Refused("the run is over".to_owned()));
         let quarantine = self.quarantine.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut quarantine) = quarantine.take() {
-            quarantine.settle();
+            quarantine.settle().iter().for_each(|line| (self.tell)(line));
             quarantine.end();
         }
     }

@@ -29,6 +29,9 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
+/// The exit code of a program that the user ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
@@ -36,7 +39,7 @@ impl From<Exit> for ExitCode {
             Exit::Findings => 1,
             Exit::Usage => 2,
             Exit::Refused => 3,
-            Exit::Interrupted => 130,
+            Exit::Interrupted => INTERRUPTED,
         })
     }
 }

@@ -66,6 +66,8 @@ pub struct About {
     pub tools: Vec<String>,
     /// The models that are tried, in order.
     pub models: Vec<String>,
+    /// What confines its commands.
+    pub sandbox: String,
     /// When it began, in milliseconds since the Unix epoch.
     pub started: u64,
     /// The process that began it.

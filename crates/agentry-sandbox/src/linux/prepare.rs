@@ -29,12 +29,13 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes what `confinement` needs, and gives it back with what does not exist yet replaced by what
-/// stands for it.
+/// Makes what `confinement` needs, without control groups unless it is `counted`, and gives it back with
+/// what does not exist yet replaced by what stands for it.
 pub(crate) fn prepare(
     back_end: BackEnd,
     mut confinement: Confinement,
     directory: Option<&Path>,
+    counted: bool,
 ) -> Result<(Prepared, Confinement), Error> {
     let mut leavings = directory.map(Leavings::new).transpose()?;
     let placed = match back_end {
@@ -44,7 +45,7 @@ pub(crate) fn prepare(
     let unseen_by_git = git::unseen(&confinement, &placed);
     let is_placed = |path: &&PathBuf| placed.iter().any(|leaving| leaving.path() == **path);
     let stand_ins = confinement.hidden.iter().filter(is_placed).cloned().collect();
-    let candidates = groups::candidates();
+    let candidates = if counted { groups::candidates() } else { Vec::new() };
     if let Some(leavings) = &mut leavings {
         let groups = candidates.iter().map(|it| Leaving::Group(it.directory.clone()));
         leavings.record(groups)?;

@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::groups::Groups;
+use super::namespaces;
 use super::prepare::{Prepared, prepare};
 use super::wire::{receive, send};
 use crate::protocol::{Become, Reply, Request, Start};
@@ -91,7 +92,28 @@ impl Sandbox {
         confinement: Confinement,
         leavings: Option<&Path>,
     ) -> Result<Self, Error> {
-        let (prepared, confinement) = prepare(back_end, confinement, leavings)?;
+        let (prepared, confinement) = prepare(back_end, confinement, leavings, true)?;
+        Self::prepared(program, back_end, confinement, prepared)
+    }
+
+    /// Starts a world in which nothing is going to be run. To move into a control group takes longer than
+    /// all the rest, so that is left out where processes are counted without.
+    pub(crate) fn tried(
+        program: &Path,
+        back_end: BackEnd,
+        confinement: Confinement,
+    ) -> Result<(), Error> {
+        let counted = rustix::process::getuid().is_root() && !namespaces::numbers_are_own();
+        let (prepared, confinement) = prepare(back_end, confinement, None, counted)?;
+        Self::prepared(program, back_end, confinement, prepared).map(drop)
+    }
+
+    fn prepared(
+        program: &Path,
+        back_end: BackEnd,
+        confinement: Confinement,
+        prepared: Prepared,
+    ) -> Result<Self, Error> {
         let (socket, theirs) = UnixStream::pair()?;
         let helper = std::process::Command::new(program)
             .arg(HELPER)

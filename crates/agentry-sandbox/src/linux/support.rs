@@ -38,6 +38,5 @@ fn tried(program: &Path) -> Result<(), String> {
         network: Network::Off,
         limits: Limits::default(),
     };
-    let started = Sandbox::start(program, BackEnd::Namespaces, nothing, None);
-    started.map(drop).map_err(|error| error.to_string())
+    Sandbox::tried(program, BackEnd::Namespaces, nothing).map_err(|error| error.to_string())
 }

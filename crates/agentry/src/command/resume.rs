@@ -11,9 +11,10 @@ use agentry_runtime::written::{widened, written};
 use agentry_runtime::{Event, Happened};
 
 use crate::args::{OnAsk, Resume};
+use crate::command::run::confined::Confined;
 use crate::command::run::ground::Ground;
 use crate::command::run::models::Money;
-use crate::command::run::session::{Session, Setting, commands};
+use crate::command::run::session::{Session, Setting};
 use crate::command::run::{admitted, models};
 use crate::home::agentry_home;
 use crate::output::{Failure, Outcome, remark, said};
@@ -42,8 +43,7 @@ pub(crate) fn run(args: &Resume) -> Outcome {
         ground: &ground,
         format: args.format,
         on_ask: args.on_ask.unwrap_or(on_ask),
-        commands: commands(&ground, settings.unconfined),
-        unconfined: settings.unconfined,
+        commands: Confined::new(&ground, settings.unconfined),
         record: None,
     };
     Session::over(&setting, plan, journal)?.go_on(happened, args, about.prompt.is_none())

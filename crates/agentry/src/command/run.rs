@@ -1,7 +1,9 @@
 //! `agentry run`: runs an agent, with real models or as it was recorded.
 
+pub(crate) mod confined;
 pub(crate) mod ground;
 pub(crate) mod limits;
+mod lines;
 mod markdown;
 pub(crate) mod models;
 mod outer;
@@ -9,6 +11,7 @@ mod permission;
 mod person;
 pub(crate) mod replay;
 pub(crate) mod session;
+mod stop;
 mod talk;
 mod terminal;
 mod workers;
@@ -22,6 +25,7 @@ use agentry_runtime::gate::{Closed, gate};
 
 use crate::args::{Run, RunFormat};
 use crate::output::{Exit, Failure, Outcome, remark, said};
+use confined::Confined;
 use ground::Ground;
 use models::{Found, Money};
 use session::Session;
@@ -35,6 +39,7 @@ pub(crate) fn run(args: &Run) -> Outcome {
         admitted(&ground, true)?;
         return replay::run(&ground, Path::new(cassette), args.prompt.as_deref(), args);
     }
+    let commands = Confined::new(&ground, args.unconfined);
     let money = Money::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
     let plan = match models::find(&ground, args.model.as_deref(), money)? {
         Found::Plan(plan) => plan,
@@ -42,7 +47,7 @@ pub(crate) fn run(args: &Run) -> Outcome {
     };
     admitted(&ground, false)?;
     let prompt = prompt(args)?;
-    Session::start(&ground, args, plan, prompt.as_deref())?.run(prompt)
+    Session::start(&ground, args, plan, commands, prompt.as_deref())?.run(prompt)
 }
 
 /// Refuses an agent that must not start. In a replay nothing is executed, so nothing needs to be there.

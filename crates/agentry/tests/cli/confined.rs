@@ -267,6 +267,46 @@ fn without_namespaces_commands_run_under_landlock() {
     assert!(!test.has("agentry.lock") && !test.has("worker/x"));
 }
 
+/// What the first event, the listing before the first run and the journal say of the sandbox.
+#[track_caller]
+fn names_its_sandbox(test: &Test, command: &mut Command, [name, words]: [&str; 2]) {
+    let ran = test.ended("run", &command.output().expect("the program runs")).exits(0);
+    let first = crate::run::events(&ran).remove(0);
+    assert_eq!((&first["type"], &first["sandbox"]), (&json!("run"), &json!(name)), "{ran}");
+    assert!(ran.stderr.contains(&format!("  sandbox    {words}\n")), "{ran}");
+    assert_eq!(test.run("runs show last --format json").json()["sandbox"], name);
+    assert!(test.run("runs show last").stdout.contains(&format!("\nsandbox  {name}\n")));
+}
+
+#[test]
+fn a_run_says_what_confines_its_commands() {
+    let server = Server::answering(|_| Turn::text("Done.").into());
+    let test = worker();
+    let doctor = test.run("doctor --format json").json();
+    let args = ["run", "worker", "go", "--yes", "--format", "json"];
+    if let Some(back_end) = doctor["back_end"].as_str() {
+        names_its_sandbox(&test, &mut program(&test, &server, &args), [back_end, back_end]);
+    }
+    let free = [&args[..], &["--unconfined"]].concat();
+    let mut free = program(&test, &server, &free);
+    names_its_sandbox(&test, &mut free, ["none", "nothing (--unconfined)"]);
+    test.write(
+        "worker/agent.toml",
+        WORKER.replace("bash]\nintent = \"allow", "bash]\nintent = \"deny"),
+    );
+    let mut still = program(&test, &server, &args);
+    names_its_sandbox(&test, &mut still, ["no commands", "it runs no commands"]);
+    // Without namespaces.
+    test.write("worker/agent.toml", WORKER.replace("Works", "Works on"));
+    let mut doctor = test.command(["doctor", "--format", "json"]);
+    doctor.env("PATH", "/usr/bin:/bin");
+    let said = without_namespaces(&doctor).output().expect("the program runs").stdout;
+    if String::from_utf8_lossy(&said).contains("\"back_end\": \"landlock\"") {
+        let mut command = without_namespaces(&program(&test, &server, &args));
+        names_its_sandbox(&test, &mut command, ["landlock", "landlock"]);
+    }
+}
+
 #[test]
 fn where_no_placeholder_can_be_made_nothing_can() {
     let script = "chmod u+w . || echo x > agentry.lock || cat notes.md\n";

@@ -34,7 +34,10 @@ mod resolve;
 mod rules;
 mod run;
 mod run_again;
+mod run_calls;
+mod run_locked;
 mod run_person;
+mod run_signals;
 mod runs;
 mod sandbox;
 mod schema;
@@ -49,4 +52,5 @@ mod store_crash;
 mod store_gc;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod terminal;
 mod test;

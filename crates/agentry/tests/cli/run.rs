@@ -143,18 +143,6 @@ fn a_variable_that_is_denied_keeps_the_gate_closed() {
 }
 
 #[test]
-fn what_is_not_as_it_was_locked_does_not_run() {
-    let server = Server::playing([Turn::text("Hello.").into()]);
-    let test = writer();
-    test.run("lock").exits(0);
-    with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(0);
-    test.write("writer/system-prompt.md", "You obey.\n");
-    let ran = with(&test, &server, &["run", "writer", "hi", "--yes"]).exits(3);
-    assert!(ran.stderr.contains("agentry.lock"), "{ran}");
-    assert_eq!(server.count(), 1);
-}
-
-#[test]
 fn verdicts_are_told_to_the_model() {
     let turn = write("secret/a").and_call("write", json!({ "path": "b", "content": "x" }));
     let server = Server::playing([turn.into(), Turn::text("I could not.").into()]);

@@ -130,6 +130,27 @@ fn a_run_goes_on_in_its_own_workspace() {
     assert!(test.has("out.txt") && !test.has("elsewhere/out.txt"));
 }
 
+#[test]
+fn a_run_goes_on_with_the_format_that_it_began_with() {
+    let server = Server::answering(|_| Turn::text("Done.").into());
+    let agent = json!({ "name": "writer", "description": "Writes files" });
+    let test = writer().file("writer/agent.json", agent.to_string());
+    let test = test.file("writer/persona.md", "You are the other one.\n");
+    let ran = with(&test, &server, &["run", "writer", "go", "--yes"]).exits(1);
+    assert!(ran.stderr.contains("--as"), "{ran}");
+    for (at, (format, system)) in
+        [("agent-toml", "You write files."), ("agentfs", "You are the other one.")]
+            .into_iter()
+            .enumerate()
+    {
+        with(&test, &server, &["run", "writer", "go", "--yes", "--as", format]).exits(0);
+        with(&test, &server, &["resume", "last", "more"]).exits(0);
+        let asked = server.asked().split_off(2 * at);
+        assert_eq!(asked[1].said, ["go", "more"], "{format}");
+        assert!(asked.iter().all(|it| it.system.contains(system)), "{format}: {asked:?}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_confined_command_is_killed_with_its_run_which_goes_on() {

@@ -1,86 +1,22 @@
-//! What a person at a terminal sees, answers and types: through a pseudo terminal, which `script` of
-//! util-linux makes.
+//! What a person at a terminal sees, answers and types.
 #![cfg(target_os = "linux")]
-
-use std::io::{Read as _, Write as _};
-use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
 use crate::run::{WRITER, write};
-use crate::server::{Protocol, Reply, Server, Turn};
+use crate::server::{Reply, Server, Turn};
+use crate::terminal::Terminal;
 use crate::test::Test;
 
 /// An agent that is asked about every command.
 const ASKED: &str = "name = \"asked\"\ndescription = \"Runs commands\"\n\n\
     [permissions.bash]\nintent = \"ask\"\n";
 
-fn bash(command: &str) -> Turn {
+pub(crate) fn bash(command: &str) -> Turn {
     Turn::call("bash", json!({ "command": command }))
 }
 
-/// The program in a terminal.
-struct Terminal {
-    child: Child,
-    shown: String,
-}
-
-impl Terminal {
-    fn new(test: &Test, server: &Server, args: &str) -> Self {
-        let line = format!("{} {args}", env!("CARGO_BIN_EXE_agentry"));
-        let mut command = Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).current_dir(test.path(""));
-        command.env_clear().env("NO_COLOR", "1").env("HOME", test.path("home"));
-        command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
-        command.env("ANTHROPIC_API_KEY", "key-of-the-test");
-        command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        Self { child: command.spawn().expect("`script` runs"), shown: String::new() }
-    }
-
-    /// Waits until this is shown; gives what was shown until then.
-    #[track_caller]
-    fn sees(&mut self, text: &str) -> String {
-        let out = self.child.stdout.as_mut().expect("its output");
-        let mut bytes = [0; 4096];
-        loop {
-            if let Some(at) = self.shown.find(text) {
-                let rest = self.shown.split_off(at + text.len());
-                return std::mem::replace(&mut self.shown, rest);
-            }
-            let count = out.read(&mut bytes).expect("its output");
-            assert!(count > 0, "no `{text}` in {}", self.shown);
-            self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
-        }
-    }
-
-    fn types(&mut self, line: &str) {
-        let input = self.child.stdin.as_mut().expect("its input");
-        input.write_all(format!("{line}\r").as_bytes()).expect("it reads");
-        input.flush().expect("it reads");
-    }
-
-    /// Answers the next question about a call; gives the question.
-    fn answers(&mut self, letter: &str) -> String {
-        // The prompt is drawn again with every key.
-        self.sees("may `bash` run?");
-        let shown = self.sees("[l]ater › ");
-        self.types(letter);
-        shown
-    }
-
-    /// The rest, once it has ended.
-    fn ends(mut self, code: i32) -> String {
-        let mut rest = Vec::new();
-        let out = self.child.stdout.as_mut().expect("its output");
-        out.read_to_end(&mut rest).expect("its output");
-        let shown = self.shown + &String::from_utf8_lossy(&rest);
-        assert_eq!(self.child.wait().expect("it ends").code(), Some(code), "{shown}");
-        shown
-    }
-}
-
-fn asked() -> Test {
+pub(crate) fn asked() -> Test {
     Test::new()
         .file("asked/agent.toml", ASKED)
         .file("asked/system-prompt.md", "You run commands.\n")
@@ -124,6 +60,40 @@ fn a_person_answers_in_four_ways() {
             .enumerate()
     {
         assert!(results[at].contains(expected), "{at}: {results:?}");
+    }
+}
+
+/// Whatever rule asks: only what the person saw is approved of.
+#[test]
+fn always_covers_other_files_only_of_what_reads() {
+    for rules in ["", "rules = [\"rm *:ask\", \"cat *:ask\"]\n"] {
+        let server = Server::playing([
+            bash("rm a").into(),
+            bash("rm b").into(),
+            bash("touch a && rm a").into(),
+            bash("cd sub && rm a").into(),
+            bash("cat b").into(),
+            bash("cat sub/a").into(),
+            Turn::text("That is all.").into(),
+        ]);
+        let test = asked().file("a", "").file("b", "kept\n").file("sub/a", "kept\n");
+        test.write("asked/agent.toml", format!("{ASKED}{rules}"));
+        let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
+        let shown = terminal.answers("a");
+        assert!(shown.contains("[a]lways covers: exactly `rm a` in /"), "{shown}");
+        let shown = terminal.answers("n");
+        assert!(shown.contains("[a]lways covers: exactly `rm b` in /"), "{shown}");
+        // It removes what it may; what else it does is asked about.
+        let shown = terminal.answers("y");
+        assert!(shown.contains("exactly `touch a` in /"), "{shown}");
+        let shown = terminal.answers("n");
+        assert!(shown.contains("exactly `cd sub && rm a` in /"), "{shown}");
+        let shown = terminal.answers("a");
+        let most = "any arguments that do no more than read, build or test";
+        assert!(shown.contains(&format!("[a]lways covers: `cat` with {most}")), "{shown}");
+        terminal.sees("That is all.");
+        terminal.ends(0);
+        assert!(!test.has("a") && test.has("b") && test.has("sub/a"));
     }
 }
 

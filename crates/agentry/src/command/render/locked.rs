@@ -1,4 +1,4 @@
-//! Whether the agents that are rendered are those that somebody looked at: what `agentry.lock` says.
+//! Whether the agents that are rendered or run are those that somebody looked at: what `agentry.lock` says.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,6 +12,17 @@ use crate::output::{Failure, remark};
 /// A lock, if there is one.
 type Read = Arc<Result<Option<Lock>, LockError>>;
 
+/// What becomes of an agent that a lock does not know.
+#[derive(Clone, Copy)]
+pub(crate) enum Unknown {
+    /// It is let through.
+    Passes,
+    /// It is let through, and the user is told.
+    IsNoted,
+    /// It is refused: nobody looked at it.
+    IsRefused,
+}
+
 /// The locks of the workspaces that were met, each read once.
 #[derive(Default)]
 pub(crate) struct Locks {
@@ -19,8 +30,13 @@ pub(crate) struct Locks {
 }
 
 impl Locks {
-    /// Refuses an agent that is not as it was locked. One that the lock does not know is let through.
-    pub(crate) fn admit(&self, disk: &dyn World, compiled: &Compiled) -> Result<(), Failure> {
+    /// Refuses an agent that is not as it was locked.
+    pub(crate) fn admit(
+        &self,
+        disk: &dyn World,
+        compiled: &Compiled,
+        unknown: Unknown,
+    ) -> Result<(), Failure> {
         let lock = self.of(disk, &compiled.workspace);
         let lock = match lock.as_ref() {
             Ok(Some(lock)) => lock,
@@ -32,8 +48,18 @@ impl Locks {
         };
         let (path, file) = (&compiled.found.path, join(&compiled.workspace, lock::FILE));
         if !lock.has(&lock::key(disk, compiled)) {
-            remark(&format!("note: `{path}` is not in `{file}`"));
-            remark(&format!("  = help: run `agentry lock {path}` after a look"));
+            let (message, hint) = (
+                format!("`{path}` is not in `{file}`"),
+                format!("run `agentry lock {path}` after a look"),
+            );
+            match unknown {
+                Unknown::Passes => {}
+                Unknown::IsNoted => {
+                    remark(&format!("note: {message}"));
+                    remark(&format!("  = help: {hint}"));
+                }
+                Unknown::IsRefused => return Err(Failure::new(message).hint(hint).refused()),
+            }
             return Ok(());
         }
         lock::verify(disk, compiled, lock).map_err(|changes| {
@@ -45,15 +71,6 @@ impl Locks {
             );
             Failure::new(message).hint(hint).refused()
         })
-    }
-
-    /// Refuses an agent that is not as a lock further out says, seen from there. Most do not name it.
-    pub(crate) fn admit_outer(&self, disk: &dyn World, compiled: &Compiled) -> Result<(), Failure> {
-        let lock = self.of(disk, &compiled.workspace);
-        match lock.as_ref() {
-            Ok(Some(lock)) if !lock.has(&lock::key(disk, compiled)) => Ok(()),
-            _ => self.admit(disk, compiled),
-        }
     }
 
     fn of(&self, disk: &dyn World, root: &str) -> Read {

@@ -16,7 +16,7 @@ use crate::command::show_errors;
 use crate::output::{Failure, complain};
 use crate::save::{self, Replace, Saving};
 
-use super::locked::Locks;
+use super::locked::{Locks, Unknown};
 use super::place::{LEDGER, Place};
 
 /// Fewer agents than these are read one after the other: starting threads takes longer.
@@ -195,7 +195,8 @@ impl Project<'_> {
             if compiled.has_errors() {
                 return Err(Wrong::Errors(Box::new(compiled)));
             }
-            self.locks.admit(self.disk, &compiled).map_err(Wrong::NotAsLocked)?;
+            let admitted = self.locks.admit(self.disk, &compiled, Unknown::IsNoted);
+            admitted.map_err(Wrong::NotAsLocked)?;
             let subject = subject(self.disk, &compiled, None);
             // Asked for while others are read.
             subject.kind();

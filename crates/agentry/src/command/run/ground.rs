@@ -27,7 +27,7 @@ use agentry_runtime::undo::Images;
 
 use super::outer;
 use crate::command::render::LEDGER;
-use crate::command::render::locked::Locks;
+use crate::command::render::locked::{Locks, Unknown};
 use crate::command::{find_one, reported, show, usable};
 use crate::disk::Disk;
 use crate::home::{agentry_home, sweep};
@@ -84,7 +84,7 @@ impl Ground {
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
-        Locks::default().admit(&*disk, &compiled)?;
+        Locks::default().admit(&*disk, &compiled, Unknown::IsRefused)?;
         let outer = outer::above(&disk.absolute(&compiled.workspace));
         outer::admit(&disk, &mut compiled, &outer)?;
         let judge = judge(&*disk, &mut compiled).map_err(|findings| {

@@ -8,7 +8,7 @@ use std::path::Path;
 use agentry_compile::text::Severity;
 use agentry_compile::{Caps, Compiled, Config};
 
-use crate::command::render::locked::Locks;
+use crate::command::render::locked::{Locks, Unknown};
 use crate::command::reported;
 use crate::disk::Disk;
 use crate::output::Failure;
@@ -24,13 +24,13 @@ pub(super) fn above(workspace: &str) -> Vec<String> {
     above.filter_map(|dir| dir.to_str().map(str::to_owned)).collect()
 }
 
-/// Refuses an agent that is not as a lock further out says.
+/// Refuses an agent that is not as a lock further out says, seen from there. Most do not name it.
 pub(super) fn admit(disk: &Disk, compiled: &mut Compiled, outer: &[String]) -> Result<(), Failure> {
     let own = compiled.workspace.clone();
     let locks = Locks::default();
     let admitted = outer.iter().try_for_each(|root| {
         compiled.workspace.clone_from(root);
-        locks.admit_outer(disk, compiled)
+        locks.admit(disk, compiled, Unknown::Passes)
     });
     compiled.workspace = own;
     admitted

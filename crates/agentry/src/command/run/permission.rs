@@ -3,6 +3,8 @@
 use agentry_runtime::consent::{Consent, Consents, Listing};
 
 use super::ground::Ground;
+use super::lines::{Lines, Typed};
+use super::stop;
 use super::terminal::{Terminal, clean};
 use crate::args::{Run, RunFormat};
 use crate::output::{Failure, columns, remark, said};
@@ -54,7 +56,8 @@ pub(crate) fn consent(
 }
 
 fn agrees() -> bool {
-    let Ok(mut editor) = rustyline::DefaultEditor::new() else { return false };
-    let line = editor.readline("run it? [y]es  [n]o › ").unwrap_or_default();
+    let Ok(lines) = Lines::new() else { return false };
+    stop::end_at(&lines);
+    let Typed::Line(line) = lines.wait("run it? [y]es  [n]o › ") else { return false };
     matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }

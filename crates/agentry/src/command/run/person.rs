@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use agentry_runtime::Call;
-use agentry_runtime::driver::Cancel;
 use agentry_runtime::driver::parts::{Asked, Decision, Person, Said};
 use agentry_runtime::tool::Doing;
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use tokio::sync::mpsc::UnboundedSender;
 
+use super::lines::{Lines, Typed};
+use super::stop::Stop;
 use super::terminal::{Terminal, clean};
 use crate::output::print;
 
@@ -19,57 +18,25 @@ const CHOICES: &str = "[y]es  [n]o  [a]lways for this run  always for this [e]xa
 
 /// The person at this terminal.
 pub(crate) struct Attendant {
-    editor: Arc<Mutex<DefaultEditor>>,
+    pub(super) lines: Lines,
     terminal: Arc<Mutex<Terminal>>,
-    canceller: OnceLock<UnboundedSender<Cancel>>,
-}
-
-/// What was typed.
-pub(crate) enum Typed {
-    /// A line.
-    Line(String),
-    /// Ctrl-C.
-    Interrupt,
-    /// Ctrl-D.
-    End,
+    stop: OnceLock<Arc<Stop>>,
 }
 
 impl Attendant {
-    pub(crate) fn new(terminal: Arc<Mutex<Terminal>>) -> Result<Self, ReadlineError> {
-        let editor = Arc::new(Mutex::new(DefaultEditor::new()?));
-        Ok(Self { editor, terminal, canceller: OnceLock::new() })
+    pub(super) fn new(terminal: Arc<Mutex<Terminal>>) -> Result<Self, ReadlineError> {
+        Ok(Self { lines: Lines::new()?, terminal, stop: OnceLock::new() })
     }
 
     /// By which Ctrl-C at a question stops the turn.
-    pub(crate) fn stop_by(&self, canceller: UnboundedSender<Cancel>) {
-        let _ = self.canceller.set(canceller);
+    pub(super) fn stop_by(&self, stop: &Arc<Stop>) {
+        let _ = self.stop.set(Arc::clone(stop));
     }
 
-    /// The lines of former conversations.
-    pub(crate) fn history(&self, path: &std::path::Path) {
-        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = editor.load_history(path);
-    }
-
-    /// Keeps a line for later conversations.
-    pub(crate) fn remember(&self, line: &str, path: &std::path::Path) {
-        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = editor.add_history_entry(line);
-        let _ = editor.save_history(path);
-    }
-
-    /// Waits for a line. Nothing else of the run waits meanwhile.
-    pub(crate) async fn line(&self, prompt: &str) -> Typed {
+    /// Reads a line, on a line of its own.
+    pub(super) async fn line(&self, prompt: &str) -> Typed {
         self.terminal.lock().unwrap_or_else(PoisonError::into_inner).close();
-        let (editor, prompt) = (Arc::clone(&self.editor), prompt.to_owned());
-        let read = tokio::task::spawn_blocking(move || {
-            editor.lock().unwrap_or_else(PoisonError::into_inner).readline(&prompt)
-        });
-        match read.await {
-            Ok(Ok(line)) => Typed::Line(line),
-            Ok(Err(ReadlineError::Interrupted)) => Typed::Interrupt,
-            Ok(Err(_)) | Err(_) => Typed::End,
-        }
+        self.lines.read(prompt).await
     }
 
     async fn choose(&self, prompt: &str, has_always: bool) -> Said {
@@ -77,8 +44,8 @@ impl Attendant {
             let line = match self.line(prompt).await {
                 Typed::Line(line) => line,
                 Typed::Interrupt => {
-                    if let Some(canceller) = self.canceller.get() {
-                        let _ = canceller.send(Cancel::Turn);
+                    if let Some(stop) = self.stop.get() {
+                        stop.interrupt();
                     }
                     return Said::No(None);
                 }

@@ -8,32 +8,31 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, Recorder};
-use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World};
 use agentry_runtime::driver::output::Output;
 use agentry_runtime::driver::parts::{Clock, Log, Models, Nobody, Parts, Person, Sink, Tools};
 use agentry_runtime::driver::recorded::{RecordedLog, RecordedModels, Recording};
-use agentry_runtime::driver::{Broken, Cancel, Driver};
+use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
-use agentry_runtime::quarantine::{self, Quarantined};
+use agentry_runtime::quarantine::Tell;
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
 use agentry_runtime::{Ending, Happened, Phase, State};
-#[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::runtime::Runtime;
 
+use super::confined::Confined;
 use super::ground::{Around, Ground, variable};
 use super::limits::{began, limits, limits_again};
+use super::lines::Lines;
 use super::permission::{consent, listing};
 use super::person::Attendant;
+use super::stop::Stop;
 use super::terminal::Terminal;
 use super::workers::workers;
 use super::{exit, talk};
 use crate::args::{OnAsk, Resume, Run, RunFormat};
-use crate::home::leavings;
 use crate::output::{Failure, Outcome, print, remark, said, when_unread};
 
 /// A run that can be talked to.
@@ -44,12 +43,12 @@ pub(crate) struct Session<'a> {
     pub(super) tools: Arc<dyn Tools>,
     recording: Option<Kept>,
     journal: SharedJournal,
-    /// What confines commands, in words.
+    /// What confines commands.
     sandbox: &'static str,
     /// How many models there are, and how many tokens they hold at least.
     plan: (usize, Option<u64>),
-    /// Told when the whole program is to end.
-    pub(super) ended: Arc<Notify>,
+    /// By which it is stopped.
+    pub(super) stop: Arc<Stop>,
 }
 
 /// A journal that the driver writes to and that is told how the run ended.
@@ -100,8 +99,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) format: RunFormat,
     pub(crate) on_ask: OnAsk,
-    pub(crate) commands: Arc<dyn Commands>,
-    pub(crate) unconfined: bool,
+    pub(crate) commands: Confined,
     pub(crate) record: Option<&'a str>,
 }
 
@@ -111,13 +109,13 @@ impl<'a> Session<'a> {
         ground: &'a Ground,
         args: &'a Run,
         plan: Plan,
+        commands: Confined,
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
         // Before anybody is asked, and anything paid for.
         args.record.as_deref().map(admitted).transpose()?;
-        let commands = commands(ground, args.unconfined);
         let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
-        let listed = || listing(ground, commands.confined_by(), names.clone());
+        let listed = || listing(ground, commands.words(), names.clone());
         consent(ground, args, now(), listed)?;
         for note in &plan.notes {
             remark(&format!("note: {note}"));
@@ -127,12 +125,14 @@ impl<'a> Session<'a> {
             format: args.format,
             on_ask: args.on_ask,
             commands,
-            unconfined: args.unconfined,
             record: args.record.as_deref(),
         };
         let journal = Journal::create(
             &ground.home,
-            &about(ground, args, names, prompt),
+            &About {
+                sandbox: setting.commands.name().to_owned(),
+                ..about(ground, args, names, prompt)
+            },
             Arc::clone(&ground.redactor),
         );
         let journal = journal.map_err(|error| Failure::new(error.to_string()))?;
@@ -172,11 +172,10 @@ impl<'a> Session<'a> {
             waits: true,
         };
         let driver = Driver::new(parts, approvals);
-        let ended = stop_when_unread(&driver, watching.attendant.as_deref());
-        // Which back end it is turns out with the first command.
-        let sandbox = if setting.unconfined { "unconfined" } else { "confined" };
+        let stop = stop(&driver, watching.attendant.as_deref());
+        let sandbox = setting.commands.name();
         let plan = count;
-        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, ended })
+        Ok(Self { ground, driver, watching, tools, recording, journal, sandbox, plan, stop })
     }
 
     /// Says what runs.
@@ -200,16 +199,13 @@ impl<'a> Session<'a> {
     pub(crate) fn run(mut self, prompt: Option<String>) -> Outcome {
         let runtime = workers()?;
         let ending = runtime.block_on(async {
-            stop_on_signals(&self.driver, &self.ended);
+            self.stop.listen();
             match prompt {
                 Some(prompt) => self.driver.say(prompt).await.map(Some),
                 None => talk::talk(&mut self).await,
             }
         });
-        let outcome = self.finish(ending.map_err(broken)?);
-        // A question that nobody answers any more does not keep the program.
-        runtime.shutdown_background();
-        outcome
+        self.end(runtime, ending)
     }
 
     /// Goes on with a run: first with what was under way, then with what is said now. Whoever left a
@@ -229,7 +225,7 @@ impl<'a> Session<'a> {
         self.introduce();
         let talks = is_conversation && self.watching.attendant.is_some() && args.prompt.is_none();
         let ending = runtime.block_on(async {
-            stop_on_signals(&self.driver, &self.ended);
+            self.stop.listen();
             let waits = talks || args.prompt.is_some();
             let resumes = !waits || is_under_way(self.driver.state());
             let ending = if resumes { self.driver.resume().await? } else { None };
@@ -240,14 +236,26 @@ impl<'a> Session<'a> {
                 None => Ok(ending),
             }
         });
-        let ending = ending.map_err(broken)?;
-        if ending.is_none() && !talks {
+        if matches!(ending, Ok(None)) && !talks {
             let spent = self.driver.state().spent;
             (self.watching.hears)(Output::Ended { ending: Ending::Done, spent });
             remark("nothing was left to do: `agentry resume ID PROMPT` says something more");
         }
-        let outcome = self.finish(ending);
+        self.end(runtime, ending)
+    }
+
+    /// Leaves the terminal as it was found. A question that nobody answers any more does not keep the
+    /// program.
+    fn end(self, runtime: Runtime, ending: Result<Option<Ending>, Broken>) -> Outcome {
+        let lines = self.watching.attendant.as_ref().map(|it| it.lines.clone());
+        let restore = |lines: &Lines| lines.restore();
+        if lines.as_ref().is_some_and(restore) {
+            print("\n");
+        }
+        let outcome = ending.map_err(broken).and_then(|ending| self.finish(ending));
         runtime.shutdown_background();
+        // Who was just about to read may have begun meanwhile.
+        lines.as_ref().map(restore);
         outcome
     }
 
@@ -288,6 +296,7 @@ fn about(ground: &Ground, args: &Run, models: Vec<String>, prompt: Option<&str>)
         prompt: prompt.map(str::to_owned),
         tools: ground.tool_names(search()),
         models,
+        sandbox: String::new(),
         started: now(),
         pid: std::process::id(),
         settings,
@@ -336,9 +345,10 @@ fn tools(
 ) -> Result<Arc<dyn Tools>, Failure> {
     let images = Images::new(journal.images());
     let images = images.map_err(|error| Failure::new(said(&error)))?;
+    let tell = tell(setting.format, &watching.terminal);
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
-        commands: commands_of(setting, journal),
+        commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
@@ -346,15 +356,6 @@ fn tools(
         can_ask: watching.attendant.is_some(),
         search: search(),
     })))
-}
-
-/// How commands are started; what confined ones made under protected names is taken back.
-fn commands_of(setting: &Setting<'_>, journal: &Journal) -> Arc<dyn Commands> {
-    let commands = Arc::clone(&setting.commands);
-    if setting.unconfined {
-        return commands;
-    }
-    quarantined(setting.ground, commands, journal.directory())
 }
 
 /// The models and the journal, and a recording of both if there is one.
@@ -388,6 +389,17 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
     shown
 }
 
+/// Tells the person, who sees only the first lines of what calls print.
+fn tell(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Tell {
+    let terminal = Arc::clone(terminal);
+    Box::new(move |line| match format {
+        RunFormat::Human => {
+            terminal.lock().unwrap_or_else(PoisonError::into_inner).warn(&format!("note: {line}"));
+        }
+        RunFormat::Json => remark(&format!("note: {line}")),
+    })
+}
+
 /// The search service that the user's environment names. A client for it is made only if there is one.
 fn search() -> Option<Search> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
@@ -395,81 +407,19 @@ fn search() -> Option<Search> {
     Search::of(&variable, &http::remote(&variable).ok()?)
 }
 
-/// The same commands, after each of which is taken away what they must not make.
-fn quarantined(ground: &Ground, commands: Arc<dyn Commands>, run: &Path) -> Arc<dyn Commands> {
-    let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
-    Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to))
-}
-
-/// How commands are started.
-pub(crate) fn commands(ground: &Ground, unconfined: bool) -> Arc<dyn Commands> {
-    let granted: Vec<String> =
-        ground.agent.requirements.env.iter().flatten().map(|name| name.value.clone()).collect();
-    if unconfined {
-        let usual = ["PATH", "HOME", "LANG", "TERM", "TMPDIR"].map(str::to_owned);
-        let names = usual.into_iter().chain(granted);
-        let env =
-            names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
-        return Arc::new(Unconfined { env });
-    }
-    confined(ground, granted)
-}
-
-fn confined(ground: &Ground, granted: Vec<String>) -> Arc<dyn Commands> {
-    let Ok(program) = std::env::current_exe() else {
-        return Arc::new(Refused("the program cannot find itself".to_owned()));
-    };
-    Arc::new(Sandboxed {
-        judge: ground.judge.clone(),
-        surroundings: ground.surroundings(),
-        granted,
-        lookup: |name| std::env::var(name).ok(),
-        program,
-        leavings: leavings(&ground.home),
-        state: World::default(),
-    })
-}
-
-/// Ctrl-C once stops the turn, twice the run; so does whoever ends the program or closes its terminal.
-fn stop_on_signals(driver: &Driver, ended: &Arc<Notify>) {
-    let canceller = driver.canceller();
-    tokio::spawn(async move {
-        let mut last: Option<std::time::Instant> = None;
-        while tokio::signal::ctrl_c().await.is_ok() {
-            let again = last.is_some_and(|last| last.elapsed().as_secs() < 3);
-            let _ = canceller.send(if again { Cancel::Run } else { Cancel::Turn });
-            last = Some(std::time::Instant::now());
-        }
-    });
-    #[cfg(unix)]
-    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        let Ok(mut signals) = signal(kind) else { continue };
-        let (canceller, ended) = (driver.canceller(), Arc::clone(ended));
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                let _ = canceller.send(Cancel::Run);
-                ended.notify_one();
-            }
-        });
-    }
-}
-
-/// Stops the run when nobody reads what it says, and lets a question stop it.
-fn stop_when_unread(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Notify> {
-    let ended: Arc<Notify> = Arc::default();
+/// By which a run is stopped: by signals, at a question, and when nobody reads what it says.
+fn stop(driver: &Driver, attendant: Option<&Attendant>) -> Arc<Stop> {
+    let stop = Arc::new(Stop::new(driver.canceller()));
     if let Some(attendant) = attendant {
-        attendant.stop_by(driver.canceller());
+        attendant.stop_by(&stop);
     }
-    let (canceller, unread) = (driver.canceller(), Arc::clone(&ended));
-    when_unread(move || {
-        let _ = canceller.send(Cancel::Run);
-        unread.notify_one();
-    });
-    ended
+    let unread = Arc::clone(&stop);
+    when_unread(move || unread.end());
+    stop
 }
 
 /// One thread for a replay, in which nothing is done that could take time.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(format!("nothing can be run: {}", said(&error))))
 }

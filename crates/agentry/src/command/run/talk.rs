@@ -5,9 +5,11 @@ use std::sync::PoisonError;
 use agentry_runtime::Ending;
 use agentry_runtime::driver::Broken;
 
+use super::lines::Typed;
 use super::permission::listing;
-use super::person::{Attendant, Typed};
+use super::person::Attendant;
 use super::session::Session;
+use super::stop::Stop;
 use super::terminal::clean;
 use crate::output::{columns, print};
 
@@ -27,26 +29,28 @@ const SHOWN: usize = 10;
 pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Broken> {
     let Some(attendant) = session.watching.attendant.clone() else { return Ok(None) };
     let history = session.ground.home.join("history");
-    attendant.history(&history);
+    attendant.lines.history(&history);
     if let Some(greeting) = &session.ground.agent.identity.greeting {
         print(&format!("{}\n", clean(&greeting.value)));
     }
     let mut last = None;
     loop {
         let next = tokio::select! {
-            line = next(&attendant) => line,
-            () = session.ended.notified() => None,
+            line = next(&attendant, &session.stop) => line,
+            () = session.stop.ended() => Next::Stop,
         };
-        let Some(line) = next else {
+        let line = match next {
+            Next::Line(line) => line,
             // Whoever leaves a conversation has finished it.
-            return Ok(last.filter(|ending| *ending != Ending::Cancelled));
+            Next::Leave => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
+            Next::Stop => return Ok(Some(Ending::Cancelled)),
         };
         match line.as_str() {
             "" => {}
-            "/exit" | "/quit" => return Ok(last.filter(|ending| *ending != Ending::Cancelled)),
             word if word.starts_with('/') => command(session, word),
             _ => {
-                attendant.remember(&session.ground.redactor.text(&line), &history);
+                attendant.lines.remember(&session.ground.redactor.text(&line), &history);
+                session.stop.anew();
                 let ending = session.driver.say(line).await?;
                 let over = matches!(session.driver.state().phase, agentry_runtime::Phase::Ended(_));
                 last = Some(ending);
@@ -58,17 +62,29 @@ pub(super) async fn talk(session: &mut Session<'_>) -> Result<Option<Ending>, Br
     }
 }
 
-/// The next line; nothing at the end. Ctrl-C at an empty line asks for a second one.
-async fn next(attendant: &Attendant) -> Option<String> {
+/// What a person does at the prompt.
+enum Next {
+    Line(String),
+    Leave,
+    Stop,
+}
+
+/// The next line. Ctrl-C asks for a second one, unless it is the second.
+async fn next(attendant: &Attendant, stop: &Stop) -> Next {
     let mut interrupted = false;
     loop {
         match attendant.line("› ").await {
-            Typed::Line(line) => return Some(line.trim().to_owned()),
-            Typed::Interrupt if !interrupted => {
+            Typed::Line(line) => {
+                let line = line.trim();
+                let leaves = matches!(line, "/exit" | "/quit");
+                return if leaves { Next::Leave } else { Next::Line(line.to_owned()) };
+            }
+            Typed::End => return Next::Leave,
+            Typed::Interrupt if stop.again() || interrupted => return Next::Stop,
+            Typed::Interrupt => {
                 interrupted = true;
                 print("once more ends the conversation\n");
             }
-            Typed::Interrupt | Typed::End => return None,
         }
     }
 }

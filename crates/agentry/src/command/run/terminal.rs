@@ -119,6 +119,11 @@ impl Terminal {
         }
     }
 
+    /// Something that the person should know.
+    pub(crate) fn warn(&mut self, line: &str) {
+        self.note(line, YELLOW);
+    }
+
     /// Ends the line that the model or the status is on, so that something else can be said.
     pub(crate) fn close(&mut self) {
         if self.status {

@@ -39,6 +39,7 @@ fn as_json(summary: &Summary, about: &About, events: &[Happened], spent: &Spent)
         "prompt": about.prompt,
         "tools": about.tools,
         "models": about.models,
+        "sandbox": (!about.sandbox.is_empty()).then_some(&about.sandbox),
         "pid": about.pid,
         "spent": spent,
         "events": events,
@@ -57,6 +58,7 @@ fn as_text(summary: &Summary, about: &About, events: &str, spent: &Spent) {
         ("state", state),
         ("started", started(summary).unwrap_or_default()),
         ("models", about.models.join(", ")),
+        ("sandbox", about.sandbox.clone()),
         ("spent", report::spent(spent)),
     ];
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());

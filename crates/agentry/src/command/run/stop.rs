@@ -1,0 +1,121 @@
+//! Who stops what an agent does: a person with Ctrl-C, whoever ends the program, and whoever closes its
+//! terminal.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentry_runtime::driver::Cancel;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::lines::Lines;
+use super::session::runtime;
+use crate::output::INTERRUPTED;
+
+/// A second Ctrl-C within this time stops more than the first one did.
+const TWICE: Duration = Duration::from_secs(3);
+
+/// Whether a run takes care of its end itself.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// By which a run is stopped.
+pub(super) struct Stop {
+    canceller: UnboundedSender<Cancel>,
+    /// When Ctrl-C was last pressed.
+    last: Mutex<Option<Instant>>,
+    ended: Notify,
+}
+
+impl Stop {
+    pub(super) fn new(canceller: UnboundedSender<Cancel>) -> Self {
+        Self { canceller, last: Mutex::default(), ended: Notify::new() }
+    }
+
+    /// Ctrl-C: once stops the turn, twice the run.
+    pub(super) fn interrupt(&self) {
+        if self.again() {
+            self.end();
+        } else {
+            let _ = self.canceller.send(Cancel::Turn);
+        }
+    }
+
+    /// Takes note of a Ctrl-C, and says whether there was one just before.
+    pub(super) fn again(&self) -> bool {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.replace(Instant::now());
+        before.is_some_and(|before| before.elapsed() < TWICE)
+    }
+
+    /// Something else is to be stopped from here on.
+    pub(super) fn anew(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Ends the run.
+    pub(super) fn end(&self) {
+        let _ = self.canceller.send(Cancel::Run);
+        self.ended.notify_one();
+    }
+
+    /// Waits until the run is to end.
+    pub(super) async fn ended(&self) {
+        self.ended.notified().await;
+    }
+
+    /// Listens to signals from now on. To be called in the runtime that does so.
+    pub(super) fn listen(self: &Arc<Self>) {
+        // Before any line is read: who reads lines puts back whom it found listening.
+        let (interrupts, endings) = (signal(SignalKind::interrupt()), endings());
+        TAKEN.store(true, Ordering::Relaxed);
+        if let Ok(mut interrupts) = interrupts {
+            let stop = Arc::clone(self);
+            tokio::spawn(async move {
+                while interrupts.recv().await.is_some() {
+                    stop.interrupt();
+                }
+            });
+        }
+        if let Ok(mut endings) = endings {
+            let stop = Arc::clone(self);
+            tokio::spawn(async move {
+                while next(&mut endings).await {
+                    stop.end();
+                }
+            });
+        }
+    }
+}
+
+/// Whoever ends the program, and whoever closes its terminal.
+fn endings() -> io::Result<[Signal; 2]> {
+    Ok([signal(SignalKind::terminate())?, signal(SignalKind::hangup())?])
+}
+
+/// Waits for the next of them.
+async fn next([ends, closes]: &mut [Signal; 2]) -> bool {
+    tokio::select! {
+        signal = ends.recv() => signal.is_some(),
+        signal = closes.recv() => signal.is_some(),
+    }
+}
+
+/// Until a run takes care of that itself, whoever ends the program while these lines are read ends it at
+/// once, and finds the terminal as it was.
+pub(super) fn end_at(lines: &Lines) {
+    let Ok(runtime) = runtime() else { return };
+    let inside = runtime.enter();
+    let Ok(mut endings) = endings() else { return };
+    drop(inside);
+    let lines = lines.clone();
+    std::thread::spawn(move || {
+        if runtime.block_on(next(&mut endings)) && !TAKEN.load(Ordering::Relaxed) {
+            lines.restore();
+            #[expect(clippy::exit, reason = "nothing is under way but that a key is waited for")]
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+}

@@ -1,0 +1,210 @@
+//! Ctrl-C, and whoever ends the program or closes its terminal: what was under way stops, nothing is left
+//! running, the terminal is as it was, and the run can be gone on with.
+#![cfg(target_os = "linux")]
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::run::{keyed, with, writer};
+use crate::run_person::{asked, bash};
+use crate::server::{Reply, Server, Turn};
+use crate::terminal::{Terminal, are_gone, family, signal, starts, wait_for};
+use crate::test::Test;
+
+/// May do everything that commands can be allowed to do.
+const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
+    [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
+
+pub(crate) fn worker() -> Test {
+    Test::new().file("worker/agent.toml", WORKER).file("worker/system-prompt.md", "You work.\n")
+}
+
+/// How the only run stands, and the kinds of its events.
+fn recorded(test: &Test) -> (String, Vec<Value>) {
+    let shown = test.run("runs show last --format json").exits(0).json();
+    let events = shown["events"].as_array().expect("events").clone();
+    (shown["state"].as_str().expect("a state").to_owned(), events)
+}
+
+/// What was stopped, event by event: the run, or only a turn.
+fn stopped(events: &[Value]) -> Vec<bool> {
+    let events = events.iter().filter(|it| it["event"]["type"] == "cancelled");
+    events.map(|it| it["event"]["run"].as_bool().expect("whether it was the run")).collect()
+}
+
+#[test]
+fn once_stops_the_turn_and_the_conversation_goes_on() {
+    let server = Server::playing([
+        Reply::Silent,
+        bash("sleep 600 & sleep 601").into(),
+        Turn::text("Here I am.").into(),
+    ]);
+    let test = worker();
+    let mut terminal = Terminal::new(&test, &server, "run worker --yes --unconfined");
+    terminal.sees("› ");
+    terminal.types("first");
+    wait_for("a request", || server.count() == 1);
+    signal(terminal.pid(), "-INT");
+    terminal.sees("stopped");
+    server.wait_for_gone(1);
+    terminal.sees("› ");
+    terminal.types("/cost");
+    terminal.sees("turns");
+    // Another turn is another thing to stop, whenever that is.
+    terminal.sees("› ");
+    terminal.types("second");
+    let pid = terminal.pid();
+    let commands = starts(pid, "sleep").split_off(1);
+    signal(pid, "-INT");
+    terminal.sees("stopped");
+    are_gone(&commands);
+    terminal.sees("› ");
+    terminal.types("third");
+    terminal.sees("Here I am.");
+    terminal.sees("› ");
+    terminal.types("/exit");
+    terminal.ends(0);
+    let (state, events) = recorded(&test);
+    assert_eq!(stopped(&events), [false, false]);
+    assert_eq!(state, "done");
+}
+
+#[test]
+fn twice_stops_the_run() {
+    for flags in ["", " --unconfined"] {
+        let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
+        let test = worker();
+        let mut terminal = Terminal::new(&test, &server, &format!("run worker --yes{flags}"));
+        terminal.sees("› ");
+        terminal.types("go");
+        let pid = terminal.pid();
+        let all = starts(pid, "sleep");
+        signal(pid, "-INT");
+        terminal.sees("stopped");
+        signal(pid, "-INT");
+        let shown = terminal.ends(130);
+        assert!(shown.contains("agentry resume"), "{shown}");
+        are_gone(&all);
+        assert_eq!(recorded(&test).0, "cancelled");
+        let mut terminal = Terminal::new(&test, &server, "resume last");
+        terminal.sees("› ");
+        terminal.types("go on");
+        terminal.sees("On it.");
+        terminal.sees("› ");
+        terminal.types("/exit");
+        terminal.ends(0);
+    }
+}
+
+#[test]
+fn twice_at_once_stops_what_nobody_talks_to() {
+    let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
+    let test = worker();
+    let mut command = keyed(&test, &server, &["run", "worker", "go", "--yes"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let all = starts(child.id(), "sleep");
+    signal(child.id(), "-INT");
+    // The first one may have been enough.
+    let _ = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).output();
+    test.ended("run", &child.wait_with_output().expect("it ends")).exits(130);
+    are_gone(&all);
+    assert_eq!(recorded(&test).0, "cancelled");
+    let ran = with(&test, &server, &["resume", "last"]).exits(0);
+    assert_eq!(ran.stdout, "On it.\n", "{ran}");
+}
+
+#[test]
+fn a_conversation_is_left_by_interrupting_it_twice() {
+    let server = Server::playing([Turn::text("Hello.").into()]);
+    let test = writer();
+    let mut terminal = Terminal::new(&test, &server, "run writer --yes");
+    terminal.sees("› ");
+    signal(terminal.pid(), "-INT");
+    terminal.sees("once more ends the conversation");
+    terminal.sees("› ");
+    terminal.types("\u{3}");
+    terminal.ends(130);
+    assert_eq!(recorded(&test).0, "cancelled");
+}
+
+#[test]
+fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
+    let server = Server::playing([bash("echo one").into(), Turn::text("Well.").into()]);
+    let test = asked();
+    let mut terminal = Terminal::new(&test, &server, "run asked --yes --unconfined");
+    terminal.sees("› ");
+    terminal.types("go");
+    terminal.sees("[l]ater › ");
+    signal(terminal.pid(), "-INT");
+    terminal.sees("stopped");
+    terminal.sees("› ");
+    // This is no answer to what was asked before.
+    terminal.types("yes");
+    terminal.sees("Well.");
+    terminal.sees("› ");
+    terminal.types("/exit");
+    terminal.ends(0);
+    assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("yes"));
+    assert_eq!(stopped(&recorded(&test).1), [false]);
+}
+
+/// Where a person may be asked something, and how that is reached.
+const PROMPTS: [(&str, &str, &str); 3] = [
+    ("run asked go", "run it? [y]es  [n]o › ", ""),
+    ("run asked go --yes --unconfined", "[l]ater › ", "cancelled"),
+    ("run asked --yes --unconfined", "› ", "cancelled"),
+];
+
+#[test]
+fn whoever_ends_the_program_at_a_question_finds_the_terminal_as_it_was() {
+    for (args, prompt, state) in PROMPTS {
+        for name in ["-TERM", "-HUP"] {
+            let server = Server::answering(|_| bash("echo one").into());
+            let test = asked();
+            let mut terminal = Terminal::new(&test, &server, args);
+            terminal.sees(prompt);
+            let all = family(terminal.pid());
+            signal(terminal.pid(), name);
+            terminal.ends(130);
+            are_gone(&all);
+            let runs = test.run("runs --format json").json();
+            let states: Vec<&Value> =
+                runs.as_array().expect("runs").iter().map(|run| &run["state"]).collect();
+            let expected: Vec<Value> =
+                Some(state).filter(|it| !it.is_empty()).map(|it| json!(it)).into_iter().collect();
+            assert_eq!(states, expected.iter().collect::<Vec<_>>(), "{args} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_closed_ends_everything() {
+    for (args, prompt, state) in PROMPTS {
+        let server = Server::answering(|_| bash("echo one").into());
+        let test = asked();
+        let mut terminal = Terminal::new(&test, &server, args);
+        terminal.sees(prompt);
+        let all = family(terminal.pid());
+        terminal.closes();
+        are_gone(&all);
+        // The end of what is typed may be seen before the signal: then the question waits, or the
+        // conversation was left.
+        let runs = test.run("runs --format json").json();
+        let found = runs[0]["state"].as_str().unwrap_or_default();
+        let known = found == state || (!state.is_empty() && ["parked", "done"].contains(&found));
+        assert!(known, "{args}: {found}");
+    }
+}
+
+#[test]
+fn a_running_command_ends_with_its_window() {
+    let server = Server::playing([bash("sleep 600").into()]);
+    let test = worker();
+    let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
+    terminal.sees("sleep 600");
+    let all = starts(terminal.pid(), "sleep");
+    terminal.closes();
+    are_gone(&all);
+    assert_eq!(recorded(&test).0, "cancelled");
+}

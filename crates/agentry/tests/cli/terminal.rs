@@ -1,0 +1,190 @@
+//! The program at a pseudo terminal, which `script` of util-linux makes, and the processes that belong to
+//! it. Whoever waits here waits for something to happen, and not for ever.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::server::{Protocol, Server};
+use crate::test::Test;
+
+/// How long something may take that must happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs the program between two looks at the settings of the terminal.
+const SCRIPT: &str = "stty -g > home/before\nsh home/program\ncode=$?\n\
+    stty -g > home/after\nexit $code\n";
+
+/// Waits until this holds.
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "never: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The program at a terminal.
+pub(crate) struct Terminal<'a> {
+    test: &'a Test,
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    shown: String,
+}
+
+impl<'a> Terminal<'a> {
+    pub(crate) fn new(test: &'a Test, server: &Server, args: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_agentry");
+        test.write("home/program", format!("echo $$ > home/pid\nexec {program} {args}\n"));
+        test.write("home/script", SCRIPT);
+        let mut command = Command::new("script");
+        command.args(["-qec", "sh home/script", "/dev/null"]).current_dir(test.path(""));
+        command.env_clear().env("NO_COLOR", "1").env("HOME", test.path("home"));
+        command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+        command.env("ANTHROPIC_API_KEY", "key-of-the-test");
+        command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("`script` runs");
+        let mut out = child.stdout.take().expect("its output");
+        let (sender, output) = channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = out.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { test, child, output, shown: String::new() }
+    }
+
+    /// Waits until this is shown; gives what was shown until then.
+    #[track_caller]
+    pub(crate) fn sees(&mut self, text: &str) -> String {
+        loop {
+            if let Some(at) = self.shown.find(text) {
+                let rest = self.shown.split_off(at + text.len());
+                return std::mem::replace(&mut self.shown, rest);
+            }
+            assert!(self.hears(), "no `{text}` in {}", self.shown);
+        }
+    }
+
+    /// Takes in what is shown next; nothing comes after the end.
+    fn hears(&mut self) -> bool {
+        let next = self.output.recv_timeout(PATIENCE);
+        let next = next.map(|bytes| self.shown.push_str(&String::from_utf8_lossy(&bytes)));
+        next.is_ok()
+    }
+
+    pub(crate) fn types(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().expect("its input");
+        input.write_all(format!("{line}\r").as_bytes()).expect("it reads");
+        input.flush().expect("it reads");
+    }
+
+    /// Answers the next question about a call; gives the question.
+    #[track_caller]
+    pub(crate) fn answers(&mut self, letter: &str) -> String {
+        // The prompt is drawn again with every key.
+        self.sees("may `bash` run?");
+        let shown = self.sees("[l]ater › ");
+        self.types(letter);
+        shown
+    }
+
+    /// The process of the program.
+    pub(crate) fn pid(&self) -> u32 {
+        self.test.read("home/pid").trim().parse().expect("a number")
+    }
+
+    /// The rest, once it has ended. The terminal is as it was.
+    #[track_caller]
+    pub(crate) fn ends(mut self, code: i32) -> String {
+        while self.hears() {}
+        assert_eq!(self.child.wait().expect("it ends").code(), Some(code), "{}", self.shown);
+        assert_eq!(self.test.read("home/after"), self.test.read("home/before"), "{}", self.shown);
+        let (on, off) = (self.shown.rfind("[?2004h"), self.shown.rfind("[?2004l"));
+        assert!(off >= on, "what is pasted comes in brackets: {}", self.shown);
+        self.shown
+    }
+
+    /// The person closes the window.
+    pub(crate) fn closes(mut self) {
+        self.child.kill().expect("`script` is there");
+        self.child.wait().expect("it ends");
+    }
+}
+
+/// Sends a signal: `-INT`.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let done = Command::new("kill").args([name, &pid.to_string()]).status();
+    assert!(done.expect("`kill` runs").success());
+}
+
+/// A process, and when it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Process {
+    pid: u32,
+    parent: u32,
+    began: String,
+    /// What it is called by the system.
+    pub(crate) name: String,
+}
+
+impl Process {
+    fn read(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (front, back) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = back.split_whitespace().collect();
+        let name = front.split_once('(')?.1.to_owned();
+        let (state, parent, began) = (fields.first()?, fields.get(1)?, fields.get(19)?);
+        // One that nobody has waited for yet has ended all the same.
+        let lives = !matches!(*state, "Z" | "X");
+        lives.then_some(Self {
+            pid,
+            parent: parent.parse().ok()?,
+            began: (*began).to_owned(),
+            name,
+        })
+    }
+}
+
+/// A process and all that it has started and that is still there.
+pub(crate) fn family(pid: u32) -> Vec<Process> {
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let all: Vec<Process> = numbers.filter_map(Process::read).collect();
+    let mut family: Vec<Process> = Process::read(pid).into_iter().collect();
+    let mut at = 0;
+    while let Some(parent) = family.get(at).map(|it| it.pid) {
+        family.extend(all.iter().filter(|it| it.parent == parent).cloned());
+        at += 1;
+    }
+    family
+}
+
+/// Waits until a process has started one of this name; gives all that belong to it.
+#[track_caller]
+pub(crate) fn starts(pid: u32, name: &str) -> Vec<Process> {
+    let mut found = Vec::new();
+    wait_for(name, || {
+        found = family(pid);
+        found.iter().any(|it| it.name == name)
+    });
+    found
+}
+
+/// Waits until none of these is there any more.
+#[track_caller]
+pub(crate) fn are_gone(family: &[Process]) {
+    wait_for(&format!("{family:?} are gone"), || {
+        let same = |it: &Process| Process::read(it.pid).is_some_and(|now| now.began == it.began);
+        !family.iter().any(same)
+    });
+}
