@@ -2,9 +2,11 @@
 //! to do it; where it cannot, the oldest words are left out. Either way the result has a cap.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::parts::{Models, Prompt, TooMuch};
-use crate::conversation::{Block, Message, Role};
+use crate::context;
+use crate::conversation::{Block, Message, Role, Usage};
 use crate::event::{Event, FailureKind};
 
 /// The most characters of a summary.
@@ -24,7 +26,7 @@ const SYSTEM: &str = "You sum up the beginning of a conversation between a perso
 pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>) -> Event {
     let TooMuch { model, window, said } = long;
     let transcript = transcript(said, most(window));
-    let question = [Message::user(format!("{transcript}\n\nSum this up."))];
+    let question = [Arc::new(Message::user(format!("{transcript}\n\nSum this up.")))];
     let prompt = Prompt { model, system: SYSTEM, messages: &question, tools: &[] };
     let answered = models.ask(prompt, &mut |_| {}).await;
     let (text, usage) = match answered {
@@ -42,6 +44,12 @@ pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>)
     Event::Compacted { messages: said.len(), summary, usage }
 }
 
+/// What summing `said` up reads.
+pub(super) fn reading(said: &[Arc<Message>], window: Option<u64>) -> Usage {
+    let bytes = context::weight(said).min(most(window)).saturating_add(SYSTEM.len());
+    Usage { input: (bytes / context::BYTES_A_TOKEN) as u64, ..Usage::default() }
+}
+
 /// The characters that surely fit: half a window of tokens that are short.
 fn most(window: Option<u64>) -> usize {
     let tokens = window.and_then(|window| usize::try_from(window).ok());
@@ -55,7 +63,7 @@ fn most_of_summary(window: Option<u64>) -> usize {
 }
 
 /// What was said, as text.
-fn transcript(said: &[Message], most: usize) -> String {
+fn transcript(said: &[Arc<Message>], most: usize) -> String {
     let mut out = String::new();
     for message in said {
         let who = match message.role {

@@ -14,7 +14,9 @@ const MOST_COLUMNS: usize = 200;
 /// An event in a few lines; nothing if it tells a person nothing.
 pub(super) fn event(happened: &Happened) -> String {
     match &happened.event {
-        Event::Began { .. } | Event::Started { .. } | Event::Waited => String::new(),
+        Event::Began { .. } | Event::Asking { .. } | Event::Started { .. } | Event::Waited => {
+            String::new()
+        }
         Event::Said { text } => indented("> ", text),
         Event::Turned(turn) => turned(turn),
         Event::TurnFailed(failure) => {
