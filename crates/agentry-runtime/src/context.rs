@@ -45,6 +45,11 @@ pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
     cut_from(text, most, None)
 }
 
+/// The same, or the text itself if it is short enough.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    cut(text, most).unwrap_or_else(|| text.to_owned())
+}
+
 /// The same of a text that is kept in this file.
 pub(crate) fn cut_from(text: &str, most: usize, kept: Option<&str>) -> Option<String> {
     let most = most.max(LEAST);
@@ -157,6 +162,7 @@ mod tests {
     #[test]
     fn a_cut_text_says_so_and_where_all_of_it_is() {
         assert_eq!(cut("short", 0), None);
+        assert_eq!(shortened("short", 0), "short");
         let long = "ä".repeat(1_000);
         let short = cut(&long, 500).expect("a cut");
         assert!(short.len() <= 500 && short.contains(" bytes are left out here]"), "{short}");

@@ -27,6 +27,8 @@ pub struct Recorder {
     tools: Option<Vec<Tool>>,
     /// A question that was not sent so far.
     asking: Option<Happened>,
+    /// Whether one is under way.
+    is_asked: bool,
 }
 
 impl Recorder {
@@ -51,6 +53,7 @@ impl Recorder {
             system: None,
             tools: None,
             asking: None,
+            is_asked: false,
         };
         let when = Written(now).to_string();
         recorder.write(&Header { cassette: FORMAT, agent: agent.to_owned(), recorded: when })?;
@@ -59,7 +62,7 @@ impl Recorder {
 
     /// The model is asked.
     pub fn asked(&mut self, at: u64, request: &Request<'_>) -> io::Result<()> {
-        self.asking = None;
+        self.sent();
         self.expected.report();
         let messages = request.messages;
         let same = same(&self.expected.messages, messages);
@@ -83,14 +86,22 @@ impl Recorder {
             // They follow from the rest.
             Event::Started { .. } | Event::Waited | Event::Resumed => return Ok(()),
             // A question that is sent is written as such.
+            Event::Asking { .. } if self.is_asked => return Ok(()),
             Event::Asking { .. } => {
                 self.asking = Some(happened.clone());
                 return Ok(());
             }
-            Event::Answered { .. } => self.refused()?,
-            _ => self.asking = None,
+            _ => {}
         }
+        self.is_asked = false;
+        self.refused()?;
         self.event(happened)
+    }
+
+    /// The question that was to be asked is sent.
+    pub fn sent(&mut self) {
+        self.asking = None;
+        self.is_asked = true;
     }
 
     fn event(&mut self, happened: &Happened) -> io::Result<()> {

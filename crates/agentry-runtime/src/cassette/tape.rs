@@ -171,6 +171,7 @@ impl Tape {
                     (Some(open), _) => open.reply = Some(happened),
                     // Fewer words were asked for, which is not recorded as a question.
                     (None, Event::TurnFailed(_)) => {
+                        self.questions.0 += 1;
                         let slot = (Slot::Compacted, String::new());
                         self.events.entry(slot).or_default().push_back(happened);
                     }
@@ -193,7 +194,10 @@ impl Tape {
             Event::Judged { id, .. } => (Slot::Judged, id.clone()),
             Event::Ended { id, .. } => (Slot::Ended, id.clone()),
             Event::Answered { id, .. } => (Slot::Answered, id.clone().unwrap_or_default()),
-            Event::Compacted { .. } => (Slot::Compacted, String::new()),
+            Event::Compacted { .. } => {
+                self.questions.0 += 1;
+                (Slot::Compacted, String::new())
+            }
             // A call has led there: the last one that ended.
             Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
             Event::Started { .. }
@@ -276,7 +280,10 @@ impl Tape {
     /// The words that take the place of many.
     pub fn compacted(&mut self) -> Result<Happened, Difference> {
         match self.next(Slot::Compacted, "") {
-            Some(happened) => Ok(happened),
+            Some(happened) => {
+                self.questions.1 += 1;
+                Ok(happened)
+            }
             None => self.stopped("fewer words were not needed when this was recorded"),
         }
     }

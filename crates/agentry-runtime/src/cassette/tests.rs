@@ -361,11 +361,24 @@ fn what_a_limit_refused_is_refused_again() {
     let failed = Happened { at: NOW, event: Event::TurnFailed(failure) };
     recorder.happened(&failed).expect("a line");
     recorder.happened(&asking(8)).expect("a line");
+    let (summary, usage_of_it) = ("in short".to_owned(), usage(1));
+    let compacted = Event::Compacted { messages: 1, summary, usage: usage_of_it };
+    let compacted = Happened { at: NOW, event: compacted };
+    recorder.sent();
+    recorder.happened(&compacted).expect("a line");
+    recorder.happened(&asking(9)).expect("a line");
+    let said = Happened { at: NOW, event: Event::Said { text: "more".to_owned() } };
+    recorder.happened(&said).expect("a line");
+    recorder.happened(&asking(10)).expect("a line");
     recorder.finish().expect("a cassette");
     let mut tape = Tape::open(&path, redactor(), Places::default()).expect("a cassette");
     assert_eq!(tape.refused(), None);
     assert_eq!(agent.ask(&messages, |request| tape.turn(request)), Ok(failed));
-    assert_eq!((tape.refused(), tape.refused()), (Some(usage(8)), None));
+    assert_eq!(tape.refused(), None);
+    assert_eq!(tape.compacted(), Ok(compacted));
+    let refused = [9, 10].map(|input| Some(usage(input)));
+    assert_eq!([tape.refused(), tape.refused()], refused);
+    assert_eq!(tape.refused(), None);
 }
 
 #[test]

@@ -117,7 +117,7 @@ pub trait Tools: Send + Sync {
 
     /// A result for which there is not enough room: at most so many bytes of it, and where the rest is.
     fn shortened(&self, text: &str, most: usize) -> String {
-        context::cut(text, most).unwrap_or_else(|| text.to_owned())
+        context::shortened(text, most)
     }
 
     /// The directory that relative paths start from.

@@ -27,6 +27,11 @@ impl Recording {
         recorder.map_or(Ok(()), Recorder::finish)
     }
 
+    fn sent(&self) {
+        let mut recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.iter_mut().for_each(Recorder::sent);
+    }
+
     fn with(&self, write: impl FnOnce(&mut Recorder) -> io::Result<()>) -> Result<(), String> {
         let mut recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = recorder.as_mut().map_or(Ok(()), write);
@@ -81,6 +86,8 @@ impl Models for RecordedModels {
     }
 
     fn compact<'a>(&'a self, long: TooMuch<'a>) -> Doing<'a, Event> {
+        // Not a question of the run, but one all the same.
+        self.recording.sent();
         self.models.compact(long)
     }
 }

@@ -9,6 +9,9 @@ use super::tidy::{Tidy, says};
 use super::{Context, Request, Wire};
 use crate::conversation::{Block, Message, Role};
 
+/// Bytes that a request has beside what was said, as a rule.
+const FRAME: usize = 16 << 10;
+
 /// What was said in the words of a wire.
 #[derive(Debug, Default)]
 pub(super) struct Said {
@@ -35,7 +38,7 @@ impl Said {
     /// A request as text: what is in `frame`, and all that was said in its list.
     pub(super) fn body(&mut self, wire: &dyn Wire, request: &Request<'_>, frame: &Value) -> String {
         let last = self.take(wire, request);
-        let mut body = Items::with_room(self.text.len() + last.len() + frame.to_string().len());
+        let mut body = Items::with_room(self.text.len() + last.len());
         body.0.push('{');
         for (name, value) in frame.as_object().into_iter().flatten() {
             body.add(&Value::from(name.as_str()).to_string());
@@ -130,12 +133,12 @@ struct Items(String);
 
 impl Items {
     fn with_room(bytes: usize) -> Self {
-        Self(String::with_capacity(bytes + 64))
+        Self(String::with_capacity(bytes + FRAME))
     }
 
     /// Adds items behind those that are there.
     fn add(&mut self, items: &str) {
-        let is_first = self.0.is_empty() || self.0.ends_with(['{', '[', ':']);
+        let is_first = self.0.is_empty() || self.0.ends_with(['{', '[']);
         if !items.is_empty() && !is_first {
             self.0.push(',');
         }
