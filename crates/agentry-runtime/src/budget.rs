@@ -50,18 +50,32 @@ impl Spent {
         }
     }
 
+    /// The first limit that would be passed by this use alone, in words.
+    pub fn passed_by(&self, usage: Usage, limits: &Limits) -> Option<String> {
+        let mut then = *self;
+        then.use_up(usage);
+        let passed = |spent: u64, limit: Option<u64>| limit.filter(|limit| spent > *limit);
+        let tokens = passed(then.tokens(), limits.tokens).map(|limit| counted(limit, "token"));
+        let cost = passed(then.usage.cost.unwrap_or(0), limits.cost).map(dollars);
+        tokens.or(cost).map(|limit| format!("{limit}, which the next question would pass"))
+    }
+
+    /// Tokens, read and written together.
+    pub fn tokens(&self) -> u64 {
+        self.usage.input.saturating_add(self.usage.output)
+    }
+
     /// The first limit that is in the way of what comes next, in words. After the last call the model
     /// still says what came of it.
     pub fn exceeded(&self, limits: &Limits, next: Next) -> Option<String> {
         let Limits { turns, steps, tokens, cost, .. } = *limits;
-        let used = self.usage.input.saturating_add(self.usage.output);
         if let Some(limit) = reached(self.turns, turns) {
             return Some(counted(limit, "turn"));
         }
         if let Some(limit) = reached(self.steps, steps).filter(|_| next == Next::Call) {
             return Some(counted(limit, "step"));
         }
-        if let Some(limit) = reached(used, tokens) {
+        if let Some(limit) = reached(self.tokens(), tokens) {
             return Some(counted(limit, "token"));
         }
         if let Some(limit) = reached(self.usage.cost.unwrap_or(0), cost) {
@@ -97,6 +111,27 @@ pub fn dollars(millionths: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_is_passed_when_more_is_used_than_is_left() {
+        let spent = Spent {
+            usage: Usage { input: 800, cached: 0, output: 100, cost: Some(500) },
+            ..Spent::default()
+        };
+        let (none, pass) = (Limits::default(), ", which the next question would pass");
+        let cases = [
+            (none, None),
+            (Limits { tokens: Some(1_000), ..none }, None),
+            (Limits { tokens: Some(999), ..none }, Some(format!("999 tokens{pass}"))),
+            (Limits { cost: Some(700), ..none }, None),
+            (Limits { cost: Some(699), ..none }, Some(format!("$0.0006{pass}"))),
+            (Limits { turns: Some(0), steps: Some(0), time: Some(0), ..none }, None),
+        ];
+        let usage = Usage { input: 100, cached: 0, output: 0, cost: Some(200) };
+        for (limits, expected) in cases {
+            assert_eq!(spent.passed_by(usage, &limits), expected, "{limits:?}");
+        }
+    }
 
     #[test]
     fn a_limit_is_reached_when_nothing_is_left() {

@@ -1,5 +1,7 @@
 //! How much of what was said a model gets to read: whatever it is, there is an end to it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::conversation::{Block, Message};
@@ -43,6 +45,11 @@ pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
     cut_from(text, most, None)
 }
 
+/// The same, or the text itself if it is short enough.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    cut(text, most).unwrap_or_else(|| text.to_owned())
+}
+
 /// The same of a text that is kept in this file.
 pub(crate) fn cut_from(text: &str, most: usize, kept: Option<&str>) -> Option<String> {
     let most = most.max(LEAST);
@@ -66,13 +73,17 @@ pub(crate) fn kept_in(text: &str) -> Option<&str> {
     rest.split_once('`').map(|(path, _)| path)
 }
 
+/// About how many bytes a model reads in all messages.
+pub(crate) fn weight(messages: &[Arc<Message>]) -> usize {
+    messages.iter().map(|message| message.weight()).sum()
+}
+
 /// Cuts the longest pieces, until all messages together have at most `most` bytes or nothing more can be
 /// cut. Says whether something was.
-pub(crate) fn shorten(messages: &mut [Message], most: usize) -> bool {
+pub(crate) fn shorten(messages: &mut [Arc<Message>], most: usize) -> bool {
     let mut lengths = Vec::new();
     pieces(messages, &mut |text| lengths.push(text.len()));
-    let all: usize = messages.iter().map(Message::weight).sum();
-    let rest = all.saturating_sub(lengths.iter().sum());
+    let rest = weight(messages).saturating_sub(lengths.iter().sum());
     let share = fair_share(&lengths, most.saturating_sub(rest));
     let mut changed = false;
     pieces(messages, &mut |text| {
@@ -87,9 +98,9 @@ pub(crate) fn shorten(messages: &mut [Message], most: usize) -> bool {
 }
 
 /// All that may be cut. What a model thought is not: some providers want it back as it came.
-fn pieces(messages: &mut [Message], take: &mut dyn FnMut(&mut String)) {
+fn pieces(messages: &mut [Arc<Message>], take: &mut dyn FnMut(&mut String)) {
     for message in messages {
-        for block in &mut message.blocks {
+        for block in &mut Arc::make_mut(message).blocks {
             match block {
                 Block::Result { text, .. } | Block::Text { text } => take(text),
                 Block::Call(call) => strings(&mut call.arguments, take),
@@ -151,6 +162,7 @@ mod tests {
     #[test]
     fn a_cut_text_says_so_and_where_all_of_it_is() {
         assert_eq!(cut("short", 0), None);
+        assert_eq!(shortened("short", 0), "short");
         let long = "ä".repeat(1_000);
         let short = cut(&long, 500).expect("a cut");
         assert!(short.len() <= 500 && short.contains(" bytes are left out here]"), "{short}");
@@ -168,15 +180,16 @@ mod tests {
         };
         let result = |text: String| Block::Result { id: "c".to_owned(), text, failed: false };
         let thinking = Block::Thinking { text: "z".repeat(900), opaque: None };
-        let mut messages = vec![
+        let messages = vec![
             Message::user("q".repeat(300)),
             Message { role: Role::Assistant, blocks: vec![thinking, call(&"y".repeat(5_000))] },
             Message { role: Role::User, blocks: vec![result("x".repeat(9_000))] },
         ];
+        let mut messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
         assert!(shorten(&mut messages, 4_000));
-        let weight: usize = messages.iter().map(Message::weight).sum();
+        let weight = super::weight(&messages);
         assert!((2_500..=4_000).contains(&weight), "{weight}");
-        assert_eq!(messages[0], Message::user("q".repeat(300)), "the short one is whole");
+        assert_eq!(*messages[0], Message::user("q".repeat(300)), "the short one is whole");
         assert_eq!(
             messages[1].blocks[0].clone(),
             Block::Thinking { text: "z".repeat(900), opaque: None }
@@ -184,6 +197,6 @@ mod tests {
         assert!(!shorten(&mut messages, 4_000), "once is enough");
         // However little there is room for, an end is reached.
         while shorten(&mut messages, 10) {}
-        assert!(messages.iter().map(Message::weight).sum::<usize>() < 2_000);
+        assert!(super::weight(&messages) < 2_000);
     }
 }

@@ -37,6 +37,11 @@ pub enum Event {
         /// What.
         text: String,
     },
+    /// The model is about to be asked; once more, if the answer is stopped in the middle.
+    Asking {
+        /// What that uses up at least, as far as can be told: charged unless an answer says more.
+        usage: Usage,
+    },
     /// The model answered.
     Turned(Turn),
     /// The model did not answer.

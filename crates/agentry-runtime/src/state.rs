@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Next, Spent};
 use crate::context::{self, BYTES_A_TOKEN};
-use crate::conversation::{Block, Call, Message, Role};
+use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::{Class, Ending};
 
 /// A run, as far as it has come.
@@ -16,7 +16,7 @@ pub struct State {
     /// What it waits for.
     pub phase: Phase,
     /// What was said. Whoever asks the model reads it without a copy of its own.
-    pub messages: Arc<Vec<Message>>,
+    pub messages: Arc<Vec<Arc<Message>>>,
     /// The calls of the last answer, in order.
     pub calls: Vec<CallState>,
     /// What it may spend.
@@ -42,8 +42,10 @@ pub struct State {
     pub parking: Option<String>,
     /// How many answers with calls were cut off, one after the other.
     pub(crate) cut_off: u32,
-    /// What the last answer had read and written.
-    pub(crate) last_tokens: u64,
+    /// What the last answer had read and written; nothing if what was said is another since.
+    pub(crate) last: Usage,
+    /// What the question uses up at least that is under way, or that is put to the person.
+    pub(crate) asking: Option<Usage>,
     /// The number of messages after the last compaction.
     pub(crate) compacted: usize,
     /// The identifiers of all calls so far.
@@ -148,7 +150,8 @@ impl Default for State {
             queue: Vec::new(),
             parking: None,
             cut_off: 0,
-            last_tokens: 0,
+            last: Usage::default(),
+            asking: None,
             compacted: 0,
             ids: BTreeSet::new(),
             clock: None,
@@ -157,8 +160,13 @@ impl Default for State {
 }
 
 impl State {
-    pub(crate) fn messages_mut(&mut self) -> &mut Vec<Message> {
+    pub(crate) fn messages_mut(&mut self) -> &mut Vec<Arc<Message>> {
         Arc::make_mut(&mut self.messages)
+    }
+
+    /// Adds what was said last.
+    pub(crate) fn hear(&mut self, message: Message) {
+        self.messages_mut().push(Arc::new(message));
     }
 
     /// The call of that identifier.
@@ -199,27 +207,47 @@ impl State {
     /// About how many tokens the model would read now: what it read and wrote the last time, and what
     /// was said since.
     pub(crate) fn tokens(&self) -> u64 {
+        let last = self.last.input.saturating_add(self.last.output);
         // Nothing that was said is in the last count after it was put into fewer words.
-        let counted = |message: &&Message| self.last_tokens == 0 || message.role == Role::User;
+        let counted = |message: &&Arc<Message>| last == 0 || message.role == Role::User;
         let since = self.messages.iter().rev().take_while(counted);
-        let bytes: usize = since.map(Message::weight).sum();
+        let bytes: usize = since.map(|message| message.weight()).sum();
         let said = u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX);
-        self.last_tokens.saturating_add(said)
+        last.saturating_add(said)
+    }
+
+    /// What the next question uses up at least, as far as can be told; `beside` are the bytes that the
+    /// model reads beside what was said.
+    pub(crate) fn estimate(&self, beside: usize) -> Usage {
+        // The last answer has counted them.
+        let beside = if self.last.is_nothing() { beside } else { 0 };
+        let beside = u64::try_from(beside / BYTES_A_TOKEN).unwrap_or(u64::MAX);
+        // Who read from a cache finds there what it read since.
+        let cached = if self.last.cached > 0 { self.last.input } else { 0 };
+        Usage { input: self.tokens().saturating_add(beside), cached, ..Usage::default() }
+    }
+
+    /// The question under way gets no answer any more: it is charged as far as it is known.
+    pub(crate) fn abandon(&mut self) {
+        if matches!(self.phase, Phase::Asking | Phase::Compacting)
+            && let Some(usage) = self.asking.take()
+        {
+            self.spent.use_up(usage);
+        }
     }
 
     /// About how many tokens all that was said has.
     pub(crate) fn weight(&self) -> u64 {
-        let bytes: usize = self.messages.iter().map(Message::weight).sum();
-        u64::try_from(bytes / BYTES_A_TOKEN).unwrap_or(u64::MAX)
+        u64::try_from(context::weight(&self.messages) / BYTES_A_TOKEN).unwrap_or(u64::MAX)
     }
 
     /// Cuts what was said by so many tokens, the longest pieces first. Says whether it could.
     pub(crate) fn shorten(&mut self, tokens: u64) -> bool {
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
-        let all: usize = self.messages.iter().map(Message::weight).sum();
+        let all = context::weight(&self.messages);
         let cut = context::shorten(self.messages_mut(), all.saturating_sub(bytes));
         if cut {
-            self.last_tokens = 0;
+            self.last = Usage::default();
         }
         cut
     }
@@ -269,7 +297,7 @@ impl State {
             });
         }
         self.calls = calls;
-        self.messages_mut().push(message);
+        self.hear(message);
     }
 
     /// Hands the results of all calls to the model. Together they have an end, whatever they are.
@@ -290,7 +318,7 @@ impl State {
         });
         let blocks: Vec<Block> = results.collect();
         if !blocks.is_empty() {
-            self.messages_mut().push(Message { role: Role::User, blocks });
+            self.hear(Message { role: Role::User, blocks });
         }
     }
 }

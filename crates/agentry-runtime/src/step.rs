@@ -1,12 +1,16 @@
 //! The loop, as a function: what happened, and what is to be done about it.
 
+mod limits;
 mod resume;
+
+use std::sync::Arc;
 
 use crate::again;
 use crate::conversation::{Message, Usage};
 pub use crate::effect::{Effect, Question};
 use crate::event::{Answer, Class, Ending, Event, Failure, FailureKind, Happened, Judgement, Turn};
 use crate::state::{Blocked, CallState, OnError, Phase, Progress, State};
+use limits::{asking, more, over, time_up};
 
 /// The most calls of one answer that are run.
 const MOST_CALLS: usize = 64;
@@ -64,6 +68,7 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
             state.queue.push(text);
             if state.phase == Phase::Idle { ask(state) } else { Vec::new() }
         }
+        Event::Asking { usage } => asking(state, usage),
         Event::Turned(turn) => turned(state, turn),
         Event::TurnFailed(failure) => failed(state, &failure),
         Event::Judged { id, verdict, reason, class } => judged(state, &id, verdict, reason, class),
@@ -92,13 +97,14 @@ pub fn step(state: &mut State, happened: Happened) -> Vec<Effect> {
 /// Asks the model, unless a limit is reached or it has to hear fewer words first.
 fn ask(state: &mut State) -> Vec<Effect> {
     let said = std::mem::take(&mut state.queue);
-    state.messages_mut().extend(said.into_iter().map(Message::user));
+    said.into_iter().for_each(|text| state.hear(Message::user(text)));
     if let Some(limit) = state.exceeded() {
         return over(state, limit);
     }
     if let Some(effects) = state.window.and_then(|window| make_room(state, window)) {
         return effects;
     }
+    state.asking = None;
     state.phase = Phase::Asking;
     vec![Effect::Ask { model: state.model }]
 }
@@ -140,39 +146,19 @@ fn compacting(state: &mut State, messages: usize) -> Option<Vec<Effect>> {
     if messages == 0 {
         return None;
     }
+    state.asking = None;
     state.phase = Phase::Compacting;
     Some(vec![Effect::Compact { messages }])
 }
 
 /// The most messages from the start, at most `count`, that do not part a call from its result.
-fn whole(messages: &[Message], count: usize) -> usize {
-    let parts = |count: &usize| messages.get(*count).is_some_and(Message::has_results);
+fn whole(messages: &[Arc<Message>], count: usize) -> usize {
+    let parts = |count: &usize| messages.get(*count).is_some_and(|message| message.has_results());
     (0..=count.min(messages.len())).rev().find(|count| !parts(count)).unwrap_or(0)
 }
 
-/// A limit is reached: the person decides, or the run ends.
-fn over(state: &mut State, limit: String) -> Vec<Effect> {
-    if state.asks_at_limit {
-        state.phase = Phase::Blocked(Blocked::Limit(limit.clone()));
-        return vec![Effect::Put(Question::Limit { limit })];
-    }
-    end(state, Ending::OverBudget { limit })
-}
-
-/// The time is over while something is under way. Where a person is asked about limits, calls that run
-/// go on until there is an answer; a model is asked anew after it.
-fn time_up(state: &mut State) -> Vec<Effect> {
-    let Some(limit) = state.spent.out_of_time(&state.limits) else { return Vec::new() };
-    if state.waits_for_person() {
-        return Vec::new();
-    }
-    let stops = state.asks_at_limit && state.phase != Phase::Calling;
-    let mut effects = if stops { vec![Effect::Stop] } else { Vec::new() };
-    effects.extend(over(state, limit));
-    effects
-}
-
 fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
+    state.abandon();
     state.phase = Phase::Ended(ending.clone());
     vec![Effect::Stop, Effect::Finish(ending)]
 }
@@ -180,11 +166,12 @@ fn end(state: &mut State, ending: Ending) -> Vec<Effect> {
 fn turned(state: &mut State, turn: Turn) -> Vec<Effect> {
     let Turn { message, usage, truncated, model } = turn;
     state.spent.add(usage);
+    state.asking = None;
     if state.phase != Phase::Asking {
         // The person stopped it when it was already on its way: paid for, but not heard.
         return Vec::new();
     }
-    state.last_tokens = usage.input.saturating_add(usage.output);
+    state.last = usage;
     state.attempts = 0;
     state.model = model;
     state.answered(message);
@@ -225,6 +212,7 @@ fn rest(state: &mut State) -> Vec<Effect> {
 
 fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
     state.spent.use_up(failure.usage);
+    state.asking = None;
     if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
         return Vec::new();
     }
@@ -358,22 +346,6 @@ fn go_on(state: &mut State) -> Vec<Effect> {
     advance(state)
 }
 
-/// Allows as much again as was spent, of whatever has run out.
-fn more(state: &mut State) {
-    let spent = state.spent;
-    let used = spent.usage.input.saturating_add(spent.usage.output);
-    let double = |limit: &mut Option<u64>, spent: u64| {
-        if let Some(limit) = limit.as_mut().filter(|limit| spent >= **limit) {
-            *limit = spent.saturating_mul(2).max(1);
-        }
-    };
-    double(&mut state.limits.turns, spent.turns);
-    double(&mut state.limits.steps, spent.steps);
-    double(&mut state.limits.tokens, used);
-    double(&mut state.limits.cost, spent.usage.cost.unwrap_or(0));
-    double(&mut state.limits.time, spent.time);
-}
-
 fn ended(state: &mut State, id: &str, text: String, failed: bool) -> Vec<Effect> {
     let on_error = state.on_error;
     let Some(call) = state.call_mut(id) else { return Vec::new() };
@@ -453,19 +425,21 @@ fn is_first(state: &State, at: usize) -> bool {
 
 fn compacted(state: &mut State, messages: usize, summary: String, usage: Usage) -> Vec<Effect> {
     state.spent.use_up(usage);
+    state.asking = None;
     if state.phase != Phase::Compacting {
         return Vec::new();
     }
     let messages = whole(&state.messages, messages);
-    state.messages_mut().splice(..messages, [Message::user(summary)]);
+    state.messages_mut().splice(..messages, [Arc::new(Message::user(summary))]);
     state.compacted = state.messages.len();
-    state.last_tokens = 0;
+    state.last = Usage::default();
     state.attempts = 0;
     ask(state)
 }
 
 /// Stops the turn, or the whole run.
 fn cancelled(state: &mut State, run: bool) -> Vec<Effect> {
+    state.abandon();
     for call in &mut state.calls {
         if !matches!(call.progress, Progress::Over(..)) {
             call.progress = Progress::Over("stopped by the person".to_owned(), true);

@@ -57,7 +57,7 @@ impl Models for Scripted {
     }
 
     fn ask<'a>(&'a self, prompt: Prompt<'a>, _: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
-        let made = prompt.messages.iter().flat_map(Message::calls).count();
+        let made = prompt.messages.iter().flat_map(|message| message.calls()).count();
         let calls = (made..WRITES.min(made + 2)).map(|number| {
             let (id, tool) = (format!("write-{number}"), "write".to_owned());
             let arguments = json!({ "path": name(number), "content": text(number) });

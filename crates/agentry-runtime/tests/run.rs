@@ -13,17 +13,18 @@ use agentry_compile::policy::{
 };
 use agentry_compile::text::{FileId, Sources, Span, Spanned};
 use agentry_compile::{Candidate, MemoryWorld, Outcome, Price, Settings, Wish};
-use agentry_runtime::commands::Refused;
+use agentry_runtime::commands::{Refused, Unconfined};
 use agentry_runtime::driver::Driver;
 use agentry_runtime::driver::guarded::{Guarded, Shared};
-use agentry_runtime::driver::parts::{Log, Nobody, Parts};
+use agentry_runtime::driver::output::Output;
+use agentry_runtime::driver::parts::{Log, Nobody, Parts, Tools as _};
 use agentry_runtime::journal::{About, Journal};
 use agentry_runtime::provider::plan::{Plan, Wanted};
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::rulebook::Rulebook;
 use agentry_runtime::tool::{Extras, Place, Toolbox};
 use agentry_runtime::undo::Images;
-use agentry_runtime::{Block, Ending, Event, Happened, Limits, OnError};
+use agentry_runtime::{Block, Call, Ending, Event, Happened, Limits, OnError};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -99,8 +100,8 @@ fn plan(server: &Server, protocol: Protocol) -> Plan {
     Plan::of(&wanted, &|name| (name == key).then(|| "key-of-the-test".to_owned())).expect("a plan")
 }
 
-/// Everything may be read and written in the workspace.
-fn rulebook(workspace: &Path) -> Rulebook {
+/// Everything is allowed in these sections.
+fn rulebook(workspace: &Path, free_sections: &[Section]) -> Rulebook {
     let places =
         Places { workspace: workspace.display().to_string(), home: None, ignores_case: false };
     let span = Span::start_of(FileId::BUILT_IN);
@@ -109,7 +110,7 @@ fn rulebook(workspace: &Path) -> Rulebook {
         intent: Some(Spanned::new(Action::Allow, span)),
         rules: Vec::new(),
     };
-    let permissions = Permissions { sections: vec![free(Section::Edit), free(Section::Read)] };
+    let permissions = Permissions { sections: free_sections.iter().copied().map(free).collect() };
     let judge = Judge::new(vec![layer(Source::Permissions, &permissions, &places)], places);
     Rulebook {
         world: Arc::new(MemoryWorld::new(Vec::<(String, String)>::new())),
@@ -128,20 +129,11 @@ impl Run {
         let redactor = Arc::new(Redactor::default());
         let journal = Journal::create(&home, &About::default(), redactor).expect("a journal");
         let run = journal.directory().to_path_buf();
-        let rulebook = rulebook(&workspace);
+        let rulebook = rulebook(&workspace, &[Section::Edit, Section::Read]);
         let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
         let plan = Arc::new(plan(server, how.protocol));
         let (models, window) = (plan.entries.len(), plan.window());
-        let shared = Shared {
-            rulebook,
-            approvals: Arc::default(),
-            place: Mutex::new(place(workspace, run.clone())),
-            images: Some(Images::new(run.join("before")).expect("a folder")),
-            commands: Arc::new(Refused("no commands here".to_owned())),
-            person: Arc::new(Nobody::Denies),
-            output: Arc::new(|_| {}),
-            redactor: Arc::default(),
-        };
+        let shared = shared(rulebook, workspace, &run);
         let parts = Parts {
             system: "be brief".into(),
             models: plan,
@@ -177,6 +169,19 @@ impl Run {
                 _ => None,
             })
             .collect()
+    }
+}
+
+fn shared(rulebook: Rulebook, workspace: PathBuf, run: &Path) -> Shared {
+    Shared {
+        rulebook,
+        approvals: Arc::default(),
+        place: Mutex::new(place(workspace, run.to_path_buf())),
+        images: Some(Images::new(run.join("before")).expect("a folder")),
+        commands: Arc::new(Refused("no commands here".to_owned())),
+        person: Arc::new(Nobody::Denies),
+        output: Arc::new(|_| {}),
+        redactor: Arc::default(),
     }
 }
 
@@ -350,9 +355,13 @@ async fn limits_hold_whatever_the_model_does() {
     let cases = [
         (Limits { steps: Some(150), ..none }, "150 steps", 150),
         (Limits { turns: Some(2), ..none }, "2 turns", 64),
-        (Limits { tokens: Some(2_000), ..none }, "2000 tokens", 64),
+        (
+            Limits { tokens: Some(2_000), ..none },
+            "2000 tokens, which the next question would pass",
+            64,
+        ),
         // $0.003 a turn.
-        (Limits { cost: Some(5_000), ..none }, "$0.0050", 64),
+        (Limits { cost: Some(5_000), ..none }, "$0.0050, which the next question would pass", 64),
     ];
     for (limits, limit, most) in cases {
         let server = storm();
@@ -406,10 +415,45 @@ async fn a_full_context_does_not_end_a_run() {
     }
 }
 
+/// A command that prints without end is not told of without end.
+#[tokio::test]
+async fn what_a_command_prints_has_an_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().canonicalize().expect("a folder");
+    let rulebook = rulebook(&root, &[Section::Bash]);
+    let toolbox = Toolbox::of(&Agent::default(), &rulebook.judge, Extras::default());
+    let printed: Arc<Mutex<String>> = Arc::default();
+    let heard = Arc::clone(&printed);
+    let shared = Shared {
+        commands: Arc::new(Unconfined::default()),
+        output: Arc::new(move |output| {
+            if let Output::Piece { text, .. } = output {
+                heard.lock().expect("a text").push_str(&text);
+            }
+        }),
+        ..shared(rulebook, root.clone(), &root.join("run"))
+    };
+    let tools = Guarded::new(toolbox, Arc::new(shared));
+    let line = "for i in {1..30000}; do echo 'a line of some length'; done";
+    let (id, tool) = ("1".to_owned(), "bash".to_owned());
+    let call = Call { id, tool, arguments: json!({ "command": line }), opaque: None };
+    let output = tools.run(&call).await;
+    assert!(!output.failed, "{output:?}");
+    let printed = printed.lock().expect("a text");
+    assert!(printed.len() < 300_000, "{}", printed.len());
+    let (told, note) = printed.split_once("\n[").expect("a note");
+    let left_out = 30_000 * 22 - told.len();
+    assert!(note.starts_with(&format!("{left_out} more bytes are not shown here; all")), "{note}");
+    let path = note.split('`').nth(1).expect("a path");
+    assert_eq!(std::fs::read_to_string(path).expect("all of it").len(), 30_000 * 22);
+}
+
 /// An answer that breaks off was charged, as far as it came.
 #[tokio::test]
 async fn answers_that_break_off_are_paid_for() {
-    let broken = |_: &server::Asked| Reply::from(Turn::text("hm").broken(Break::Dropped(1)));
+    let broken = |_: &server::Asked| {
+        Reply::from(Turn::text("hm").used(20_000, 0, 5).broken(Break::Dropped(1)))
+    };
     let protocols = [Protocol::Anthropic, Protocol::Chat, Protocol::Gemini, Protocol::Ollama];
     for protocol in protocols {
         let server = Server::answering(broken);
@@ -418,7 +462,8 @@ async fn answers_that_break_off_are_paid_for() {
         let usage = run.driver.state().spent.usage;
         // At least what was sent, five times.
         assert!(usage.input > 5 && usage.cost.is_some_and(|cost| cost > 10), "{usage:?}");
-        let limits = Limits { cost: Some(1), ..Limits::default() };
+        // Enough for one question.
+        let limits = Limits { cost: usage.cost.map(|cost| cost / 5), ..Limits::default() };
         let server = Server::answering(broken);
         let mut run = Run::new(&server, How { limits, protocol, ..How::default() });
         assert!(matches!(run.say().await, Ending::OverBudget { .. }), "{protocol:?}");

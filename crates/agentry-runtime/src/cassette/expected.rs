@@ -2,6 +2,7 @@
 //! same, so it is not written.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::conversation::{Block, Message, Role};
 use crate::event::{Event, Judgement};
@@ -9,7 +10,7 @@ use crate::event::{Event, Judgement};
 /// The conversation, as far as it follows from what was written.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<Arc<Message>>,
     calls: Vec<String>,
     results: BTreeMap<String, (String, bool)>,
 }
@@ -18,11 +19,11 @@ impl Expected {
     /// Takes in what happened.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::Said { text } => self.messages.push(Message::user(text)),
+            Event::Said { text } => self.messages.push(Arc::new(Message::user(text))),
             Event::Turned(turn) => {
                 self.calls = turn.message.calls().map(|call| call.id.clone()).collect();
                 self.results.clear();
-                self.messages.push(turn.message.clone());
+                self.messages.push(Arc::new(turn.message.clone()));
             }
             Event::Judged { id, verdict: Judgement::Deny, reason, .. } => {
                 self.results.insert(id.clone(), (format!("refused: {reason}"), true));
@@ -32,7 +33,7 @@ impl Expected {
             }
             Event::Compacted { messages, summary, .. } => {
                 self.messages.drain(..(*messages).min(self.messages.len()));
-                self.messages.insert(0, Message::user(summary));
+                self.messages.insert(0, Arc::new(Message::user(summary)));
             }
             _ => {}
         }
@@ -47,7 +48,24 @@ impl Expected {
         });
         let blocks: Vec<Block> = results.collect();
         if !blocks.is_empty() {
-            self.messages.push(Message { role: Role::User, blocks });
+            self.messages.push(Arc::new(Message { role: Role::User, blocks }));
         }
     }
+}
+
+/// How many messages from the start are the same. Who was compared before is compared by where it lies.
+pub(super) fn same(old: &[Arc<Message>], new: &[Arc<Message>]) -> usize {
+    old.iter().zip(new).take_while(|(old, new)| old == new).count()
+}
+
+/// Makes `old` what `new` is, without copying a message.
+pub(super) fn take_over(old: &mut Vec<Arc<Message>>, new: &[Arc<Message>]) {
+    let shared = old.iter().zip(new).take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
+    old.truncate(shared);
+    old.extend_from_slice(new.get(shared..).unwrap_or_default());
+}
+
+/// Messages to be written down.
+pub(super) fn copied(messages: &[Arc<Message>]) -> Vec<Message> {
+    messages.iter().map(|message| Message::clone(message)).collect()
 }

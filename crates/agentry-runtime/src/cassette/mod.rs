@@ -18,6 +18,7 @@
 mod difference;
 mod expected;
 mod places;
+mod reading;
 mod record;
 mod shown;
 mod tape;

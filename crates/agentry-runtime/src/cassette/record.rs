@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::expected::Expected;
+use super::expected::{Expected, copied, same, take_over};
 use super::{Asked, AskedKind, Entry, FORMAT, Header, Line, PART, Places, Tool};
 use crate::event::{Event, Happened};
 use crate::journal::Written;
@@ -25,6 +25,10 @@ pub struct Recorder {
     expected: Expected,
     system: Option<String>,
     tools: Option<Vec<Tool>>,
+    /// A question that was not sent so far.
+    asking: Option<Happened>,
+    /// Whether one is under way.
+    is_asked: bool,
 }
 
 impl Recorder {
@@ -48,6 +52,8 @@ impl Recorder {
             expected: Expected::default(),
             system: None,
             tools: None,
+            asking: None,
+            is_asked: false,
         };
         let when = Written(now).to_string();
         recorder.write(&Header { cassette: FORMAT, agent: agent.to_owned(), recorded: when })?;
@@ -56,9 +62,10 @@ impl Recorder {
 
     /// The model is asked.
     pub fn asked(&mut self, at: u64, request: &Request<'_>) -> io::Result<()> {
+        self.sent();
         self.expected.report();
         let messages = request.messages;
-        let same = self.expected.messages.iter().zip(messages).take_while(|(a, b)| a == b).count();
+        let same = same(&self.expected.messages, messages);
         let tools: Vec<Tool> = request.tools.iter().map(Tool::from).collect();
         let asked = Asked {
             kind: AskedKind::Asked,
@@ -66,10 +73,9 @@ impl Recorder {
             system: changed(&mut self.system, request.system.to_owned()),
             tools: changed(&mut self.tools, tools),
             kept: (same < self.expected.messages.len()).then_some(same),
-            messages: messages.get(same..).unwrap_or_default().to_vec(),
+            messages: copied(messages.get(same..).unwrap_or_default()),
         };
-        self.expected.messages.truncate(same);
-        self.expected.messages.extend_from_slice(&asked.messages);
+        take_over(&mut self.expected.messages, messages);
         self.write(&Line { at, entry: Entry::Asked(asked) })
     }
 
@@ -78,16 +84,38 @@ impl Recorder {
         self.expected.event(&happened.event);
         match happened.event {
             // They follow from the rest.
-            Event::Started { .. } | Event::Waited | Event::Resumed => Ok(()),
-            _ => {
-                let entry = Entry::Event(happened.event.clone());
-                self.write(&Line { at: happened.at, entry })
+            Event::Started { .. } | Event::Waited | Event::Resumed => return Ok(()),
+            // A question that is sent is written as such.
+            Event::Asking { .. } if self.is_asked => return Ok(()),
+            Event::Asking { .. } => {
+                self.asking = Some(happened.clone());
+                return Ok(());
             }
+            _ => {}
         }
+        self.is_asked = false;
+        self.refused()?;
+        self.event(happened)
+    }
+
+    /// The question that was to be asked is sent.
+    pub fn sent(&mut self) {
+        self.asking = None;
+        self.is_asked = true;
+    }
+
+    fn event(&mut self, happened: &Happened) -> io::Result<()> {
+        self.write(&Line { at: happened.at, entry: Entry::Event(happened.event.clone()) })
+    }
+
+    /// A question was too much for a limit: that cannot be known from the rest.
+    fn refused(&mut self) -> io::Result<()> {
+        self.asking.take().map_or(Ok(()), |asking| self.event(&asking))
     }
 
     /// The run is over: the cassette gets its name.
     pub fn finish(mut self) -> io::Result<()> {
+        self.refused()?;
         self.file.flush()?;
         self.file.get_ref().sync_all()?;
         fs::rename(&self.part, &self.path)

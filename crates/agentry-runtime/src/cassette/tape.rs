@@ -10,10 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::difference::{Difference, Kind};
-use super::expected::Expected;
+use super::expected::{same, take_over};
+use super::reading::{Reading, Recorded};
 use super::shown::{said, shown, written};
-use super::{Asked, Entry, FORMAT, Header, Line, Places, Tool};
-use crate::conversation::{Call, Message};
+use super::{Entry, FORMAT, Header, Line, Places, Tool};
+use crate::conversation::{Call, Message, Usage};
 use crate::event::{Event, Happened, Judgement};
 use crate::provider::Request;
 use crate::redact::{Redactor, says_the_same};
@@ -64,13 +65,17 @@ pub struct Tape {
     events: BTreeMap<(Slot, String), VecDeque<Happened>>,
     /// Where it was stopped: by the person, or because its time was over.
     cancelled: VecDeque<Happened>,
+    /// Questions that were too much for a limit: after how many that were sent.
+    refused: VecDeque<(usize, Usage)>,
+    /// How many questions there were, and how many have been asked here.
+    questions: (usize, usize),
     /// How the run began, in cassettes that say so.
     began: Option<Event>,
     now: u64,
     /// The last question that was recorded.
     last: Question,
     /// Its messages, as they were asked here.
-    seen: Vec<Message>,
+    seen: Vec<Arc<Message>>,
 }
 
 /// A question to the model, in full.
@@ -79,18 +84,6 @@ struct Question {
     system: String,
     tools: Vec<Tool>,
     messages: Vec<Message>,
-}
-
-/// A question to the model, as far as it differs from the one before, and its answer.
-#[derive(Debug)]
-struct Recorded {
-    model: String,
-    system: Option<String>,
-    tools: Option<Vec<Tool>>,
-    /// How many messages are those of the question before.
-    kept: usize,
-    messages: Vec<Message>,
-    reply: Option<Happened>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,6 +132,8 @@ impl Tape {
             said: VecDeque::new(),
             events: BTreeMap::new(),
             cancelled: VecDeque::new(),
+            refused: VecDeque::new(),
+            questions: (0, 0),
             began: None,
             now: 0,
             last: Question::default(),
@@ -158,6 +153,7 @@ impl Tape {
         let event = match entry {
             Entry::Asked(asked) => {
                 self.turns.push_back(reading.asked(asked)?);
+                self.questions.0 += 1;
                 return Ok(());
             }
             Entry::Event(event) => event,
@@ -175,11 +171,16 @@ impl Tape {
                     (Some(open), _) => open.reply = Some(happened),
                     // Fewer words were asked for, which is not recorded as a question.
                     (None, Event::TurnFailed(_)) => {
+                        self.questions.0 += 1;
                         let slot = (Slot::Compacted, String::new());
                         self.events.entry(slot).or_default().push_back(happened);
                     }
                     (None, _) => return Err("the model answers, but was not asked"),
                 }
+                return Ok(());
+            }
+            Event::Asking { usage } => {
+                self.refused.push_back((self.questions.0, *usage));
                 return Ok(());
             }
             Event::Began { .. } => {
@@ -193,7 +194,10 @@ impl Tape {
             Event::Judged { id, .. } => (Slot::Judged, id.clone()),
             Event::Ended { id, .. } => (Slot::Ended, id.clone()),
             Event::Answered { id, .. } => (Slot::Answered, id.clone().unwrap_or_default()),
-            Event::Compacted { .. } => (Slot::Compacted, String::new()),
+            Event::Compacted { .. } => {
+                self.questions.0 += 1;
+                (Slot::Compacted, String::new())
+            }
             // A call has led there: the last one that ended.
             Event::Moved { .. } => (Slot::Moved, reading.ended.clone()),
             Event::Started { .. }
@@ -250,6 +254,7 @@ impl Tape {
             let message = "the model is asked once more than when this was recorded";
             return Err(Difference::new(Kind::Length, message));
         };
+        self.questions.1 += 1;
         let Recorded { model: _, system, tools, kept, messages, reply } = recorded;
         self.last.system = system.unwrap_or(std::mem::take(&mut self.last.system));
         self.last.tools = tools.unwrap_or(std::mem::take(&mut self.last.tools));
@@ -265,10 +270,20 @@ impl Tape {
         }
     }
 
+    /// What the next question would have used up, if it was too much for a limit.
+    pub fn refused(&mut self) -> Option<Usage> {
+        let is_next = self.refused.front().is_some_and(|(after, _)| *after == self.questions.1);
+        let refused = if is_next { self.refused.pop_front() } else { None };
+        refused.map(|(_, usage)| usage)
+    }
+
     /// The words that take the place of many.
     pub fn compacted(&mut self) -> Result<Happened, Difference> {
         match self.next(Slot::Compacted, "") {
-            Some(happened) => Ok(happened),
+            Some(happened) => {
+                self.questions.1 += 1;
+                Ok(happened)
+            }
             None => self.stopped("fewer words were not needed when this was recorded"),
         }
     }
@@ -413,14 +428,13 @@ impl Tape {
     }
 
     /// The first `kept` messages were recorded with the question before.
-    fn compare_messages(&self, kept: usize, now: &[Message]) -> Result<(), Difference> {
+    fn compare_messages(&self, kept: usize, now: &[Arc<Message>]) -> Result<(), Difference> {
         // What was the same the last time is the same now.
-        let known = self.seen.iter().zip(now).take_while(|(seen, now)| seen == now).count();
-        let known = known.min(kept);
+        let known = same(&self.seen, now).min(kept);
         let recorded = self.last.messages.get(known..).unwrap_or_default();
         let now = now.get(known..).unwrap_or_default();
         for (at, (recorded, now)) in recorded.iter().zip(now).enumerate() {
-            let now = self.as_recorded(now);
+            let now = self.as_recorded(now.as_ref());
             if recorded == &now || says_the_same(&said(recorded), &said(&now)) {
                 continue;
             }
@@ -438,42 +452,6 @@ impl Tape {
         );
         Err(Difference::new(Kind::Prompt, message))
     }
-}
-
-/// What a reader of the file knows from the lines before.
-#[derive(Debug, Default)]
-struct Reading {
-    expected: Expected,
-    /// The messages of the last question.
-    last: Vec<Message>,
-    any: bool,
-    /// The call that ended last.
-    ended: String,
-}
-
-impl Reading {
-    fn asked(&mut self, asked: Asked) -> Result<Recorded, &'static str> {
-        let Asked { model, system, tools, kept, messages, .. } = asked;
-        if !self.any && (system.is_none() || tools.is_none()) {
-            return Err("the first question lacks `system` or `tools`");
-        }
-        self.any = true;
-        self.expected.report();
-        let known = &mut self.expected.messages;
-        known.truncate(kept.unwrap_or(known.len()));
-        known.extend(messages);
-        let kept = self.last.iter().zip(known.iter()).take_while(|(a, b)| a == b).count();
-        let messages = known.get(kept..).unwrap_or_default().to_vec();
-        take_over(&mut self.last, known);
-        Ok(Recorded { model, system, tools, kept, messages, reply: None })
-    }
-}
-
-/// Makes `old` what `new` is, without copying what they share at the start.
-fn take_over(old: &mut Vec<Message>, new: &[Message]) {
-    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    old.truncate(same);
-    old.extend_from_slice(new.get(same..).unwrap_or_default());
 }
 
 fn convert<T: Serialize + DeserializeOwned>(

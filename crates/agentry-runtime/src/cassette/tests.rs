@@ -40,7 +40,7 @@ fn agent() -> Agent {
 }
 
 impl Agent {
-    fn ask<T>(&self, messages: &[Message], then: impl FnOnce(&Request<'_>) -> T) -> T {
+    fn ask<T>(&self, messages: &[Arc<Message>], then: impl FnOnce(&Request<'_>) -> T) -> T {
         then(&Request {
             model: "some-model",
             system: &self.system,
@@ -66,7 +66,7 @@ type Keep<'a> = &'a dyn Fn(&&str) -> bool;
 
 /// The world of a run: where its events come from.
 trait World {
-    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference>;
+    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference>;
     fn judged(&mut self, agent: &Agent, call: &Call) -> Result<Event, Difference>;
     fn answered(&mut self, id: &str) -> Result<Event, Difference>;
     fn ran(&mut self, call: &Call) -> Result<Event, Difference>;
@@ -110,7 +110,7 @@ struct Live {
 }
 
 impl World for Live {
-    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference> {
+    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference> {
         self.now += 10;
         agent.ask(messages, |request| self.recorder.asked(self.now, request)).expect("a line");
         Ok(self.answers.remove(0))
@@ -139,7 +139,7 @@ impl World for Live {
 struct Replay(Tape);
 
 impl World for Replay {
-    fn asked(&mut self, agent: &Agent, messages: &[Message]) -> Result<Event, Difference> {
+    fn asked(&mut self, agent: &Agent, messages: &[Arc<Message>]) -> Result<Event, Difference> {
         agent.ask(messages, |request| self.0.turn(request)).map(|happened| happened.event)
     }
 
@@ -221,9 +221,11 @@ fn the_same_run_again() {
         let (path, live) = recorded(&directory, &agent);
         let again = replayed(&path, &agent).unwrap_or_else(|error| panic!("{verdict:?}: {error}"));
         // Apart from the secrets that were left out, and the clock.
-        let redacted = redactor().value(serde_json::to_value(&*live.messages).expect("JSON"));
-        let again = serde_json::to_value(&*again.messages).expect("JSON");
-        assert_eq!(again, redacted, "{verdict:?}");
+        let written = |state: &State| {
+            let messages = state.messages.iter();
+            messages.map(|it| serde_json::to_value(&**it).expect("JSON")).collect::<Value>()
+        };
+        assert_eq!(written(&again), redactor().value(written(&live)), "{verdict:?}");
     }
 }
 
@@ -254,7 +256,11 @@ fn on_another_machine() {
     let (path, _) = recorded(&directory, &agent());
     let other = Agent { workspace: PathBuf::from("/srv/elsewhere"), ..agent() };
     let state = replayed(&path, &other).expect("the same run");
-    let paths = state.messages.iter().flat_map(Message::calls).map(|call| &call.arguments["path"]);
+    let paths = state
+        .messages
+        .iter()
+        .flat_map(|message| message.calls())
+        .map(|call| &call.arguments["path"]);
     assert!(paths.into_iter().all(|path| path == "/srv/elsewhere/a"));
 }
 
@@ -327,7 +333,7 @@ fn what_the_person_stopped_is_stopped_again() {
     let mut recorder =
         Recorder::create(&path, "x", NOW, redactor(), Places::default()).expect("a file");
     let agent = agent();
-    let messages = [Message::user("write it")];
+    let messages = [Arc::new(Message::user("write it"))];
     agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
     let cancelled = Happened { at: NOW + 5, event: Event::Cancelled { run: true } };
     recorder.happened(&cancelled).expect("a line");
@@ -336,6 +342,43 @@ fn what_the_person_stopped_is_stopped_again() {
     let played = agent.ask(&messages, |request| tape.turn(request));
     assert_eq!(played, Ok(cancelled));
     assert_eq!((tape.now(), tape.finish()), (NOW + 5, Ok(())));
+}
+
+/// A question that a limit kept from being sent is not sent when it is played; any other is.
+#[test]
+fn what_a_limit_refused_is_refused_again() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("x.cassette.jsonl");
+    let mut recorder =
+        Recorder::create(&path, "x", NOW, redactor(), Places::default()).expect("a file");
+    let agent = agent();
+    let messages = [Arc::new(Message::user("write it"))];
+    let usage = |input| Usage { input, ..Usage::default() };
+    let asking = |input| Happened { at: NOW, event: Event::Asking { usage: usage(input) } };
+    recorder.happened(&asking(7)).expect("a line");
+    agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
+    let failure = Failure::new(FailureKind::Permanent, "no");
+    let failed = Happened { at: NOW, event: Event::TurnFailed(failure) };
+    recorder.happened(&failed).expect("a line");
+    recorder.happened(&asking(8)).expect("a line");
+    let (summary, usage_of_it) = ("in short".to_owned(), usage(1));
+    let compacted = Event::Compacted { messages: 1, summary, usage: usage_of_it };
+    let compacted = Happened { at: NOW, event: compacted };
+    recorder.sent();
+    recorder.happened(&compacted).expect("a line");
+    recorder.happened(&asking(9)).expect("a line");
+    let said = Happened { at: NOW, event: Event::Said { text: "more".to_owned() } };
+    recorder.happened(&said).expect("a line");
+    recorder.happened(&asking(10)).expect("a line");
+    recorder.finish().expect("a cassette");
+    let mut tape = Tape::open(&path, redactor(), Places::default()).expect("a cassette");
+    assert_eq!(tape.refused(), None);
+    assert_eq!(agent.ask(&messages, |request| tape.turn(request)), Ok(failed));
+    assert_eq!(tape.refused(), None);
+    assert_eq!(tape.compacted(), Ok(compacted));
+    let refused = [9, 10].map(|input| Some(usage(input)));
+    assert_eq!([tape.refused(), tape.refused()], refused);
+    assert_eq!(tape.refused(), None);
 }
 
 #[test]

@@ -2,16 +2,18 @@
 //! to do it; where it cannot, the oldest words are left out. Either way the result has a cap.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::parts::{Models, Prompt, TooMuch};
-use crate::conversation::{Block, Message, Role};
+use crate::context::{self, shortened};
+use crate::conversation::{Block, Message, Role, Usage};
 use crate::event::{Event, FailureKind};
 
-/// The most characters of a summary.
+/// The most bytes of a summary.
 const LONGEST_SUMMARY: usize = 16_000;
-/// The most characters of one result in what is summed up.
+/// The most bytes of one result in what is summed up.
 const LONGEST_PART: usize = 4_000;
-/// The most characters that are summed up, if nobody knows the model's window.
+/// The most bytes that are summed up, if nobody knows the model's window.
 const LONGEST_TRANSCRIPT: usize = 200_000;
 
 const SYSTEM: &str = "You sum up the beginning of a conversation between a person, an agent and its \
@@ -24,7 +26,7 @@ const SYSTEM: &str = "You sum up the beginning of a conversation between a perso
 pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>) -> Event {
     let TooMuch { model, window, said } = long;
     let transcript = transcript(said, most(window));
-    let question = [Message::user(format!("{transcript}\n\nSum this up."))];
+    let question = [Arc::new(Message::user(format!("{transcript}\n\nSum this up.")))];
     let prompt = Prompt { model, system: SYSTEM, messages: &question, tools: &[] };
     let answered = models.ask(prompt, &mut |_| {}).await;
     let (text, usage) = match answered {
@@ -37,25 +39,31 @@ pub(super) async fn compacted<M: Models + ?Sized>(models: &M, long: TooMuch<'_>)
     };
     let summary = format!(
         "What was said before, summed up:\n\n{}",
-        middle_out(&text, most_of_summary(window))
+        shortened(&text, most_of_summary(window))
     );
     Event::Compacted { messages: said.len(), summary, usage }
 }
 
-/// The characters that surely fit: half a window of tokens that are short.
+/// What summing `said` up reads.
+pub(super) fn reading(said: &[Arc<Message>], window: Option<u64>) -> Usage {
+    let bytes = context::weight(said).min(most(window)).saturating_add(SYSTEM.len());
+    Usage { input: (bytes / context::BYTES_A_TOKEN) as u64, ..Usage::default() }
+}
+
+/// The bytes that surely fit: half a window of tokens that are short.
 fn most(window: Option<u64>) -> usize {
     let tokens = window.and_then(|window| usize::try_from(window).ok());
     tokens.map_or(LONGEST_TRANSCRIPT, |tokens| (tokens / 2).saturating_mul(3))
 }
 
-/// The characters of a summary: about a quarter of the window at most.
+/// The bytes of a summary: about a quarter of the window at most.
 fn most_of_summary(window: Option<u64>) -> usize {
     let tokens = window.and_then(|window| usize::try_from(window).ok());
     tokens.map_or(LONGEST_SUMMARY, |tokens| tokens.min(LONGEST_SUMMARY))
 }
 
 /// What was said, as text.
-fn transcript(said: &[Message], most: usize) -> String {
+fn transcript(said: &[Arc<Message>], most: usize) -> String {
     let mut out = String::new();
     for message in said {
         let who = match message.role {
@@ -64,47 +72,18 @@ fn transcript(said: &[Message], most: usize) -> String {
         };
         for block in &message.blocks {
             let _ = match block {
-                Block::Text { text } => writeln!(out, "{who}: {}", middle_out(text, LONGEST_PART)),
+                Block::Text { text } => writeln!(out, "{who}: {}", shortened(text, LONGEST_PART)),
                 Block::Thinking { .. } => Ok(()),
                 Block::Call(call) => {
                     let arguments = call.arguments.to_string();
-                    writeln!(out, "call of {}: {}", call.tool, middle_out(&arguments, LONGEST_PART))
+                    writeln!(out, "call of {}: {}", call.tool, shortened(&arguments, LONGEST_PART))
                 }
                 Block::Result { text, failed, .. } => {
                     let what = if *failed { "failed" } else { "gave" };
-                    writeln!(out, "it {what}: {}", middle_out(text, LONGEST_PART))
+                    writeln!(out, "it {what}: {}", shortened(text, LONGEST_PART))
                 }
             };
         }
     }
-    middle_out(&out, most)
-}
-
-/// The beginning and the end of a text, where it has more than `most` characters.
-fn middle_out(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(most / 2).collect();
-    let tail: String = text.chars().skip(count - most / 2).collect();
-    format!("{head}\n… {} characters left out …\n{tail}", count - most / 2 * 2)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_ends_are_kept() {
-        let cases = [
-            ("short", 10, "short"),
-            ("0123456789", 10, "0123456789"),
-            ("0123456789x", 4, "01\n… 7 characters left out …\n9x"),
-            ("äöüßäöü", 2, "ä\n… 5 characters left out …\nü"),
-        ];
-        for (text, most, expected) in cases {
-            assert_eq!(middle_out(text, most), expected, "{text}");
-        }
-    }
+    shortened(&out, most)
 }

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::output::Output;
 use super::parts::{Decision, Person, Sink, Tools};
+use super::printed::Printed;
 use crate::approval::Approvals;
 use crate::commands::Commands;
 use crate::conversation::Call;
 use crate::event::Judgement;
-use crate::redact::{Redactor, Stream};
+use crate::redact::Redactor;
 use crate::rulebook::{Rulebook, Ruled};
 use crate::tool::{self, Doing, Host, Place, Started, Streams, ToolSpec, Toolbox, Touch};
 use crate::undo::Images;
@@ -140,10 +141,10 @@ impl Tools for Guarded {
             let Some(tool) = self.toolbox.get(&call.tool) else {
                 return tool::Output::failed(format!("there is no tool `{}`", call.tool));
             };
-            let printed = Mutex::new(self.shared.redactor.stream());
+            let printed = Mutex::new(Printed::new(&self.shared.redactor));
             let host = CallHost { shared: &self.shared, id: &call.id, granted, printed };
             let output = tool.run(call.arguments.clone(), &host).await;
-            host.print(Stream::finish);
+            host.print(|printed| printed.finish(&output.text));
             match self.shared.images.as_ref().map_or(Ok(()), Images::settle) {
                 Ok(()) => output,
                 Err(error) => {
@@ -172,12 +173,12 @@ struct CallHost<'a> {
     shared: &'a Shared,
     id: &'a str,
     granted: Vec<Touch>,
-    /// What it prints: a secret may come in two pieces.
-    printed: Mutex<Stream>,
+    /// What it prints.
+    printed: Mutex<Printed>,
 }
 
 impl CallHost<'_> {
-    fn print(&self, next: impl FnOnce(&mut Stream) -> String) {
+    fn print(&self, next: impl FnOnce(&mut Printed) -> String) {
         let text = next(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         if !text.is_empty() {
             (self.shared.output)(Output::Piece { id: self.id.to_owned(), text });

@@ -8,6 +8,7 @@ pub mod output;
 pub mod parts;
 mod perform;
 pub mod played;
+mod printed;
 pub mod recorded;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod wait;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -27,6 +29,7 @@ use crate::conversation::Call;
 use crate::event::{Class, Ending, Event, Happened};
 use crate::state::{Phase, State};
 use crate::step::{Effect, step};
+use crate::tool::ToolSpec;
 use output::Output;
 use parts::Parts;
 
@@ -44,6 +47,10 @@ pub struct Driver {
     canceller: UnboundedSender<Cancel>,
     /// Where relative paths started from when that was last written down.
     directory: String,
+    /// Bytes that a model reads beside what is said: its instructions and its tools.
+    beside: usize,
+    /// Bytes of the answer that is coming.
+    heard: Arc<AtomicU64>,
 }
 
 /// How much is to stop.
@@ -67,8 +74,13 @@ impl Driver {
     pub fn new(parts: Parts, approvals: Arc<Approvals>) -> Self {
         let (canceller, cancels) = unbounded_channel();
         let directory = parts.tools.directory();
+        let tool =
+            |it: &ToolSpec| it.name.len() + it.description.len() + it.schema.to_string().len();
+        let tools: usize = parts.tools.specs().iter().map(tool).sum();
         Self {
             directory,
+            beside: parts.system.len() + tools,
+            heard: Arc::default(),
             state: State::default(),
             parts,
             approvals,
@@ -180,6 +192,9 @@ impl Driver {
                 _ => {}
             }
             let event = self.next().await;
+            if matches!(event, Event::Cancelled { .. } | Event::TimeUp) {
+                self.stopping()?;
+            }
             let ended = matches!(event, Event::Ended { .. });
             self.happen(event)?;
             if ended {

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::context;
-use crate::conversation::{Call, Message};
+use crate::conversation::{Call, Message, Usage};
 use crate::driver::compact::compacted;
 use crate::driver::output::Output;
 use crate::event::{Class, Event, Failure, Happened, Judgement, Turn};
-use crate::provider::Delta;
+use crate::provider::{Delta, Request};
 use crate::redact::Redactor;
 use crate::tool::{self, Doing, ToolSpec};
 
@@ -49,15 +51,30 @@ pub struct Prompt<'a> {
     /// The system prompt.
     pub system: &'a str,
     /// What was said.
-    pub messages: &'a [Message],
+    pub messages: &'a [Arc<Message>],
     /// The tools that it may call.
     pub tools: &'a [ToolSpec],
+}
+
+impl<'a> Prompt<'a> {
+    /// As cassettes know it.
+    pub(super) fn as_request(&self, model: &'a str, extra: &'a Map<String, Value>) -> Request<'a> {
+        let Self { system, messages, tools, .. } = *self;
+        let (temperature, most_output) = (None, 0);
+        Request { model, system, messages, tools, temperature, most_output, extra }
+    }
 }
 
 /// The models of a plan, or a recording of them.
 pub trait Models: Send + Sync {
     /// What a person calls the model at this place.
     fn name(&self, model: usize) -> String;
+
+    /// What a question that reads so much uses up: with what it costs, if that is known.
+    fn estimate(&self, model: usize, reading: Usage) -> Usage {
+        let _ = model;
+        reading
+    }
 
     /// Asks it; pieces of its answer go to `show` as they come.
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>>;
@@ -76,7 +93,7 @@ pub struct TooMuch<'a> {
     /// Tokens that it can hold.
     pub window: Option<u64>,
     /// The messages that fewer words are to stand for.
-    pub said: &'a [Message],
+    pub said: &'a [Arc<Message>],
 }
 
 /// The tools of an agent under its policy, or a recording of them.
@@ -100,7 +117,7 @@ pub trait Tools: Send + Sync {
 
     /// A result for which there is not enough room: at most so many bytes of it, and where the rest is.
     fn shortened(&self, text: &str, most: usize) -> String {
-        context::cut(text, most).unwrap_or_else(|| text.to_owned())
+        context::shortened(text, most)
     }
 
     /// The directory that relative paths start from.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -11,12 +12,14 @@ use futures_util::FutureExt as _;
 use super::output::Output;
 use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Sink, TooMuch, Tools};
 use super::wait::{chance, jittered};
-use super::{Broken, Driver};
+use super::{Broken, Driver, compact};
 use crate::approval::Approvals;
-use crate::conversation::{Call, Message};
+use crate::context::BYTES_A_TOKEN;
+use crate::conversation::{Call, Message, Usage};
 use crate::event::{Answer, Event, Failure, FailureKind, Judgement, Turn};
 use crate::provider::Delta;
 use crate::redact::{Redactor, Stream};
+use crate::state::Phase;
 use crate::step::{Effect, Question};
 use crate::tool::ToolSpec;
 
@@ -24,7 +27,7 @@ impl Driver {
     /// Carries out one effect, or sets it going.
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), Broken> {
         match effect {
-            Effect::Ask { model } => self.ask(model),
+            Effect::Ask { model } => return self.ask(model),
             Effect::Judge { id } => return self.judge(&id),
             Effect::Put(question) => self.put(question),
             Effect::Run { id } => return self.run(id),
@@ -38,7 +41,7 @@ impl Driver {
                     Event::Waited
                 });
             }
-            Effect::Compact { messages } => self.compact(messages),
+            Effect::Compact { messages } => return self.compact(messages),
             Effect::Stop => self.stop().await,
             // The loop ends there.
             Effect::Finish(_) => {}
@@ -46,27 +49,56 @@ impl Driver {
         Ok(())
     }
 
-    fn ask(&mut self, model: usize) {
+    fn ask(&mut self, model: usize) -> Result<(), Broken> {
+        if !self.may_send(model, self.state.estimate(self.beside))? {
+            return Ok(());
+        }
         let asking = Asking {
             models: Arc::clone(&self.parts.models),
             tools: Arc::clone(&self.parts.tools),
             system: Arc::clone(&self.parts.system),
-            shown: Shown::new(&self.parts.redactor, &self.parts.output),
+            shown: Shown::new(&self.parts.redactor, &self.parts.output, &self.heard),
             messages: Arc::clone(&self.state.messages),
             model,
         };
         self.tasks.spawn(caught(asking.turn(), |why| Event::TurnFailed(broken(&why))));
+        Ok(())
     }
 
-    fn compact(&mut self, messages: usize) {
-        let models = Arc::clone(&self.parts.models);
+    /// Writes down what a question uses up at least; says whether it may be sent.
+    fn may_send(&mut self, model: usize, reading: Usage) -> Result<bool, Broken> {
+        let phase = self.state.phase.clone();
+        self.heard.store(0, Ordering::Relaxed);
+        let usage = self.parts.models.estimate(model, reading);
+        self.happen(Event::Asking { usage })?;
+        Ok(self.state.phase == phase)
+    }
+
+    /// Writes down how much of an answer was heard that is about to be stopped.
+    pub(super) fn stopping(&mut self) -> Result<(), Broken> {
+        let output = self.heard.swap(0, Ordering::Relaxed).div_ceil(BYTES_A_TOKEN as u64);
+        let known = self.state.asking.filter(|_| self.state.phase == Phase::Asking);
+        // What is played was not heard now.
+        let Some(known) = known.filter(|_| output > 0 && self.parts.waits) else { return Ok(()) };
+        let usage = Usage { output, ..known };
+        let usage = self.parts.models.estimate(self.state.model, usage);
+        self.happen(Event::Asking { usage })
+    }
+
+    fn compact(&mut self, messages: usize) -> Result<(), Broken> {
         let (model, window) = (self.state.model, self.state.window);
         let all = Arc::clone(&self.state.messages);
+        let reading = compact::reading(all.get(..messages).unwrap_or(&all), window);
+        if !self.may_send(model, reading)? {
+            return Ok(());
+        }
+        let models = Arc::clone(&self.parts.models);
         let work = async move {
             let said = all.get(..messages).unwrap_or(&all);
             models.compact(TooMuch { model, window, said }).await
         };
         self.tasks.spawn(caught(work, |why| Event::TurnFailed(broken(&why))));
+        Ok(())
     }
 
     /// Asks the policy about a call.
@@ -146,7 +178,7 @@ struct Asking {
     tools: Arc<dyn Tools>,
     system: Arc<str>,
     shown: Shown,
-    messages: Arc<Vec<Message>>,
+    messages: Arc<Vec<Arc<Message>>>,
     model: usize,
 }
 
@@ -169,15 +201,19 @@ struct Shown {
     output: Sink,
     text: Stream,
     thinking: Stream,
+    /// Bytes of the answer so far.
+    heard: Arc<AtomicU64>,
 }
 
 impl Shown {
-    fn new(redactor: &Arc<Redactor>, output: &Sink) -> Self {
+    fn new(redactor: &Arc<Redactor>, output: &Sink, heard: &Arc<AtomicU64>) -> Self {
         let (text, thinking) = (redactor.words(), redactor.words());
-        Self { output: Arc::clone(output), text, thinking }
+        Self { output: Arc::clone(output), text, thinking, heard: Arc::clone(heard) }
     }
 
     fn hear(&mut self, delta: Delta) {
+        let (Delta::Text(piece) | Delta::Thinking(piece) | Delta::Call(piece)) = &delta;
+        self.heard.fetch_add(piece.len() as u64, Ordering::Relaxed);
         match delta {
             Delta::Text(piece) => {
                 let rest = self.thinking.finish();

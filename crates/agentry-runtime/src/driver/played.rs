@@ -9,9 +9,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::Cancel;
 use super::parts::{Asked, Decision, Models, Person, Prompt, Said, Show, TooMuch, Tools};
 use crate::cassette::{Difference, Tape};
-use crate::conversation::Call;
+use crate::conversation::{Call, Usage};
 use crate::event::{Answer, Event, Failure, Happened, Turn};
-use crate::provider::{Delta, Request};
+use crate::provider::Delta;
 use crate::tool::{self, Doing, ToolSpec};
 
 /// A recording in the place of the world.
@@ -105,20 +105,14 @@ impl Models for Played {
         "recorded".to_owned()
     }
 
+    fn estimate(&self, _model: usize, _reading: Usage) -> Usage {
+        // What was sent then is sent now, whatever it would cost.
+        self.tape().refused().unwrap_or_default()
+    }
+
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
         Box::pin(async move {
-            let Prompt { system, messages, tools, .. } = prompt;
-            let extra = Map::new();
-            let request = Request {
-                model: "recorded",
-                system,
-                messages,
-                tools,
-                temperature: None,
-                most_output: 0,
-                extra: &extra,
-            };
-            let found = self.tape().turn(&request);
+            let found = self.tape().turn(&prompt.as_request("recorded", &Map::new()));
             match self.recorded(found).await {
                 Event::Turned(turn) => {
                     show(Delta::Text(turn.message.text()));

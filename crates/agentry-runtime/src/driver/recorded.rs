@@ -7,8 +7,8 @@ use serde_json::Map;
 
 use super::parts::{Clock, Log, Models, Prompt, Show, TooMuch};
 use crate::cassette::Recorder;
+use crate::conversation::Usage;
 use crate::event::{Event, Failure, FailureKind, Happened, Turn};
-use crate::provider::Request;
 use crate::tool::Doing;
 
 /// A recorder that models and log share; nothing is left once it is finished.
@@ -25,6 +25,11 @@ impl Recording {
     pub fn finish(&self) -> io::Result<()> {
         let recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         recorder.map_or(Ok(()), Recorder::finish)
+    }
+
+    fn sent(&self) {
+        let mut recorder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.iter_mut().for_each(Recorder::sent);
     }
 
     fn with(&self, write: impl FnOnce(&mut Recorder) -> io::Result<()>) -> Result<(), String> {
@@ -64,19 +69,14 @@ impl Models for RecordedModels {
         self.models.name(model)
     }
 
+    fn estimate(&self, model: usize, reading: Usage) -> Usage {
+        self.models.estimate(model, reading)
+    }
+
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
         let name = self.models.name(prompt.model);
-        let Prompt { system, messages, tools, .. } = prompt;
         let extra = Map::new();
-        let request = Request {
-            model: &name,
-            system,
-            messages,
-            tools,
-            temperature: None,
-            most_output: 0,
-            extra: &extra,
-        };
+        let request = prompt.as_request(&name, &extra);
         let at = (self.clock)();
         if let Err(message) = self.recording.with(|recorder| recorder.asked(at, &request)) {
             let failure = Failure::new(FailureKind::Permanent, message);
@@ -86,6 +86,8 @@ impl Models for RecordedModels {
     }
 
     fn compact<'a>(&'a self, long: TooMuch<'a>) -> Doing<'a, Event> {
+        // Not a question of the run, but one all the same.
+        self.recording.sent();
         self.models.compact(long)
     }
 }

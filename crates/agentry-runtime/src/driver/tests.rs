@@ -30,6 +30,10 @@ impl Models for Scripted {
         format!("model-{model}")
     }
 
+    fn estimate(&self, _: usize, reading: Usage) -> Usage {
+        Usage { cost: Some(reading.input + reading.output), ..reading }
+    }
+
     fn ask<'a>(&'a self, prompt: Prompt<'a>, show: Show<'a>) -> Doing<'a, Result<Turn, Failure>> {
         self.asked.lock().unwrap().push((prompt.model, prompt.messages.len()));
         let next = self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(text("done")));
@@ -41,6 +45,9 @@ impl Models for Scripted {
             // Piece by piece, wherever it is cut.
             for piece in message.text().as_bytes().chunks(7) {
                 show(Delta::Text(String::from_utf8_lossy(piece).into_owned()));
+            }
+            if message.text() == "and so on for ever" {
+                std::future::pending::<()>().await;
             }
             let usage = Usage { input: 10, cached: 0, output: 5, cost: Some(100) };
             Ok(Turn { message, usage, truncated: false, model: prompt.model })
@@ -354,6 +361,53 @@ async fn cancelling_leaves_nothing_running() {
     }
 }
 
+/// A question is paid for whether its answer is heard or not, and that is written down.
+#[tokio::test]
+async fn what_is_stopped_while_it_is_asked_is_charged() {
+    // The system prompt has two tokens.
+    for (answer, input, output) in [("never", 2, 0), ("and so on for ever", 2, 5)] {
+        let mut run = Run::new(vec![Ok(text(answer))], vec![]);
+        let (canceller, models) = (run.driver.canceller(), run.models.clone());
+        let stop = tokio::spawn(async move {
+            while models.asked.lock().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            canceller.send(Cancel::Turn).unwrap();
+        });
+        assert_eq!(run.say().await, Ending::Cancelled, "{answer}");
+        stop.await.unwrap();
+        let cost = Some(input + output);
+        let usage = Usage { input, cached: 0, output, cost };
+        assert_eq!(run.driver.state().spent.usage, usage, "{answer}");
+        let written: Vec<_> =
+            run.written.0.lock().unwrap().iter().map(|(it, _)| it.clone()).collect();
+        let mut again = Run::new(vec![], vec![]);
+        again.driver.recall(written);
+        assert_eq!(again.driver.state().spent.usage, usage, "{answer}: from the journal");
+    }
+}
+
+#[tokio::test]
+async fn a_question_over_the_limit_is_not_sent() {
+    let none = Limits::default();
+    for (limits, limit, sent) in [
+        (Limits { tokens: Some(1), ..none }, "1 tokens", 0),
+        (Limits { cost: Some(1), ..none }, "$0.0000", 0),
+        (Limits { tokens: Some(2), cost: Some(2), ..none }, "", 1),
+    ] {
+        let mut run = Run::with(vec![], vec![], limits, OnError::Skip);
+        let ending = run.say().await;
+        let over = format!("{limit}, which the next question would pass");
+        let expected = if sent == 0 { Ending::OverBudget { limit: over } } else { Ending::Done };
+        assert_eq!(ending, expected);
+        assert_eq!(run.models.asked.lock().unwrap().len(), sent, "{limit}");
+        assert_eq!(run.driver.state().spent.turns, sent as u64, "{limit}");
+    }
+}
+
 #[tokio::test]
 async fn who_ends_the_run_before_a_turn_ends_it() {
     for (cancel, ending) in [(Cancel::Turn, Ending::Done), (Cancel::Run, Ending::Cancelled)] {
@@ -391,7 +445,7 @@ async fn limits_are_hard_stops() {
         (Limits { turns: Some(3), ..none }, "3 turns", 2),
         (Limits { steps: Some(5), ..none }, "5 steps", 5),
         (Limits { cost: Some(700), ..none }, "$0.0007", 6),
-        (Limits { tokens: Some(31), ..none }, "31 tokens", 2),
+        (Limits { tokens: Some(31), ..none }, "31 token, which the next question would pass", 2),
     ];
     for (limits, limit, ran) in cases {
         let mut run = Run::with(storm(), vec![], limits, OnError::Skip);

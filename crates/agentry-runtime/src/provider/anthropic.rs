@@ -10,12 +10,13 @@
 
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Part, opened, seal};
-use super::sse::Event;
+use super::draft::{Counts, Draft, Kind, Part, opened};
+use super::reading::{Mapping, Stop, Stops, reading};
 use super::tidy::{arguments, plain, present, tidied};
-use super::{Answered, Delta, Reader, Request, Wire, add, fault, mend, number, parsed, text};
-use crate::conversation::{Block, Message, Role, Usage};
+use super::{Context, Reader, Request, Wire, completed, fault, mend, number, text};
+use crate::conversation::{Block, Message, Role};
 use crate::event::Failure;
+use crate::tool::ToolSpec;
 
 /// Anthropic's messages.
 #[derive(Debug, Clone, Copy)]
@@ -38,38 +39,41 @@ impl Wire for Anthropic {
         [("anthropic-version", VERSION.to_owned())].into_iter().chain(key).collect()
     }
 
-    fn body(&self, request: &Request<'_>) -> Value {
-        let messages = tidied(request);
-        let list = messages.iter().filter_map(|it| message(it, request.model));
-        let mut list: Vec<Value> = list.collect();
-        cached(list.last_mut().and_then(|it| it.get_mut("content")?.as_array_mut()?.last_mut()));
+    fn list(&self) -> &'static str {
+        "messages"
+    }
+
+    fn frame(&self, request: &Request<'_>) -> Value {
         let mut body = json!({
             "model": request.model,
             "max_tokens": request.most_output,
             "stream": true,
-            "messages": list,
+            "messages": [],
         });
         if !request.system.is_empty() {
             let mut system = json!([{ "type": "text", "text": request.system }]);
             cached(system.get_mut(0));
             body["system"] = system;
         }
-        if !request.tools.is_empty() {
-            let tool = |it: &crate::tool::ToolSpec| json!({ "name": it.name, "description": it.description, "input_schema": it.schema });
-            body["tools"] = request.tools.iter().map(tool).collect();
+        let mut body = completed(body, request, "", |tools| tools.iter().map(tool).collect());
+        if body.get("thinking").is_some() {
+            think(&mut body, has_thoughtless_calls(request));
         }
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        add(&mut body, request.extra);
-        let loops = messages.get(present(&messages)..).unwrap_or_default();
-        let thoughtless = |it: &Message| is_thoughtless(it, request.model);
-        think(&mut body, loops.iter().any(|it| thoughtless(it)));
         body
     }
 
+    fn items(&self, said: &Message, context: &Context<'_>) -> Vec<Value> {
+        let mut message = message(said, context.model);
+        if context.is_last {
+            cached(
+                message.as_mut().and_then(|it| it.get_mut("content")?.as_array_mut()?.last_mut()),
+            );
+        }
+        message.into_iter().collect()
+    }
+
     fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        Box::new(Messages { model: model.to_owned(), ..Messages::default() })
+        reading::<Messages>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -84,6 +88,10 @@ impl Wire for Anthropic {
     }
 }
 
+fn tool(tool: &ToolSpec) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema })
+}
+
 /// Asks for what comes before this block to be kept in a cache.
 fn cached(block: Option<&mut Value>) {
     if let Some(block) = block.filter(|block| !text(block, "type").contains("thinking")) {
@@ -94,9 +102,6 @@ fn cached(block: Option<&mut Value>) {
 /// Makes the rest of a request fit thinking. The calls of one exchange must all have been thought
 /// about, or none.
 fn think(body: &mut Value, is_thoughtless: bool) {
-    if body.get("thinking").is_none() {
-        return;
-    }
     if is_thoughtless {
         if let Some(body) = body.as_object_mut() {
             body.shift_remove("thinking");
@@ -125,6 +130,13 @@ fn think_otherwise(body: &mut Value, complaint: &str) -> bool {
         return true;
     }
     body.as_object_mut().is_some_and(|body| body.shift_remove("thinking").is_some())
+}
+
+/// Whether calls of the present exchange were made without a thought of this model.
+fn has_thoughtless_calls(request: &Request<'_>) -> bool {
+    let messages = tidied(request);
+    let exchange = messages.get(present(&messages)..).unwrap_or_default();
+    exchange.iter().any(|message| is_thoughtless(message, request.model))
 }
 
 /// Whether calls were made without a thought of this model.
@@ -173,126 +185,76 @@ fn block(block: &Block, model: &str) -> Option<Value> {
 }
 
 #[derive(Default)]
-struct Messages {
-    model: String,
-    draft: Draft,
-    stop: Option<String>,
-    ended: bool,
-}
+struct Messages;
 
-impl Reader for Messages {
-    fn take(&mut self, event: &Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        if self.ended {
-            return Ok(());
-        }
-        let data = parsed(event)?;
+/// The field of each kind of delta that is a piece of the answer.
+const PIECES: [(&str, &str, Kind); 3] = [
+    ("text_delta", "text", Kind::Text),
+    ("thinking_delta", "thinking", Kind::Thinking),
+    ("input_json_delta", "partial_json", Kind::Arguments),
+];
+
+impl Mapping for Messages {
+    const NAME: &'static str = NAME;
+    const COUNTS: Counts = Counts {
+        places: &["/message/usage", "/usage"],
+        input: &["/input_tokens", "/cache_read_input_tokens", "/cache_creation_input_tokens"],
+        cached: &["/cache_read_input_tokens"],
+        stored: &["/cache_creation_input_tokens"],
+        output: &["/output_tokens"],
+    };
+    const STOPS: Stops = Stops {
+        known: &[
+            ("max_tokens", Stop::Cut),
+            ("model_context_window_exceeded", Stop::Cut),
+            ("refusal", Stop::Refused),
+        ],
+        other: Stop::Done,
+    };
+
+    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
         let null = Value::Null;
         let field = |name: &str| data.get(name).unwrap_or(&null);
-        let index = number(&data, "index").unwrap_or_default();
-        match text(&data, "type") {
-            "message_start" => self.used(field("message").get("usage")),
-            "content_block_start" => self.begin(index, field("content_block"), show)?,
-            "content_block_delta" => self.delta(index, field("delta"), show)?,
-            "message_delta" => {
-                self.used(data.get("usage"));
-                let stop = text(field("delta"), "stop_reason");
-                self.stop = (!stop.is_empty()).then(|| stop.to_owned());
-            }
-            "message_stop" => self.ended = true,
-            "error" => return Err(fault::in_stream(field("error"))),
+        let index = number(data, "index").unwrap_or_default();
+        match text(data, "type") {
+            "content_block_start" => begin(index, field("content_block"), draft)?,
+            "content_block_delta" => delta(index, field("delta"), draft)?,
+            "message_delta" => draft.stop(text(field("delta"), "stop_reason")),
+            "message_stop" => draft.close(),
+            "error" => return Err(fault::in_stream(data)),
             _ => {}
         }
         Ok(())
     }
-
-    fn is_complete(&self) -> bool {
-        self.ended
-    }
-
-    fn used_up(&self) -> Usage {
-        self.draft.used_up()
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {
-        match self.stop.as_deref() {
-            None => return Err(fault::broke_off()),
-            Some("max_tokens" | "model_context_window_exceeded") => self.draft.truncated = true,
-            Some("refusal") => self.draft.refuse("the provider's rules"),
-            Some(_) => {}
-        }
-        Ok(self.draft.finish())
-    }
 }
 
-impl Messages {
-    fn used(&mut self, usage: Option<&Value>) {
-        let Some(usage) = usage else { return };
-        let draft = &mut self.draft;
-        if let Some(input) = number(usage, "input_tokens") {
-            let read = number(usage, "cache_read_input_tokens").unwrap_or(draft.usage.cached);
-            draft.stored = number(usage, "cache_creation_input_tokens").unwrap_or(draft.stored);
-            draft.usage.cached = read;
-            draft.usage.input = input.saturating_add(read).saturating_add(draft.stored);
+fn begin(index: u64, block: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let part = match text(block, "type") {
+        "text" => Part::Text(text(block, "text").to_owned()),
+        "thinking" => Part::Thinking(text(block, "thinking").to_owned(), None),
+        "redacted_thinking" => {
+            let data = json!({ "redacted": block.get("data") });
+            Part::Thinking(String::new(), Some(draft.sealed(&data)))
         }
-        if let Some(output) = number(usage, "output_tokens") {
-            draft.usage.output = output;
+        "tool_use" => {
+            let given = block.get("input").and_then(Value::as_object);
+            let given = given.filter(|input| !input.is_empty());
+            let arguments = given.map(|input| Value::Object(input.clone()).to_string());
+            Part::call(text(block, "id"), text(block, "name"), arguments.unwrap_or_default())
         }
-    }
+        _ => return Ok(()),
+    };
+    draft.begin(index, part)
+}
 
-    fn begin(
-        &mut self,
-        index: u64,
-        block: &Value,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
-        let part = match text(block, "type") {
-            "text" => Part::Text(text(block, "text").to_owned()),
-            "thinking" => Part::Thinking(text(block, "thinking").to_owned(), None),
-            "redacted_thinking" => {
-                let data = json!({ "redacted": block.get("data") });
-                Part::Thinking(String::new(), Some(seal(NAME, &self.model, &data)))
-            }
-            "tool_use" => {
-                let tool = text(block, "name").to_owned();
-                show(Delta::Call(tool.clone()));
-                let given = block.get("input").and_then(Value::as_object);
-                let given = given.filter(|input| !input.is_empty());
-                let arguments = given.map(|input| Value::Object(input.clone()).to_string());
-                let arguments = arguments.unwrap_or_default();
-                Part::Call { id: text(block, "id").to_owned(), tool, arguments, opaque: None }
-            }
-            _ => return Ok(()),
-        };
-        self.draft.begin(index, part)
+fn delta(index: u64, delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let name = text(delta, "type");
+    if name == "signature_delta" {
+        draft.sign(index, &json!({ "signature": text(delta, "signature") }));
     }
-
-    fn delta(
-        &mut self,
-        index: u64,
-        delta: &Value,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
-        match text(delta, "type") {
-            "text_delta" => {
-                let piece = text(delta, "text");
-                show(Delta::Text(piece.to_owned()));
-                self.draft.append(index, piece)
-            }
-            "thinking_delta" => {
-                let piece = text(delta, "thinking");
-                show(Delta::Thinking(piece.to_owned()));
-                self.draft.append(index, piece)
-            }
-            "input_json_delta" => self.draft.append(index, text(delta, "partial_json")),
-            "signature_delta" => {
-                if let Some(Part::Thinking(_, opaque)) = self.draft.part(index) {
-                    let signature = json!({ "signature": text(delta, "signature") });
-                    *opaque = Some(seal(NAME, &self.model, &signature));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+    match PIECES.iter().find(|(known, ..)| *known == name) {
+        Some((_, field, kind)) => draft.piece(index, *kind, text(delta, field)),
+        None => Ok(()),
     }
 }
 

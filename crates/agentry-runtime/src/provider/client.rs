@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::said::Said;
 use super::sse::{Event, Events};
 use super::{Answered, Delta, Reader, Request, Wire, fault, http, mend};
 use crate::conversation::{Block, Message, Usage};
@@ -47,6 +48,8 @@ pub struct Client {
     pub longest: Duration,
     /// What the server complained about so far: later requests are changed before they are sent.
     complaints: Mutex<Vec<String>>,
+    /// What was said in the last request, as it was written.
+    said: Mutex<Said>,
 }
 
 /// Why there is no answer.
@@ -89,6 +92,7 @@ impl Client {
             patience: PATIENCE,
             longest: LONGEST,
             complaints: Mutex::default(),
+            said: Mutex::default(),
         }
     }
 
@@ -100,23 +104,29 @@ impl Client {
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Failure> {
         let end = Instant::now() + self.longest;
-        let mut body = self.wire.body(request);
+        let mut frame = self.wire.frame(request);
         for complaint in &*self.complaints.lock().unwrap_or_else(PoisonError::into_inner) {
-            self.wire.mend(&mut body, complaint);
+            self.wire.mend(&mut frame, complaint);
         }
         let mut mends = 0;
         loop {
-            match self.send(request, &body, end, show).await {
+            let body = self.body(request, &frame);
+            match self.send(request, body, end, show).await {
                 Ok(answered) => return Ok(answered),
                 Err(Refusal::Failed(failure)) => return Err(failure),
                 Err(Refusal::Complaint(words, failure)) => {
                     mends += 1;
-                    if mends > MOST_MENDS || !self.mend(&mut body, words) {
+                    if mends > MOST_MENDS || !self.mend(&mut frame, words) {
                         return Err(failure);
                     }
                 }
             }
         }
+    }
+
+    fn body(&self, request: &Request<'_>, frame: &Value) -> String {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.body(self.wire, request, frame)
     }
 
     /// Changes a body that the server did not take; says whether it was changed.
@@ -132,14 +142,13 @@ impl Client {
     async fn send(
         &self,
         request: &Request<'_>,
-        body: &Value,
+        body: String,
         end: Instant,
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Refusal> {
         let url = format!("{}{}", self.base.trim_end_matches('/'), self.wire.path(request));
-        let text = body.to_string();
-        let length = text.len() as u64;
-        let mut builder = self.http.post(url).header(CONTENT_TYPE, "application/json").body(text);
+        let length = body.len() as u64;
+        let mut builder = self.http.post(url).header(CONTENT_TYPE, "application/json").body(body);
         for (name, value) in self.wire.headers(self.key()) {
             builder = builder.header(name, value);
         }

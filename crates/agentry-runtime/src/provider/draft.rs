@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::client::BYTES_PER_TOKEN;
-use super::{Answered, fault};
+use super::{Answered, Delta, fault};
 use crate::conversation::{Block, Call, Message, Role, Usage};
 use crate::event::Failure;
 
@@ -14,18 +14,61 @@ const LONGEST: usize = 8 << 20;
 /// What a part counts for beside its text: a storm of calls is too long as well.
 const PART: usize = 4 << 10;
 
-/// An answer while it comes.
+/// An answer while it comes. Whatever is added to it is also shown.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
+    wire: &'static str,
+    model: String,
     parts: BTreeMap<u64, Part>,
     size: usize,
-    /// What it used up.
-    pub(super) usage: Usage,
-    /// Of the tokens read, those that were put into a cache.
-    pub(super) stored: u64,
+    /// The last number that came under each name.
+    counted: BTreeMap<&'static str, u64>,
+    usage: Usage,
+    stored: u64,
     /// Whether it was cut off by its length.
     pub(super) truncated: bool,
     refusal: Option<String>,
+    /// The word with which it ended.
+    stop: Option<String>,
+    stage: Stage,
+    shown: Vec<Delta>,
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// More has to come.
+    #[default]
+    Open,
+    /// Nothing more has to come, but something may.
+    Complete,
+    /// What comes now belongs to it no more.
+    Closed,
+}
+
+/// Where a wire counts tokens, as JSON pointers.
+pub(super) struct Counts {
+    /// Where the numbers stand in an event.
+    pub(super) places: &'static [&'static str],
+    /// Tokens read, added up.
+    pub(super) input: &'static [&'static str],
+    /// Of these from a cache: the first that is there.
+    pub(super) cached: &'static [&'static str],
+    /// Of these put into a cache.
+    pub(super) stored: &'static [&'static str],
+    /// Tokens written, added up.
+    pub(super) output: &'static [&'static str],
+}
+
+/// What a piece of an answer belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Text.
+    Text,
+    /// What the model thinks.
+    Thinking,
+    /// The arguments of a call.
+    Arguments,
 }
 
 /// A part of it.
@@ -40,6 +83,11 @@ pub(super) enum Part {
 }
 
 impl Part {
+    /// A call, with as much of its arguments as is known.
+    pub(super) fn call(id: &str, tool: &str, arguments: String) -> Self {
+        Self::Call { id: id.to_owned(), tool: tool.to_owned(), arguments, opaque: None }
+    }
+
     fn text(&self) -> &str {
         match self {
             Self::Text(text) | Self::Thinking(text, _) | Self::Call { arguments: text, .. } => text,
@@ -53,24 +101,89 @@ impl Part {
     }
 }
 
+/// Arguments that may have come as a value or as a text.
+pub(super) fn written(arguments: Option<&Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
+}
+
 impl Draft {
+    /// An answer of which nothing has come.
+    pub(super) fn new(wire: &'static str, model: &str) -> Self {
+        Self { wire, model: model.to_owned(), ..Self::default() }
+    }
+
     /// Begins a part. Nobody begins the same one twice.
-    pub(super) fn begin(&mut self, key: u64, mut part: Part) -> Result<(), Failure> {
-        self.charge(PART + part.text_mut().len())?;
+    pub(super) fn begin(&mut self, key: u64, part: Part) -> Result<(), Failure> {
+        self.charge(PART + part.text().len())?;
+        match &part {
+            Part::Call { tool, .. } => self.shown.push(Delta::Call(tool.clone())),
+            Part::Text(text) => self.show(Kind::Text, text),
+            Part::Thinking(text, _) => self.show(Kind::Thinking, text),
+        }
         if self.parts.insert(key, part).is_some() {
             return Err(fault::temporary("the server repeats itself"));
         }
         Ok(())
     }
 
-    /// Whether there is such a part.
-    fn has(&self, key: u64) -> bool {
-        self.parts.contains_key(&key)
+    /// Adds a piece to a part. Text and thoughts begin with their first piece, if nobody has begun them;
+    /// arguments of no call are left out.
+    pub(super) fn piece(&mut self, key: u64, kind: Kind, piece: &str) -> Result<(), Failure> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        if !self.parts.contains_key(&key) {
+            match kind {
+                Kind::Text => self.begin(key, Part::Text(String::new()))?,
+                Kind::Thinking => self.begin(key, Part::Thinking(String::new(), None))?,
+                Kind::Arguments => {}
+            }
+        }
+        self.charge(piece.len())?;
+        self.show(kind, piece);
+        if let Some(part) = self.parts.get_mut(&key) {
+            part.text_mut().push_str(piece);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, kind: Kind, piece: &str) {
+        let delta = match kind {
+            _ if piece.is_empty() => return,
+            Kind::Text => Delta::Text(piece.to_owned()),
+            Kind::Thinking => Delta::Thinking(piece.to_owned()),
+            Kind::Arguments => return,
+        };
+        self.shown.push(delta);
+    }
+
+    /// What is to be shown since the last time.
+    pub(super) fn shown(&mut self) -> std::vec::Drain<'_, Delta> {
+        self.shown.drain(..)
+    }
+
+    /// Keeps what the model has to be given back with a thought or a call.
+    pub(super) fn sign(&mut self, key: u64, value: &Value) {
+        let sealed = seal(self.wire, &self.model, value);
+        if let Some(Part::Thinking(_, opaque) | Part::Call { opaque, .. }) =
+            self.parts.get_mut(&key)
+        {
+            *opaque = Some(sealed);
+        }
+    }
+
+    /// What is kept with a thought, made for the model of this answer.
+    pub(super) fn sealed(&self, value: &Value) -> Value {
+        seal(self.wire, &self.model, value)
     }
 
     /// The part of that number.
-    pub(super) fn part(&mut self, key: u64) -> Option<&mut Part> {
-        self.parts.get_mut(&key)
+    pub(super) fn part(&self, key: u64) -> Option<&Part> {
+        self.parts.get(&key)
     }
 
     /// The number of the part that would be the last.
@@ -78,32 +191,69 @@ impl Draft {
         self.parts.last_key_value().map_or(0, |(key, _)| key + 1)
     }
 
-    /// The last part and its number.
-    pub(super) fn last(&mut self) -> Option<(u64, &mut Part)> {
-        self.parts.iter_mut().next_back().map(|(key, part)| (*key, part))
+    /// The number of the last part if it is of this kind and not signed, or of the next one.
+    pub(super) fn going_on(&self, kind: Kind) -> u64 {
+        match (self.parts.last_key_value(), kind) {
+            (Some((key, Part::Text(_))), Kind::Text)
+            | (Some((key, Part::Thinking(_, None))), Kind::Thinking) => *key,
+            _ => self.next(),
+        }
     }
 
-    /// Adds to the text of a part; what belongs to no part is left out.
-    pub(super) fn append(&mut self, key: u64, piece: &str) -> Result<(), Failure> {
-        self.charge(piece.len())?;
-        if let Some(part) = self.parts.get_mut(&key) {
-            part.text_mut().push_str(piece);
+    /// Takes in what an event says of tokens. A number that does not come again still holds.
+    pub(super) fn count(&mut self, counts: &Counts, event: &Value) {
+        let Counts { places, input, cached, stored, output } = *counts;
+        for usage in places.iter().filter_map(|place| event.pointer(place)) {
+            for &name in [input, cached, stored, output].into_iter().flatten() {
+                if let Some(number) = usage.pointer(name).and_then(Value::as_u64) {
+                    self.counted.insert(name, number);
+                }
+            }
         }
-        Ok(())
+        let counted = &self.counted;
+        let sum = |names: &[&'static str]| {
+            let numbers = names.iter().filter_map(|name| counted.get(name));
+            numbers.fold(0_u64, |sum, number| sum.saturating_add(*number))
+        };
+        let from_cache = cached.iter().find_map(|name| counted.get(name)).copied();
+        (self.usage.input, self.usage.output, self.stored) = (sum(input), sum(output), sum(stored));
+        self.usage.cached = from_cache.unwrap_or_default().min(self.usage.input);
     }
 
-    /// Adds to the text of a part, which is begun if it is not there.
-    pub(super) fn extend(&mut self, key: u64, part: Part, piece: &str) -> Result<(), Failure> {
-        if !self.has(key) {
-            self.begin(key, part)?;
+    /// The answer ends with this word, if it is one.
+    pub(super) fn stop(&mut self, word: &str) {
+        if !word.is_empty() {
+            self.stop = Some(word.to_owned());
         }
-        self.append(key, piece)
+    }
+
+    /// The word with which it ended.
+    pub(super) fn stopped(&self) -> Option<&str> {
+        self.stop.as_deref()
+    }
+
+    /// Nothing more has to come.
+    pub(super) fn complete(&mut self) {
+        self.stage = self.stage.max(Stage::Complete);
+    }
+
+    /// What comes now belongs to it no more.
+    pub(super) fn close(&mut self) {
+        self.stage = Stage::Closed;
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.stage >= Stage::Complete
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed
     }
 
     /// Puts a part in the place of another one, which was the same as far as it had come.
-    pub(super) fn replace(&mut self, key: u64, mut part: Part) -> Result<(), Failure> {
-        let before = self.parts.get_mut(&key).map_or(0, |part| part.text_mut().len());
-        self.charge(part.text_mut().len().saturating_sub(before))?;
+    pub(super) fn replace(&mut self, key: u64, part: Part) -> Result<(), Failure> {
+        let before = self.parts.get(&key).map_or(0, |part| part.text().len());
+        self.charge(part.text().len().saturating_sub(before))?;
         self.parts.insert(key, part);
         Ok(())
     }
@@ -166,7 +316,7 @@ fn arguments_of(text: String) -> Value {
 }
 
 /// Marks what only this model behind this wire understands.
-pub(super) fn seal(wire: &str, model: &str, value: &Value) -> Value {
+fn seal(wire: &str, model: &str, value: &Value) -> Value {
     json!({ wire: { "model": model, "value": value } })
 }
 
@@ -181,12 +331,7 @@ mod tests {
     use super::*;
 
     fn call(arguments: &str) -> Part {
-        Part::Call {
-            id: "1".to_owned(),
-            tool: "t".to_owned(),
-            arguments: arguments.to_owned(),
-            opaque: None,
-        }
+        Part::call("1", "t", arguments.to_owned())
     }
 
     #[test]
@@ -215,7 +360,8 @@ mod tests {
         let mut draft = Draft::default();
         draft.begin(0, call("")).unwrap();
         let piece = "x".repeat(1 << 20);
-        let failed = (0..10).find_map(|_| draft.append(0, &piece).err()).expect("too long");
+        let failed =
+            (0..10).find_map(|_| draft.piece(0, Kind::Arguments, &piece).err()).expect("too long");
         assert_eq!(failed.message, "the answer is longer than 8 MiB");
         let mut draft = Draft::default();
         assert!((0..3_000).any(|key| draft.begin(key, call("")).is_err()), "a storm of calls");

@@ -8,17 +8,17 @@
 //! Result                  -> functionResponse, as output or error, by the name of the tool
 //! ```
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Part, opened, seal};
-use super::sse::Event;
-use super::tidy::{arguments, plain, tidied};
-use super::{Answered, Delta, Reader, Request, Wire, add, fault, items, number, parsed, text};
-use crate::conversation::{Block, Call, Message, Role, Usage};
+use super::draft::{Counts, Draft, Kind, Part, opened, written};
+use super::reading::{Mapping, Stop, Stops, reading};
+use super::tidy::{arguments, plain};
+use super::{Context, Reader, Request, Wire, completed, items, text};
+use crate::conversation::{Block, Call, Message, Role};
 use crate::event::Failure;
+use crate::tool::ToolSpec;
 
 /// Gemini's `streamGenerateContent`.
 #[derive(Debug, Clone, Copy)]
@@ -39,35 +39,30 @@ impl Wire for Gemini {
         key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect()
     }
 
-    fn body(&self, request: &Request<'_>) -> Value {
-        let messages = tidied(request);
-        let calls = messages.iter().flat_map(|message| message.calls());
-        let calls: HashMap<&str, &Call> = calls.map(|call| (call.id.as_str(), call)).collect();
-        let contents = messages.iter().filter_map(|it| content(it, request.model, &calls));
+    fn list(&self) -> &'static str {
+        "contents"
+    }
+
+    fn frame(&self, request: &Request<'_>) -> Value {
         let mut body = json!({
-            "contents": contents.collect::<Vec<_>>(),
+            "contents": [],
             "generationConfig": { "maxOutputTokens": request.most_output },
         });
         if !request.system.is_empty() {
             body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
         }
-        if !request.tools.is_empty() {
-            let tool = |it: &crate::tool::ToolSpec| {
-                json!({ "name": it.name, "description": it.description,
-                    "parametersJsonSchema": it.schema })
-            };
-            let tools: Vec<Value> = request.tools.iter().map(tool).collect();
-            body["tools"] = json!([{ "functionDeclarations": tools }]);
-        }
-        if let Some(temperature) = request.temperature {
-            body["generationConfig"]["temperature"] = temperature.into();
-        }
-        add(&mut body, request.extra);
-        body
+        completed(body, request, "/generationConfig", |tools| {
+            let tools: Vec<Value> = tools.iter().map(tool).collect();
+            json!([{ "functionDeclarations": tools }])
+        })
+    }
+
+    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+        content(message, context).into_iter().collect()
     }
 
     fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        Box::new(Contents { model: model.to_owned(), ..Contents::default() })
+        reading::<Contents>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -111,7 +106,12 @@ fn encoded(name: &str) -> String {
     text
 }
 
-fn content(message: &Message, model: &str, calls: &HashMap<&str, &Call>) -> Option<Value> {
+fn tool(tool: &ToolSpec) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema })
+}
+
+fn content(message: &Message, context: &Context<'_>) -> Option<Value> {
+    let model = context.model;
     let role = if message.role == Role::User { "user" } else { "model" };
     let parts = message.blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(json!({ "text": text })),
@@ -125,8 +125,7 @@ fn content(message: &Message, model: &str, calls: &HashMap<&str, &Call>) -> Opti
         }
         Block::Call(call) => Some(function_call(call, model)),
         Block::Result { id, text, failed } => {
-            let call = calls.get(id.as_str())?;
-            Some(function_response(call, model, text, *failed))
+            Some(function_response(context.call(id)?, model, text, *failed))
         }
     });
     let mut parts: Vec<Value> = parts.collect();
@@ -169,140 +168,91 @@ fn function_response(call: &Call, model: &str, text: &str, failed: bool) -> Valu
 }
 
 #[derive(Default)]
-struct Contents {
-    model: String,
-    draft: Draft,
-    stop: Option<String>,
-}
+struct Contents;
 
-impl Reader for Contents {
-    fn take(&mut self, event: &Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        let data = parsed(event)?;
-        let data = data.get(0).unwrap_or(&data);
-        if let Some(error) = data.get("error") {
-            return Err(fault::in_stream(error));
+impl Mapping for Contents {
+    const NAME: &'static str = NAME;
+    const COUNTS: Counts = Counts {
+        places: &["/usageMetadata"],
+        input: &["/promptTokenCount", "/toolUsePromptTokenCount"],
+        cached: &["/cachedContentTokenCount"],
+        stored: &[],
+        output: &["/candidatesTokenCount", "/thoughtsTokenCount"],
+    };
+    const STOPS: Stops = Stops {
+        known: &[
+            ("STOP", Stop::Done),
+            ("FINISH_REASON_UNSPECIFIED", Stop::Done),
+            ("MAX_TOKENS", Stop::Cut),
+            (
+                "MALFORMED_FUNCTION_CALL",
+                Stop::Failed("the model stopped: `MALFORMED_FUNCTION_CALL`"),
+            ),
+            ("UNEXPECTED_TOOL_CALL", Stop::Failed("the model stopped: `UNEXPECTED_TOOL_CALL`")),
+            ("OTHER", Stop::Failed("the model stopped: `OTHER`")),
+        ],
+        other: Stop::RefusedBy,
+    };
+
+    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        if let Some(feedback) = data.get("promptFeedback") {
+            draft.stop(text(feedback, "blockReason"));
         }
-        self.used(data.get("usageMetadata"));
-        let blocked = data.get("promptFeedback").map(|it| text(it, "blockReason"));
-        if let Some(reason) = blocked.filter(|reason| !reason.is_empty()) {
-            self.stop = Some(reason.to_owned());
-        }
-        let Some(candidate) = items(data, "candidates").first() else { return Ok(()) };
         // What comes after the end was said before.
-        if self.stop.is_some() {
-            return Ok(());
+        if let (Some(candidate), None) = (items(data, "candidates").first(), draft.stopped()) {
+            if let Some(content) = candidate.get("content") {
+                items(content, "parts").iter().try_for_each(|it| part(it, draft))?;
+            }
+            draft.stop(text(candidate, "finishReason"));
         }
-        if let Some(content) = candidate.get("content") {
-            items(content, "parts").iter().try_for_each(|part| self.part(part, show))?;
+        if draft.stopped().is_some() {
+            draft.complete();
         }
-        let stop = text(candidate, "finishReason");
-        self.stop = (!stop.is_empty()).then(|| stop.to_owned());
         Ok(())
     }
-
-    fn is_complete(&self) -> bool {
-        self.stop.is_some()
-    }
-
-    fn used_up(&self) -> Usage {
-        self.draft.used_up()
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {
-        match self.stop.as_deref() {
-            None => return Err(fault::broke_off()),
-            Some("STOP" | "FINISH_REASON_UNSPECIFIED") => {}
-            Some("MAX_TOKENS") => self.draft.truncated = true,
-            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "OTHER")) => {
-                return Err(fault::temporary(format!("the model stopped: `{reason}`")));
-            }
-            Some(reason) => self.draft.refuse(&fault::shown(reason)),
-        }
-        Ok(self.draft.finish())
-    }
 }
 
-impl Contents {
-    fn used(&mut self, usage: Option<&Value>) {
-        let Some(usage) = usage else { return };
-        let sum = |names: &[&str]| {
-            let counts = names.iter().filter_map(|name| number(usage, name));
-            counts.fold(0_u64, u64::saturating_add)
-        };
-        let used = &mut self.draft.usage;
-        used.input = sum(&["promptTokenCount", "toolUsePromptTokenCount"]);
-        used.cached = sum(&["cachedContentTokenCount"]).min(used.input);
-        used.output = sum(&["candidatesTokenCount", "thoughtsTokenCount"]);
+fn part(part: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let signature = part.get("thoughtSignature").filter(|it| it.is_string());
+    if let Some(function) = part.get("functionCall") {
+        return call(function, signature, draft);
     }
+    let piece = text(part, "text");
+    if part.get("thought") == Some(&Value::Bool(true)) {
+        return thought(piece, signature, draft);
+    }
+    draft.piece(draft.going_on(Kind::Text), Kind::Text, piece)?;
+    // A signature of plain text is kept as a thought without words.
+    signature.map_or(Ok(()), |_| thought("", signature, draft))
+}
 
-    fn part(&mut self, part: &Value, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        let signature = part.get("thoughtSignature").filter(|it| it.is_string());
-        if let Some(function) = part.get("functionCall") {
-            return self.call(function, signature, show);
-        }
-        let piece = text(part, "text");
-        let is_thought = part.get("thought") == Some(&Value::Bool(true));
-        if is_thought {
-            self.thought(piece, signature, show)
-        } else {
-            self.say(piece, show)?;
-            // A signature of plain text is kept as a thought without words.
-            signature.map_or(Ok(()), |_| self.thought("", signature, show))
-        }
+fn thought(piece: &str, signature: Option<&Value>, draft: &mut Draft) -> Result<(), Failure> {
+    let key = if piece.is_empty() {
+        let key = draft.next();
+        draft.begin(key, Part::Thinking(String::new(), None))?;
+        key
+    } else {
+        let key = draft.going_on(Kind::Thinking);
+        draft.piece(key, Kind::Thinking, piece)?;
+        key
+    };
+    if let Some(signature) = signature {
+        draft.sign(key, &json!({ "signature": signature }));
     }
+    Ok(())
+}
 
-    fn say(&mut self, piece: &str, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        if piece.is_empty() {
-            return Ok(());
-        }
-        show(Delta::Text(piece.to_owned()));
-        match self.draft.last() {
-            Some((key, Part::Text(_))) => self.draft.append(key, piece),
-            _ => self.draft.begin(self.draft.next(), Part::Text(piece.to_owned())),
-        }
+fn call(function: &Value, signature: Option<&Value>, draft: &mut Draft) -> Result<(), Failure> {
+    let id = text(function, "id");
+    let mut own = json!({});
+    if !id.is_empty() {
+        own["id"] = id.into();
     }
-
-    fn thought(
-        &mut self,
-        piece: &str,
-        signature: Option<&Value>,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
-        if !piece.is_empty() {
-            show(Delta::Thinking(piece.to_owned()));
-        }
-        let sealed = signature.map(|it| seal(NAME, &self.model, &json!({ "signature": it })));
-        match self.draft.last() {
-            Some((key, Part::Thinking(_, opaque @ None))) if !piece.is_empty() => {
-                *opaque = sealed;
-                self.draft.append(key, piece)
-            }
-            _ => self.draft.begin(self.draft.next(), Part::Thinking(piece.to_owned(), sealed)),
-        }
+    if let Some(signature) = signature {
+        own["signature"] = signature.clone();
     }
-
-    fn call(
-        &mut self,
-        function: &Value,
-        signature: Option<&Value>,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
-        let (id, tool) = (text(function, "id"), text(function, "name"));
-        show(Delta::Call(tool.to_owned()));
-        let mut own = json!({});
-        if !id.is_empty() {
-            own["id"] = id.into();
-        }
-        if let Some(signature) = signature {
-            own["signature"] = signature.clone();
-        }
-        let given = function.get("args").filter(|args| !args.is_null());
-        let part = Part::Call {
-            id: id.to_owned(),
-            tool: tool.to_owned(),
-            arguments: given.map(Value::to_string).unwrap_or_default(),
-            opaque: Some(seal(NAME, &self.model, &own)),
-        };
-        self.draft.begin(self.draft.next(), part)
-    }
+    let key = draft.next();
+    draft.begin(key, Part::call(id, text(function, "name"), written(function.get("args"))))?;
+    draft.sign(key, &own);
+    Ok(())
 }

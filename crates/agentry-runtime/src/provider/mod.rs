@@ -1,9 +1,9 @@
 //! Models behind a wire: one request, one streamed answer.
 //!
 //! ```text
-//!  Plan ─▶ Entry ─▶ Client ── Wire::body ──▶ server
-//!                     ▲                        │ bytes
-//!          Answered ──┴── Reader ◀── Events ◀──┘
+//!  Plan ─▶ Entry ─▶ Client ── Wire::frame, Wire::items ──▶ server
+//!                     ▲                                      │ bytes
+//!          Answered ──┴── Reader ◀── Events ◀────────────────┘
 //! ```
 //!
 //! A wire is pure: it writes a request as JSON and reads a stream event by event. Sending, time-outs
@@ -22,12 +22,16 @@ pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod plan;
+mod reading;
+mod said;
 pub mod sse;
 mod tidy;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
-use crate::conversation::{Message, Usage};
+use crate::conversation::{Call, Message, Usage};
 use crate::event::Failure;
 use crate::tool::ToolSpec;
 
@@ -38,8 +42,8 @@ pub struct Request<'a> {
     pub model: &'a str,
     /// The system prompt.
     pub system: &'a str,
-    /// What was said.
-    pub messages: &'a [Message],
+    /// What was said. Who asks again says the same messages again, not copies of them.
+    pub messages: &'a [Arc<Message>],
     /// The tools it may call.
     pub tools: &'a [ToolSpec],
     /// How freely it writes.
@@ -85,8 +89,14 @@ pub trait Wire: Sync {
     /// The headers that carry the key and the version.
     fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
 
-    /// The body of a request.
-    fn body(&self, request: &Request<'_>) -> Value;
+    /// The field of a body that lists what was said.
+    fn list(&self) -> &'static str;
+
+    /// A body without what was said; its list has what comes before that.
+    fn frame(&self, request: &Request<'_>) -> Value;
+
+    /// What a message is in the list of a body.
+    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value>;
 
     /// Reads the answer of this model, event by event.
     fn reader(&self, model: &str) -> Box<dyn Reader + Send>;
@@ -94,6 +104,39 @@ pub trait Wire: Sync {
     /// Takes out of the body what the server complained about, in lower case, where the request makes
     /// sense without it. Says whether something was changed.
     fn mend(&self, body: &mut Value, complaint: &str) -> bool;
+}
+
+impl dyn Wire {
+    /// The whole body of a request.
+    pub fn body(&self, request: &Request<'_>) -> Value {
+        let body = said::Said::default().body(self, request, &self.frame(request));
+        serde_json::from_str(&body).unwrap_or_default()
+    }
+}
+
+/// Where a message stands in a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The model that hears it.
+    pub model: &'a str,
+    /// Whether it belongs to the present exchange: the person has said nothing since.
+    pub is_present: bool,
+    /// Whether nothing comes after it.
+    pub is_last: bool,
+    /// What the model said last before it.
+    pub answer: Option<&'a Message>,
+}
+
+impl<'a> Context<'a> {
+    /// The model, if what it thought still matters to it.
+    fn present(&self) -> Option<&'a str> {
+        self.is_present.then_some(self.model)
+    }
+
+    /// The call that a result belongs to.
+    fn call(&self, id: &str) -> Option<&'a Call> {
+        self.answer?.calls().find(|call| call.id == id)
+    }
 }
 
 /// Reads one streamed answer.
@@ -109,6 +152,23 @@ pub trait Reader {
 
     /// The whole answer; a stream that broke off is a failure.
     fn finish(self: Box<Self>) -> Result<Answered, Failure>;
+}
+
+/// A body with what all have: tools, how freely the model writes, and what only this provider knows.
+fn completed(
+    mut body: Value,
+    request: &Request<'_>,
+    options: &str,
+    tools: impl Fn(&[ToolSpec]) -> Value,
+) -> Value {
+    if !request.tools.is_empty() {
+        body["tools"] = tools(request.tools);
+    }
+    if let (Some(temperature), Some(options)) = (request.temperature, body.pointer_mut(options)) {
+        options["temperature"] = temperature.into();
+    }
+    add(&mut body, request.extra);
+    body
 }
 
 /// Adds `extra` to a body: what is there stays, maps and lists are joined.

@@ -12,13 +12,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Part, opened, seal};
-use super::sse::Event;
-use super::tidy::{arguments, plain, present, result, tidied};
-use super::{
-    Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
-};
-use crate::conversation::{Block, Message, Role, Usage};
+use super::draft::{Counts, Draft, Kind, Part, opened, written};
+use super::reading::{Mapping, Stop, Stops, reading};
+use super::tidy::{arguments, plain, result};
+use super::{Context, Reader, Request, Wire, completed, items, mend, number, text};
+use crate::conversation::{Block, Call, Message, Role};
 use crate::event::Failure;
 use crate::tool::ToolSpec;
 
@@ -30,10 +28,10 @@ pub struct Chat;
 const NAME: &str = "chat";
 /// The fields in which servers send what a model thinks.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
-/// Where the parts of an answer stand in it.
-const THINKING: u64 = 0;
-const TEXT: u64 = 1;
-const CALLS: u64 = 2;
+/// Where the parts of an answer stand in it, also where Ollama sends them.
+pub(super) const THINKING: u64 = 0;
+pub(super) const TEXT: u64 = 1;
+pub(super) const CALLS: u64 = 2;
 
 impl Wire for Chat {
     fn path(&self, _: &Request<'_>) -> String {
@@ -44,40 +42,30 @@ impl Wire for Chat {
         bearer(key)
     }
 
-    fn body(&self, request: &Request<'_>) -> Value {
-        let tidied = tidied(request);
-        let present = present(&tidied);
-        let mut messages = Vec::new();
-        if !request.system.is_empty() {
-            messages.push(json!({ "role": "system", "content": request.system }));
-        }
-        for (at, message) in tidied.iter().enumerate() {
-            match message.role {
-                Role::User => user(message, &mut messages),
-                Role::Assistant => {
-                    messages.extend(assistant(message, (at >= present).then_some(request.model)));
-                }
-            }
-        }
-        let mut body = json!({
+    fn list(&self) -> &'static str {
+        "messages"
+    }
+
+    fn frame(&self, request: &Request<'_>) -> Value {
+        let body = json!({
             "model": request.model,
-            "messages": messages,
+            "messages": system(request),
             "stream": true,
             "stream_options": { "include_usage": true },
             "max_tokens": request.most_output,
         });
-        if !request.tools.is_empty() {
-            body["tools"] = request.tools.iter().map(tool).collect();
+        completed(body, request, "", |tools| tools.iter().map(tool).collect())
+    }
+
+    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+        match message.role {
+            Role::User => user(message, &|id| json!({ "role": "tool", "tool_call_id": id })),
+            Role::Assistant => assistant(message, context.present()).into_iter().collect(),
         }
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        add(&mut body, request.extra);
-        body
     }
 
     fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        Box::new(Chunks { model: model.to_owned(), ..Chunks::default() })
+        reading::<Chunks>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -122,21 +110,32 @@ pub(super) fn said(message: &Message) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-fn user(message: &Message, messages: &mut Vec<Value>) {
-    for block in &message.blocks {
-        if let Block::Result { id, text, failed } = block {
-            let content = result(text, *failed);
-            messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
-        }
+/// The system prompt as the first message, if there is one.
+pub(super) fn system(request: &Request<'_>) -> Value {
+    if request.system.is_empty() {
+        return json!([]);
     }
+    json!([{ "role": "system", "content": request.system }])
+}
+
+/// What calls gave, each as a message that begins with what names its call; then what the person says.
+pub(super) fn user(message: &Message, naming: &dyn Fn(&str) -> Value) -> Vec<Value> {
+    let told = message.blocks.iter().filter_map(|block| match block {
+        Block::Result { id, text, failed } => {
+            let mut told = naming(id);
+            told["content"] = result(text, *failed).into();
+            Some(told)
+        }
+        _ => None,
+    });
     let said = said(message).map(|content| json!({ "role": "user", "content": content }));
-    messages.extend(said);
+    told.chain(said).collect()
 }
 
 /// What the model said; its thoughts go back to the model `to` only.
 fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
     let content = said(message);
-    let call = |call: &crate::conversation::Call| {
+    let call = |call: &Call| {
         json!({ "id": call.id, "type": "function", "function": {
             "name": plain(&call.tool), "arguments": arguments(&call.arguments).to_string() } })
     };
@@ -161,125 +160,75 @@ fn assistant(message: &Message, to: Option<&str>) -> Option<Value> {
 
 #[derive(Default)]
 struct Chunks {
-    model: String,
-    draft: Draft,
     /// Where the call of an index stands; servers that do not count send several under one.
     calls: HashMap<u64, u64>,
-    stop: Option<String>,
-    ended: bool,
 }
 
-impl Reader for Chunks {
-    fn take(&mut self, event: &Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        self.ended |= event.data.trim() == "[DONE]";
-        if self.ended {
-            return Ok(());
-        }
-        let data = parsed(event)?;
-        if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
-            return Err(fault::in_stream(error));
-        }
-        self.used(data.get("usage"));
+impl Mapping for Chunks {
+    const NAME: &'static str = NAME;
+    const COUNTS: Counts = Counts {
+        places: &["/usage"],
+        input: &["/prompt_tokens"],
+        cached: &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"],
+        stored: &[],
+        output: &["/completion_tokens"],
+    };
+    const STOPS: Stops = Stops {
+        known: &[
+            ("error", Stop::Failed("the server broke off with an error")),
+            ("length", Stop::Cut),
+            ("content_filter", Stop::Refused),
+        ],
+        other: Stop::Done,
+    };
+
+    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
         let first = |choice: &&Value| number(choice, "index").unwrap_or_default() == 0;
-        let Some(choice) = items(&data, "choices").iter().find(first) else { return Ok(()) };
+        let Some(choice) = items(data, "choices").iter().find(first) else { return Ok(()) };
         // What comes after the end was said before.
-        if self.stop.is_some() {
+        if draft.stopped().is_some() {
             return Ok(());
         }
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
-            self.delta(delta, show)?;
+            self.delta(delta, draft)?;
         }
-        let stop = text(choice, "finish_reason");
-        self.stop = (!stop.is_empty()).then(|| stop.to_owned());
+        draft.stop(text(choice, "finish_reason"));
         Ok(())
-    }
-
-    fn is_complete(&self) -> bool {
-        self.ended
-    }
-
-    fn used_up(&self) -> Usage {
-        self.draft.used_up()
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {
-        match self.stop.as_deref() {
-            None => return Err(fault::broke_off()),
-            Some("error") => return Err(fault::temporary("the server broke off with an error")),
-            Some("length") => self.draft.truncated = true,
-            Some("content_filter") => self.draft.refuse("the provider's rules"),
-            Some(_) => {}
-        }
-        Ok(self.draft.finish())
     }
 }
 
 impl Chunks {
-    fn used(&mut self, usage: Option<&Value>) {
-        let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-        let used = &mut self.draft.usage;
-        used.input = number(usage, "prompt_tokens").unwrap_or(used.input);
-        used.output = number(usage, "completion_tokens").unwrap_or(used.output);
-        let details = usage.get("prompt_tokens_details");
-        let cached = details.and_then(|it| number(it, "cached_tokens"));
-        let cached = cached.or_else(|| number(usage, "prompt_cache_hit_tokens"));
-        used.cached = cached.unwrap_or(used.cached).min(used.input);
-    }
-
-    fn delta(&mut self, delta: &Value, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        let thought = THOUGHTS.iter().find(|field| !text(delta, field).is_empty());
-        if let Some(field) = thought {
-            let sealed = seal(NAME, &self.model, &Value::from(*field));
-            show(Delta::Thinking(text(delta, field).to_owned()));
-            self.draft.extend(
-                THINKING,
-                Part::Thinking(String::new(), Some(sealed)),
-                text(delta, field),
-            )?;
+    fn delta(&mut self, delta: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        if let Some(field) = THOUGHTS.iter().find(|field| !text(delta, field).is_empty()) {
+            draft.piece(THINKING, Kind::Thinking, text(delta, field))?;
+            draft.sign(THINKING, &Value::from(*field));
         }
         for field in ["content", "refusal"] {
-            let piece = text(delta, field);
-            if !piece.is_empty() {
-                show(Delta::Text(piece.to_owned()));
-                self.draft.extend(TEXT, Part::Text(String::new()), piece)?;
-            }
+            draft.piece(TEXT, Kind::Text, text(delta, field))?;
         }
         for (at, call) in items(delta, "tool_calls").iter().enumerate() {
-            self.call(number(call, "index").unwrap_or(at as u64), call, show)?;
+            self.call(number(call, "index").unwrap_or(at as u64), call, draft)?;
         }
         Ok(())
     }
 
-    fn call(
-        &mut self,
-        index: u64,
-        call: &Value,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
+    fn call(&mut self, index: u64, call: &Value, draft: &mut Draft) -> Result<(), Failure> {
         let empty = Value::Null;
         let function = call.get("function").unwrap_or(&empty);
-        let (id, tool) = (text(call, "id"), text(function, "name"));
-        let known = self.calls.get(&index).copied();
-        let same = known.filter(|key| match self.draft.part(*key) {
+        let id = text(call, "id");
+        let same = self.calls.get(&index).copied().filter(|key| match draft.part(*key) {
             Some(Part::Call { id: known, .. }) => id.is_empty() || known == id,
             _ => false,
         });
         let key = match same {
             Some(key) => key,
             None => {
-                let key = self.draft.next().max(CALLS);
-                show(Delta::Call(tool.to_owned()));
-                let (id, tool) = (id.to_owned(), tool.to_owned());
-                let part = Part::Call { id, tool, arguments: String::new(), opaque: None };
-                self.draft.begin(key, part)?;
+                let key = draft.next().max(CALLS);
+                draft.begin(key, Part::call(id, text(function, "name"), String::new()))?;
                 self.calls.insert(index, key);
                 key
             }
         };
-        match function.get("arguments") {
-            Some(Value::String(piece)) => self.draft.append(key, piece),
-            Some(whole @ Value::Object(_)) => self.draft.append(key, &whole.to_string()),
-            _ => Ok(()),
-        }
+        draft.piece(key, Kind::Arguments, &written(function.get("arguments")))
     }
 }

@@ -11,15 +11,14 @@
 
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Part, opened, seal};
+use super::draft::{Counts, Draft, Kind, Part, opened};
 use super::openai_chat::bearer;
-use super::sse::Event;
-use super::tidy::{arguments, plain, result, tidied};
-use super::{
-    Answered, Delta, Reader, Request, Wire, add, fault, items, mend, number, parsed, text,
-};
-use crate::conversation::{Block, Role, Usage};
+use super::reading::{Mapping, Stop, Stops, reading};
+use super::tidy::{arguments, plain, result};
+use super::{Context, Reader, Request, Wire, completed, fault, items, mend, number, text};
+use crate::conversation::{Block, Message, Role};
 use crate::event::Failure;
+use crate::tool::ToolSpec;
 
 /// Responses.
 #[derive(Debug, Clone, Copy)]
@@ -37,14 +36,14 @@ impl Wire for Responses {
         bearer(key)
     }
 
-    fn body(&self, request: &Request<'_>) -> Value {
-        let messages = tidied(request);
-        let blocks = messages.iter().flat_map(|it| it.blocks.iter().map(|block| (it.role, block)));
-        let input: Vec<Value> =
-            blocks.filter_map(|(role, block)| item(role, block, request.model)).collect();
+    fn list(&self) -> &'static str {
+        "input"
+    }
+
+    fn frame(&self, request: &Request<'_>) -> Value {
         let mut body = json!({
             "model": request.model,
-            "input": input,
+            "input": [],
             "stream": true,
             "store": false,
             "include": ["reasoning.encrypted_content"],
@@ -53,22 +52,16 @@ impl Wire for Responses {
         if !request.system.is_empty() {
             body["instructions"] = request.system.into();
         }
-        if !request.tools.is_empty() {
-            let tool = |it: &crate::tool::ToolSpec| {
-                json!({ "type": "function", "name": it.name, "description": it.description,
-                    "parameters": it.schema, "strict": false })
-            };
-            body["tools"] = request.tools.iter().map(tool).collect();
-        }
-        if let Some(temperature) = request.temperature {
-            body["temperature"] = temperature.into();
-        }
-        add(&mut body, request.extra);
-        body
+        completed(body, request, "", |tools| tools.iter().map(tool).collect())
+    }
+
+    fn items(&self, message: &Message, context: &Context<'_>) -> Vec<Value> {
+        let blocks = message.blocks.iter();
+        blocks.filter_map(|block| item(message.role, block, context.model)).collect()
     }
 
     fn reader(&self, model: &str) -> Box<dyn Reader + Send> {
-        Box::new(Items { model: model.to_owned(), ..Items::default() })
+        reading::<Items>(model)
     }
 
     fn mend(&self, body: &mut Value, complaint: &str) -> bool {
@@ -78,6 +71,11 @@ impl Wire for Responses {
         let names = ["temperature", "top_p", "reasoning", "text", "service_tier"];
         mend::remove(body, complaint, &names)
     }
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({ "type": "function", "name": tool.name, "description": tool.description,
+        "parameters": tool.schema, "strict": false })
 }
 
 fn item(role: Role, block: &Block, model: &str) -> Option<Value> {
@@ -107,150 +105,107 @@ fn item(role: Role, block: &Block, model: &str) -> Option<Value> {
 
 #[derive(Default)]
 struct Items {
-    model: String,
-    draft: Draft,
     /// The number of the last event; what comes again is left out.
     seen: Option<u64>,
-    end: Option<End>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Done,
-    Cut,
-    Refused,
-}
+/// The events that carry a piece of the answer.
+const PIECES: [(&str, Kind); 5] = [
+    ("response.output_text.delta", Kind::Text),
+    ("response.refusal.delta", Kind::Text),
+    ("response.reasoning_summary_text.delta", Kind::Thinking),
+    ("response.reasoning_text.delta", Kind::Thinking),
+    ("response.function_call_arguments.delta", Kind::Arguments),
+];
 
-impl Reader for Items {
-    fn take(&mut self, event: &Event, show: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
-        if self.end.is_some() || event.data.trim() == "[DONE]" {
-            return Ok(());
-        }
-        let data = parsed(event)?;
-        let number_of = number(&data, "sequence_number");
+impl Mapping for Items {
+    const NAME: &'static str = NAME;
+    const COUNTS: Counts = Counts {
+        places: &["/response/usage"],
+        input: &["/input_tokens"],
+        cached: &["/input_tokens_details/cached_tokens"],
+        stored: &[],
+        output: &["/output_tokens"],
+    };
+    const STOPS: Stops = Stops {
+        known: &[("completed", Stop::Done), ("content_filter", Stop::Refused)],
+        other: Stop::Cut,
+    };
+
+    fn take(&mut self, data: &Value, draft: &mut Draft) -> Result<(), Failure> {
+        let number_of = number(data, "sequence_number");
         if number_of.is_some() && number_of <= self.seen {
             return Ok(());
         }
         self.seen = number_of.or(self.seen);
         let null = Value::Null;
         let field = |name: &str| data.get(name).unwrap_or(&null);
-        let index = number(&data, "output_index").unwrap_or_default();
-        match text(&data, "type") {
-            "response.output_item.added" => self.begin(index, field("item"), show)?,
-            "response.output_item.done" => self.done(index, field("item"))?,
-            "response.output_text.delta" | "response.refusal.delta" => {
-                show(Delta::Text(text(&data, "delta").to_owned()));
-                self.draft.append(index, text(&data, "delta"))?;
+        let index = number(data, "output_index").unwrap_or_default();
+        match text(data, "type") {
+            "response.output_item.added" => begin(index, field("item"), draft)?,
+            "response.output_item.done" => done(index, field("item"), draft)?,
+            "response.completed" | "response.incomplete" => {
+                draft.stop(ending(field("response")));
+                draft.close();
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                show(Delta::Thinking(text(&data, "delta").to_owned()));
-                self.draft.append(index, text(&data, "delta"))?;
-            }
-            "response.function_call_arguments.delta" => {
-                self.draft.append(index, text(&data, "delta"))?;
-            }
-            "response.completed" | "response.incomplete" => self.end(field("response")),
             "response.failed" => {
-                let response = field("response");
-                return Err(fault::in_stream(response.get("error").unwrap_or(&null)));
+                return Err(fault::in_stream(field("response").get("error").unwrap_or(&null)));
             }
-            "error" => return Err(fault::in_stream(data.get("error").unwrap_or(&data))),
-            _ => {}
+            "error" => return Err(fault::in_stream(data)),
+            name => {
+                if let Some((_, kind)) = PIECES.iter().find(|(known, _)| *known == name) {
+                    draft.piece(index, *kind, text(data, "delta"))?;
+                }
+            }
         }
         Ok(())
     }
+}
 
-    fn is_complete(&self) -> bool {
-        self.end.is_some()
-    }
-
-    fn used_up(&self) -> Usage {
-        self.draft.used_up()
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<Answered, Failure> {
-        match self.end {
-            None => return Err(fault::broke_off()),
-            Some(End::Cut) => self.draft.truncated = true,
-            Some(End::Refused) => self.draft.refuse("the provider's rules"),
-            Some(End::Done) => {}
-        }
-        Ok(self.draft.finish())
+/// Why a response ended, in one word.
+fn ending(response: &Value) -> &str {
+    match response.get("incomplete_details").map(|it| text(it, "reason")) {
+        Some(reason) if !reason.is_empty() => reason,
+        _ if text(response, "status") == "incomplete" => "incomplete",
+        _ => "completed",
     }
 }
 
-impl Items {
-    fn begin(
-        &mut self,
-        index: u64,
-        item: &Value,
-        show: &mut dyn FnMut(Delta),
-    ) -> Result<(), Failure> {
-        let part = match text(item, "type") {
-            "message" => Part::Text(String::new()),
-            "reasoning" => Part::Thinking(String::new(), None),
-            "function_call" => {
-                show(Delta::Call(text(item, "name").to_owned()));
-                call(item)
-            }
-            _ => return Ok(()),
-        };
-        self.draft.begin(index, part)
-    }
+fn begin(index: u64, item: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let part = match text(item, "type") {
+        "message" => Part::Text(String::new()),
+        "reasoning" => Part::Thinking(String::new(), None),
+        "function_call" => call(item),
+        _ => return Ok(()),
+    };
+    draft.begin(index, part)
+}
 
-    /// An item is complete; what it says now is what counts.
-    fn done(&mut self, index: u64, item: &Value) -> Result<(), Failure> {
-        let part = match text(item, "type") {
-            "message" => {
-                let parts = items(item, "content").iter();
-                Part::Text(
-                    parts.map(|it| [text(it, "text"), text(it, "refusal")].concat()).collect(),
-                )
-            }
-            "reasoning" => {
-                let parts = items(item, "summary").iter().chain(items(item, "content"));
-                let thought: Vec<&str> = parts.map(|part| text(part, "text")).collect();
-                Part::Thinking(thought.join("\n\n"), self.kept(item))
-            }
-            "function_call" => call(item),
-            _ => return Ok(()),
-        };
-        self.draft.replace(index, part)
-    }
+/// An item is complete; what it says now is what counts.
+fn done(index: u64, item: &Value, draft: &mut Draft) -> Result<(), Failure> {
+    let part = match text(item, "type") {
+        "message" => {
+            let parts = items(item, "content").iter();
+            Part::Text(parts.map(|it| [text(it, "text"), text(it, "refusal")].concat()).collect())
+        }
+        "reasoning" => {
+            let parts = items(item, "summary").iter().chain(items(item, "content"));
+            let thought: Vec<&str> = parts.map(|part| text(part, "text")).collect();
+            Part::Thinking(thought.join("\n\n"), kept(item).map(|kept| draft.sealed(&kept)))
+        }
+        "function_call" => call(item),
+        _ => return Ok(()),
+    };
+    draft.replace(index, part)
+}
 
-    /// What the model has to be given back. Its number means nothing to a server that keeps nothing.
-    fn kept(&self, item: &Value) -> Option<Value> {
-        let encrypted = item.get("encrypted_content").filter(|it| it.is_string())?;
-        let summary = items(item, "summary");
-        let item =
-            json!({ "type": "reasoning", "summary": summary, "encrypted_content": encrypted });
-        Some(seal(NAME, &self.model, &item))
-    }
-
-    fn end(&mut self, response: &Value) {
-        let null = Value::Null;
-        let usage = response.get("usage").unwrap_or(&null);
-        let used = &mut self.draft.usage;
-        used.input = number(usage, "input_tokens").unwrap_or_default();
-        used.output = number(usage, "output_tokens").unwrap_or_default();
-        let details = usage.get("input_tokens_details");
-        let cached = details.and_then(|it| number(it, "cached_tokens")).unwrap_or_default();
-        used.cached = cached.min(used.input);
-        let why = response.get("incomplete_details").map(|it| text(it, "reason"));
-        self.end = Some(match why {
-            Some("content_filter") => End::Refused,
-            Some(reason) if !reason.is_empty() => End::Cut,
-            _ if text(response, "status") == "incomplete" => End::Cut,
-            _ => End::Done,
-        });
-    }
+/// What the model has to be given back. Its number means nothing to a server that keeps nothing.
+fn kept(item: &Value) -> Option<Value> {
+    let encrypted = item.get("encrypted_content").filter(|it| it.is_string())?;
+    let summary = items(item, "summary");
+    Some(json!({ "type": "reasoning", "summary": summary, "encrypted_content": encrypted }))
 }
 
 fn call(item: &Value) -> Part {
-    Part::Call {
-        id: text(item, "call_id").to_owned(),
-        tool: text(item, "name").to_owned(),
-        arguments: text(item, "arguments").to_owned(),
-        opaque: None,
-    }
+    Part::call(text(item, "call_id"), text(item, "name"), text(item, "arguments").to_owned())
 }

@@ -4,6 +4,7 @@
 //! workspace is asked.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_compile::model::Agent;
@@ -290,7 +291,7 @@ impl Entry {
     pub async fn ask(
         &self,
         system: &str,
-        messages: &[Message],
+        messages: &[Arc<Message>],
         tools: &[ToolSpec],
         show: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answered, Failure> {

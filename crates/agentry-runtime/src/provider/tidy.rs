@@ -8,34 +8,51 @@ use serde_json::{Value, json};
 use super::Request;
 use crate::conversation::{Block, Message, Role};
 
-/// What is said, ready for a wire: every call is followed by its result, no part is empty. Without
-/// tools, calls and results are told in words.
-pub(super) fn tidied<'a>(request: &Request<'a>) -> Vec<Cow<'a, Message>> {
-    let mut list = Vec::new();
-    let mut open: Vec<&str> = Vec::new();
-    for message in request.messages {
-        let message = if request.tools.is_empty() {
+/// Makes what is said ready for a wire, message by message: every call is followed by its result, no part
+/// is empty. Without tools, calls and results are told in words.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tidy {
+    /// The calls that have no result yet.
+    open: Vec<String>,
+}
+
+impl Tidy {
+    /// The next message, and what has to come before it.
+    pub(super) fn next<'a>(&mut self, message: &'a Message, tools: bool) -> Vec<Cow<'a, Message>> {
+        let mut list = Vec::new();
+        if !tools {
             list.push(Cow::Owned(told(message)));
-            continue;
-        } else {
-            message
-        };
-        if message.role == Role::Assistant {
-            list.extend(missing(&open));
-            open = message.calls().map(|call| call.id.as_str()).collect();
+        } else if message.role == Role::Assistant {
+            list.extend(self.rest());
+            self.open = message.calls().map(|call| call.id.clone()).collect();
             list.push(Cow::Borrowed(message));
-            continue;
+        } else {
+            list.push(answering(message, &self.open));
+            self.open.clear();
         }
-        list.push(answering(message, &open));
-        open.clear();
+        list.retain_mut(|message| {
+            if message.blocks.iter().any(is_empty) {
+                message.to_mut().blocks.retain(|block| !is_empty(block));
+            }
+            !message.blocks.is_empty()
+        });
+        list
     }
-    list.extend(missing(&open));
-    list.retain_mut(|message| {
-        if message.blocks.iter().any(is_empty) {
-            message.to_mut().blocks.retain(|block| !is_empty(block));
-        }
-        !message.blocks.is_empty()
-    });
+
+    /// Results for calls that have none, when nothing more is said.
+    pub(super) fn rest<'a>(&self) -> Option<Cow<'a, Message>> {
+        let blocks: Vec<Block> = self.open.iter().map(|id| no_result(id)).collect();
+        (!blocks.is_empty()).then(|| Cow::Owned(Message { role: Role::User, blocks }))
+    }
+}
+
+/// All that is said, ready for a wire.
+pub(super) fn tidied<'a>(request: &Request<'a>) -> Vec<Cow<'a, Message>> {
+    let mut tidy = Tidy::default();
+    let tools = !request.tools.is_empty();
+    let mut list: Vec<_> =
+        request.messages.iter().flat_map(|message| tidy.next(message, tools)).collect();
+    list.extend(tidy.rest());
     list
 }
 
@@ -43,25 +60,20 @@ fn is_empty(block: &Block) -> bool {
     matches!(block, Block::Text { text } if text.trim().is_empty())
 }
 
-/// Results for calls that have none.
-fn missing<'a>(open: &[&str]) -> Option<Cow<'a, Message>> {
-    let blocks: Vec<Block> = open.iter().map(|id| no_result(id)).collect();
-    (!blocks.is_empty()).then(|| Cow::Owned(Message { role: Role::User, blocks }))
-}
-
 fn no_result(id: &str) -> Block {
     Block::Result { id: id.to_owned(), text: "there is no result".to_owned(), failed: true }
 }
 
 /// A message that answers the `open` calls: with a result for each, first of all, and for no other.
-fn answering<'a>(message: &'a Message, open: &[&str]) -> Cow<'a, Message> {
+fn answering<'a>(message: &'a Message, open: &[String]) -> Cow<'a, Message> {
     let results = message.blocks.iter().filter_map(|block| match block {
         Block::Result { id, .. } => Some(id.as_str()),
         _ => None,
     });
     let results: Vec<&str> = results.collect();
     let leads = message.blocks.iter().take(open.len()).all(|it| matches!(it, Block::Result { .. }));
-    if leads && results.len() == open.len() && open.iter().all(|id| results.contains(id)) {
+    if leads && results.len() == open.len() && open.iter().all(|id| results.contains(&id.as_str()))
+    {
         return Cow::Borrowed(message);
     }
     let mut blocks = Vec::new();
@@ -71,7 +83,7 @@ fn answering<'a>(message: &'a Message, open: &[&str]) -> Cow<'a, Message> {
     }
     for block in &message.blocks {
         match block {
-            Block::Result { id, .. } if open.contains(&id.as_str()) => {}
+            Block::Result { id, .. } if open.contains(id) => {}
             other => blocks.push(in_words(other)),
         }
     }
@@ -96,11 +108,13 @@ fn in_words(block: &Block) -> Block {
 
 /// Where the present exchange begins: after the last message in which the person says something.
 pub(super) fn present(messages: &[Cow<'_, Message>]) -> usize {
-    let says = |message: &Cow<'_, Message>| {
-        let text = |block: &Block| matches!(block, Block::Text { .. });
-        message.role == Role::User && message.blocks.iter().any(text)
-    };
-    messages.iter().rposition(says).map_or(0, |at| at + 1)
+    messages.iter().rposition(|message| says(message)).map_or(0, |at| at + 1)
+}
+
+/// Whether the person says something in a message.
+pub(super) fn says(message: &Message) -> bool {
+    let text = |block: &Block| matches!(block, Block::Text { .. }) && !is_empty(block);
+    message.role == Role::User && message.blocks.iter().any(text)
 }
 
 /// A name or an identifier in the signs that every provider takes.
@@ -122,6 +136,8 @@ pub(super) fn result(text: &str, failed: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::Map;
 
     use super::*;
@@ -187,6 +203,7 @@ mod tests {
         ];
         for (messages, tools, expected) in cases {
             let extra = Map::new();
+            let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
             let request = Request {
                 model: "m",
                 system: "",

@@ -11,7 +11,10 @@ pub(super) fn resumed(state: &mut State) -> Vec<Effect> {
     match state.phase.clone() {
         Phase::Idle if !state.queue.is_empty() => ask(state),
         Phase::Idle => vec![Effect::Finish(Ending::Done)],
-        Phase::Asking | Phase::Waiting | Phase::Compacting => ask(state),
+        Phase::Asking | Phase::Waiting | Phase::Compacting => {
+            state.abandon();
+            ask(state)
+        }
         Phase::Blocked(Blocked::Models(why)) => vec![Effect::Put(Question::Models { why })],
         Phase::Blocked(Blocked::Limit(limit)) => {
             let mut effects = unfinished(state);

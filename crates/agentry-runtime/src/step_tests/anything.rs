@@ -10,7 +10,17 @@ fn any_event() -> impl Strategy<Value = String> {
     let class = || prop::sample::select(vec!["read", "write", "external"]);
     let judged = prop::sample::select(vec!["allow", "allow", "allow", "ask", "deny"]);
     let about = vec!["start", "start", "end", "end", "end", "err", "yes", "no"];
-    let alone = vec!["said x", "turn", "yes", "no", "waited", "stop", "resume", "compacted 3"];
+    let alone = vec![
+        "said x",
+        "turn",
+        "yes",
+        "no",
+        "waited",
+        "stop",
+        "resume",
+        "compacted 3",
+        "asking used=9",
+    ];
     let failing = vec!["fail temporary", "fail permanent", "fail too-long"];
     prop_oneof![
         2 => prop::sample::select(alone).prop_map(str::to_owned),

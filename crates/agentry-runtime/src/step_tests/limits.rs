@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn limits() {
-    let cases = [
+    check_all(&[
         (
             "turns",
             "begin turns=1
@@ -94,15 +94,12 @@ fn limits() {
              +1000 said hi => ask 0
              turn => done",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn what_was_asked_in_vain_counts() {
-    let cases = [
+    check_all(&[
         (
             "answers that break off are not free",
             "begin cost=100
@@ -122,15 +119,129 @@ fn what_was_asked_in_vain_counts() {
              fail temporary used=50 =>
              said more => stop over",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
+}
+
+#[test]
+fn a_question_that_is_stopped_is_charged() {
+    check_all(&[
+        (
+            "by the person",
+            "begin tokens=50
+             said hi => ask 0
+             asking used=50 =>
+             stop => stop
+             said more => stop over",
+        ),
+        (
+            "with what had come of its answer",
+            "begin cost=100
+             said hi => ask 0
+             asking used=10 cost=60 =>
+             asking used=10 cost=160 =>
+             stop => stop
+             said more => stop over",
+        ),
+        (
+            "with the process",
+            "begin tokens=50
+             said hi => ask 0
+             asking used=50 =>
+             resume => stop over",
+        ),
+        (
+            "while it was to be put into fewer words",
+            "begin tokens=200 window=100
+             said hi => ask 0
+             asking used=1 =>
+             turn a => judge a
+             deny a => ask 0
+             turn b used=90 => judge b
+             deny b => compact 1
+             asking used=100 =>
+             stop => stop
+             said more => stop over",
+        ),
+    ]);
+    let state = check(
+        "not what was answered, failed, or never sent",
+        "begin on_error=ask
+         said hi => ask 0
+         asking used=50 =>
+         turn used=60 => done
+         said hi => ask 0
+         asking used=50 =>
+         fail permanent used=7 => models?
+         yes => ask 0
+         asking used=50 =>
+         +7 stop => stop
+         said hi => ask 0
+         resume => ask 0
+         stop => stop
+         stop => stop",
+    );
+    assert_eq!(state.spent.usage.input, 60 + 7 + 50);
+}
+
+#[test]
+fn a_question_that_alone_passes_a_limit_is_not_sent() {
+    check_all(&[
+        (
+            "tokens",
+            "begin tokens=50
+             said hi => ask 0
+             asking used=51 => stop over
+             resume => ask 0
+             asking used=51 => stop over
+             adjust tokens=51 =>
+             resume => ask 0
+             asking used=51 =>
+             turn => done",
+        ),
+        ("money", "begin cost=50\n said hi => ask 0\n asking used=1 cost=51 => stop over"),
+        (
+            "asked, and as much again as it needs",
+            "begin asks tokens=50
+             said hi => ask 0
+             asking used=80 => more? 50 tokens, which the next question would pass
+             resume => more? 50 tokens, which the next question would pass
+             yes => ask 0
+             asking used=80 =>
+             turn used=80 => done
+             said hi => ask 0
+             asking used=81 => more? 160 tokens, which the next question would pass
+             no => stop over",
+        ),
+        (
+            "nor to have it put into fewer words",
+            "begin tokens=120 window=100
+             said hi => ask 0
+             turn a => judge a
+             deny a => ask 0
+             turn b used=90 => judge b
+             deny b => compact 1
+             asking used=30 => stop over",
+        ),
+        (
+            "what nobody waits for changes nothing",
+            "begin tokens=50
+             asking used=99 =>
+             said hi => ask 0
+             turn => done
+             asking used=99 =>
+             said hi => ask 0",
+        ),
+    ]);
+    let refused = "begin asks tokens=50
+        said hi => ask 0
+        asking used=80 => more? 50 tokens, which the next question would pass
+        stop => stop";
+    assert_eq!(check("what was not sent is free", refused).spent.usage.input, 0);
 }
 
 #[test]
 fn more_than_the_limit() {
-    let cases = [
+    check_all(&[
         (
             "asked once, although calls still end",
             "begin asks steps=2
@@ -202,8 +313,5 @@ fn more_than_the_limit() {
              compacted 1 => ask 0
              turn => done",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }

@@ -35,6 +35,13 @@ fn check(case: &str, script: &str) -> State {
     state
 }
 
+/// Scripts by what they show.
+fn check_all(cases: &[(&str, &str)]) {
+    for (case, script) in cases {
+        check(case, script);
+    }
+}
+
 fn value(words: &[&str], name: &str) -> Option<u64> {
     let word = words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     word.map(|word| word.parse().expect("a number"))
@@ -74,8 +81,7 @@ fn event_of(words: &[&str]) -> Event {
                 Some(&"too-long") => FailureKind::TooLong,
                 _ => FailureKind::Permanent,
             };
-            let input = value(rest, "used").unwrap_or_default();
-            let usage = Usage { input, cost: value(rest, "cost"), ..Usage::default() };
+            let usage = used(rest);
             Event::TurnFailed(Failure {
                 retry_after: value(rest, "after"),
                 usage,
@@ -107,6 +113,7 @@ fn event_of(words: &[&str]) -> Event {
             summary: "in short".to_owned(),
             usage: Usage { input: 1, ..Usage::default() },
         },
+        "asking" => Event::Asking { usage: used(rest) },
         "waited" => Event::Waited,
         "late" => Event::TimeUp,
         "stop" => Event::Cancelled { run: false },
@@ -120,6 +127,11 @@ fn event_of(words: &[&str]) -> Event {
         },
         other => panic!("`{other}`"),
     }
+}
+
+fn used(words: &[&str]) -> Usage {
+    let input = value(words, "used").unwrap_or_default();
+    Usage { input, cost: value(words, "cost"), ..Usage::default() }
 }
 
 /// `turn a b used=100 model=1 cut`: calls by their names.

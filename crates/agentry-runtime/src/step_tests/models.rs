@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn models_that_do_not_answer() {
-    let cases = [
+    check_all(&[
         (
             "asked again, each time later, then the next one",
             "begin models=2
@@ -77,10 +77,7 @@ fn models_that_do_not_answer() {
              fail temporary => wait 1000
              resume => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
@@ -93,7 +90,7 @@ fn a_run_that_cannot_wait_says_when_to_come_back() {
 
 #[test]
 fn answers_that_are_cut_off() {
-    let cases = [
+    check_all(&[
         (
             "cut off again and again",
             "begin
@@ -115,15 +112,12 @@ fn answers_that_are_cut_off() {
              turn e cut => ask 0
              turn cut => done",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn fewer_words() {
-    let cases = [
+    check_all(&[
         (
             "nothing to shorten",
             "begin window=100
@@ -176,10 +170,7 @@ fn fewer_words() {
              waited => compact 1
              compacted 1 => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
@@ -215,7 +206,7 @@ fn told(begin: &str, calls: usize, bytes: usize) -> (State, String) {
 }
 
 fn weight(state: &State) -> usize {
-    state.messages.iter().map(Message::weight).sum()
+    crate::context::weight(&state.messages)
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn killed_and_resumed() {
-    let cases = [
+    check_all(&[
         ("before anything", "begin\n resume => done"),
         (
             "while the model answers",
@@ -39,15 +39,12 @@ fn killed_and_resumed() {
              resume => run a
              end a => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn killed_while_something_was_changed() {
-    let cases = [
+    check_all(&[
         (
             "a write is not: skip",
             "begin
@@ -117,15 +114,12 @@ fn killed_while_something_was_changed() {
              resume => unfinished? secret-a
              yes secret-a => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn ended_and_begun_again() {
-    let cases = [
+    check_all(&[
         (
             "a budget that is gone stays gone",
             "begin steps=1
@@ -171,15 +165,12 @@ fn ended_and_begun_again() {
              turn => done
              resume => done",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn stopped_and_begun_again() {
-    let cases = [
+    check_all(&[
         (
             "a stopped turn goes on",
             "begin
@@ -220,8 +211,5 @@ fn stopped_and_begun_again() {
              resume => failed
              said go on => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn conversations() {
-    let cases = [
+    check_all(&[
         (
             "an answer",
             "begin
@@ -66,15 +66,12 @@ fn conversations() {
              allow b => run b
              end b => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn what_runs_beside_what() {
-    let cases = [
+    check_all(&[
         (
             "reads run together",
             "begin
@@ -123,15 +120,12 @@ fn what_runs_beside_what() {
              end a => run c
              end c => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn questions() {
-    let cases = [
+    check_all(&[
         (
             "no",
             "begin
@@ -190,15 +184,12 @@ fn questions() {
              resume => more? 1 step
              yes => run b",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn calls_that_fail() {
-    let cases = [
+    check_all(&[
         (
             "skip",
             "begin\n said hi => ask 0\n turn a => judge a\n allow a => run a\n err a => ask 0",
@@ -247,15 +238,12 @@ fn calls_that_fail() {
              no a => run b
              end b => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
 fn stopped() {
-    let cases = [
+    check_all(&[
         (
             "the turn",
             "begin
@@ -292,10 +280,7 @@ fn stopped() {
              cancel => stop cancelled
              resume => ask 0",
         ),
-    ];
-    for (case, script) in cases {
-        check(case, script);
-    }
+    ]);
 }
 
 #[test]
@@ -309,7 +294,8 @@ fn identifiers_are_unique_in_a_run() {
          deny call-2 => ask 0
          turn a => judge call-3",
     );
-    let ids: Vec<_> = state.messages.iter().flat_map(Message::calls).map(|call| &call.id).collect();
+    let calls = state.messages.iter().flat_map(|message| message.calls());
+    let ids: Vec<_> = calls.map(|call| &call.id).collect();
     assert_eq!(ids, ["a", "call-2", "call-3"]);
 }
 

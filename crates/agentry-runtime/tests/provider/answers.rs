@@ -1,12 +1,14 @@
 //! What a model says arrives whole, in every protocol, and goes back to it as it wants it.
 
+use std::sync::Arc;
+
 use agentry_runtime::provider::Delta;
 use agentry_runtime::provider::plan::Entry;
 use agentry_runtime::{Block, Message, Role};
 use serde_json::{Value, json};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Server, Stop, Turn};
-use crate::{KEY, entry, tools};
+use crate::{KEY, entry, said, tools};
 
 fn result(id: &str, text: &str, failed: bool) -> Block {
     Block::Result { id: id.to_owned(), text: text.to_owned(), failed }
@@ -27,7 +29,7 @@ async fn a_conversation_with_calls() {
         let entry = entry(&server, protocol);
         let tools = tools();
         let mut shown = Vec::new();
-        let mut messages = vec![Message::user("have a look")];
+        let mut messages = vec![said("have a look")];
         let answered = entry
             .ask("be brief", &messages, &tools, &mut |delta| shown.push(delta))
             .await
@@ -74,9 +76,9 @@ async fn a_conversation_with_calls() {
             }
         }
         let ids: Vec<String> = message.calls().map(|call| call.id.clone()).collect();
-        messages.push(message);
+        messages.push(Arc::new(message));
         let results = vec![result(&ids[0], "contents", false), result(&ids[1], "no such", true)];
-        messages.push(Message { role: Role::User, blocks: results });
+        messages.push(Arc::new(Message { role: Role::User, blocks: results }));
         let answered =
             entry.ask("be brief", &messages, &tools, &mut |_| ()).await.expect("an answer");
         assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
@@ -111,7 +113,7 @@ async fn ways_to_stop() {
         for (turn, text, calls, truncated) in cases {
             let server = Server::playing([turn.into()]);
             let entry = entry(&server, protocol);
-            let messages = [Message::user("go")];
+            let messages = [said("go")];
             let answered =
                 entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
             let said = answered.message.text();
@@ -131,7 +133,7 @@ async fn arguments_that_are_no_json() {
             Turn::text("fine").into(),
         ]);
         let entry = entry(&server, protocol);
-        let mut messages = vec![Message::user("go")];
+        let mut messages = vec![said("go")];
         let mut answered =
             entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer").message;
         let arguments = answered.calls().next().map(|call| call.arguments.clone());
@@ -139,8 +141,11 @@ async fn arguments_that_are_no_json() {
         if let Some(Block::Call(call)) = answered.blocks.last_mut() {
             "x:1".clone_into(&mut call.id);
         }
-        messages.push(answered);
-        messages.push(Message { role: Role::User, blocks: vec![result("x:1", "wrong", true)] });
+        messages.push(Arc::new(answered));
+        messages.push(Arc::new(Message {
+            role: Role::User,
+            blocks: vec![result("x:1", "wrong", true)],
+        }));
         let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
         assert_eq!(answered.message.text(), "fine", "{protocol:?}");
         assert!(server.asked()[1].results[0].1.contains("wrong"), "{protocol:?}");
@@ -154,7 +159,7 @@ async fn unknown_and_repeated_events() {
         let turn = Turn::text("All is well.").broken(Break::Unknown);
         let server = Server::playing([turn.into()]);
         let entry = entry(&server, protocol);
-        let messages = [Message::user("go")];
+        let messages = [said("go")];
         let answered = entry.ask("", &messages, &[], &mut |_| ()).await.expect("an answer");
         assert_eq!(answered.message.text(), "All is well.", "{protocol:?}");
     }
@@ -162,7 +167,7 @@ async fn unknown_and_repeated_events() {
         let turn = Turn::call("read", json!({ "path": "a" })).broken(Break::Repeated);
         let server = Server::playing([turn.into()]);
         let entry = entry(&server, protocol);
-        let answered = entry.ask("", &[Message::user("go")], &tools(), &mut |_| ()).await;
+        let answered = entry.ask("", &[said("go")], &tools(), &mut |_| ()).await;
         let calls = answered.as_ref().map(|it| it.message.calls().count()).ok();
         assert_eq!(calls, whole.then_some(1), "{protocol:?}: {answered:?}");
     }
@@ -174,7 +179,7 @@ async fn tokens_are_guessed_where_nobody_counts() {
     let server = Server::playing([Turn::text("a long answer").used(0, 0, 0).into()]);
     let entry = entry(&server, Protocol::Chat);
     let system = "x".repeat(4_000);
-    let answered = entry.ask(&system, &[Message::user("go")], &[], &mut |_| ()).await;
+    let answered = entry.ask(&system, &[said("go")], &[], &mut |_| ()).await;
     let usage = answered.expect("an answer").usage;
     assert!(usage.input > 1_000 && usage.output > 0 && usage.cost > Some(2_000), "{usage:?}");
 }
@@ -202,7 +207,7 @@ async fn many_at_once() {
 }
 
 async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
-    let mut messages = vec![Message::user(name)];
+    let mut messages = vec![said(name)];
     loop {
         let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await.expect("an answer");
         let mut message = answered.message;
@@ -217,10 +222,10 @@ async fn one_of_many(entry: &Entry, name: &str) -> (String, String) {
             }
         }
         let said = message.text();
-        messages.push(message);
+        messages.push(Arc::new(message));
         if results.is_empty() {
             return (name.to_owned(), said);
         }
-        messages.push(Message { role: Role::User, blocks: results });
+        messages.push(Arc::new(Message { role: Role::User, blocks: results }));
     }
 }

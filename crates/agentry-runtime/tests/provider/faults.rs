@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use agentry_runtime::provider::plan::Entry;
-use agentry_runtime::{Failure, FailureKind, Message};
+use agentry_runtime::{Failure, FailureKind};
 use serde_json::json;
 
 use FailureKind::{Permanent, Temporary, TooLong};
 
 use crate::server::{Break, PROTOCOLS, Protocol, Reply, Server, Turn};
-use crate::{KEY, entry, tools};
+use crate::{KEY, entry, said, tools};
 
 async fn failure(entry: &Entry) -> Failure {
-    let messages = [Message::user("go")];
+    let messages = [said("go")];
     let answered = entry.ask("", &messages, &tools(), &mut |_| ()).await;
     answered.expect_err("no answer")
 }
@@ -110,7 +110,7 @@ async fn dropping_the_future_closes_the_connection() {
     for protocol in PROTOCOLS {
         let server = Server::playing([turn(Break::Stalled(3))]);
         let entry = entry(&server, protocol);
-        let messages = [Message::user("go")];
+        let messages = [said("go")];
         let (begun, begins) = tokio::sync::oneshot::channel();
         let mut begun = Some(begun);
         let mut show = |_| {
@@ -133,7 +133,7 @@ async fn what_happens_after_the_end() {
             let turn = Turn::text("All is well.").broken(broken(events));
             let server = Server::playing([turn.into()]);
             let entry = entry(&server, protocol);
-            let answered = entry.ask("", &[Message::user("go")], &[], &mut |_| ()).await;
+            let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
             let text = answered.map(|it| it.message.text());
             assert_eq!(text.as_deref(), Ok("All is well."), "{protocol:?}");
         }
@@ -173,7 +173,7 @@ async fn fields_that_a_server_complains_about() {
         let mut entry = entry(&server, protocol);
         entry.temperature = Some(0.2);
         for (asked, count) in [("first", 2), ("second", 3)] {
-            let answered = entry.ask("", &[Message::user("go")], &[], &mut |_| ()).await;
+            let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
             assert_eq!(answered.expect("an answer").message.text(), "fine", "{protocol:?}");
             assert_eq!(server.count(), count, "{asked}, {protocol:?}");
         }
@@ -201,7 +201,7 @@ async fn models_that_write_less() {
             Turn::text("fine").into()
         });
         let entry = entry(&server, protocol);
-        let answered = entry.ask("", &[Message::user("go")], &[], &mut |_| ()).await;
+        let answered = entry.ask("", &[said("go")], &[], &mut |_| ()).await;
         assert_eq!(answered.expect("an answer").message.text(), "fine", "{protocol:?}");
     }
 }

@@ -10,8 +10,11 @@ mod requests;
 mod server;
 mod streams;
 
+use std::sync::Arc;
+
 use agentry_compile::model::Agent;
 use agentry_compile::{Candidate, Outcome, Price, Settings, Wish};
+use agentry_runtime::Message;
 use agentry_runtime::provider::Wire;
 use agentry_runtime::provider::anthropic::Anthropic;
 use agentry_runtime::provider::gemini::Gemini;
@@ -35,6 +38,11 @@ fn wire(protocol: Protocol) -> &'static dyn Wire {
         Protocol::Gemini => &Gemini,
         Protocol::Ollama => &Ollama,
     }
+}
+
+/// What a person says.
+fn said(text: &str) -> Arc<Message> {
+    Arc::new(Message::user(text))
 }
 
 /// A model that somebody wants, as `resolve` would leave it.

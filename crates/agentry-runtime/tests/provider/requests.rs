@@ -1,5 +1,7 @@
 //! One conversation as every protocol writes it.
 
+use std::sync::Arc;
+
 use agentry_runtime::provider::Request;
 use agentry_runtime::{Block, Call, Message, Role};
 use serde_json::{Map, Value, json};
@@ -32,7 +34,7 @@ fn call(id: &str, opaque: Option<Value>) -> Block {
     Block::Call(Call { id: id.to_owned(), tool: "read".to_owned(), arguments, opaque })
 }
 
-fn conversation() -> Vec<Message> {
+fn conversation() -> Vec<Arc<Message>> {
     let text = |text: &str| Block::Text { text: text.to_owned() };
     let result = |id: &str, failed| Block::Result {
         id: id.to_owned(),
@@ -43,13 +45,14 @@ fn conversation() -> Vec<Message> {
     blocks.push(text("Looking."));
     blocks.push(call("one", Some(sealed("gemini", &json!({ "id": "g1", "signature": "sealed" })))));
     blocks.push(call("two:2", None));
-    vec![
+    let said = [
         Message::user("What is in there?"),
         Message { role: Role::Assistant, blocks },
         Message { role: Role::User, blocks: vec![result("one", false), result("two:2", true)] },
         Message { role: Role::Assistant, blocks: vec![text("Not much.")] },
         Message::user("Look again."),
-    ]
+    ];
+    said.into_iter().map(Arc::new).collect()
 }
 
 #[test]

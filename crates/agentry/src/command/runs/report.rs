@@ -63,7 +63,9 @@ fn failed(model: &str, failure: &Failure) -> String {
 /// An event in a few lines; nothing if it tells a person nothing.
 fn event(happened: &Happened) -> String {
     match &happened.event {
-        Event::Began { .. } | Event::Started { .. } | Event::Waited => String::new(),
+        Event::Began { .. } | Event::Asking { .. } | Event::Started { .. } | Event::Waited => {
+            String::new()
+        }
         Event::Said { text } => indented("> ", text),
         Event::Turned(turn) => turned(turn),
         Event::TurnFailed(failure) => failed("", failure),

@@ -1,0 +1,62 @@
+//! Limits: looked at before something is done, and what is done when one is reached.
+
+use super::{Effect, Question, end};
+use crate::conversation::Usage;
+use crate::event::Ending;
+use crate::state::{Blocked, Phase, State};
+
+/// A question is about to be sent: not if it alone passes a limit.
+pub(super) fn asking(state: &mut State, usage: Usage) -> Vec<Effect> {
+    if !matches!(state.phase, Phase::Asking | Phase::Compacting) {
+        return Vec::new();
+    }
+    let is_sent = state.asking.is_some();
+    let passed = state.spent.passed_by(usage, &state.limits);
+    let Some(limit) = passed.filter(|_| !is_sent) else {
+        state.asking = Some(usage);
+        return Vec::new();
+    };
+    let over = over(state, limit);
+    // Nothing was used up, but so much more is needed.
+    state.asking = matches!(state.phase, Phase::Blocked(_)).then_some(usage);
+    over
+}
+
+/// A limit is reached: the person decides, or the run ends.
+pub(super) fn over(state: &mut State, limit: String) -> Vec<Effect> {
+    if state.asks_at_limit {
+        state.phase = Phase::Blocked(Blocked::Limit(limit.clone()));
+        return vec![Effect::Put(Question::Limit { limit })];
+    }
+    end(state, Ending::OverBudget { limit })
+}
+
+/// The time is over while something is under way. Where a person is asked about limits, calls that run
+/// go on until there is an answer; a model is asked anew after it.
+pub(super) fn time_up(state: &mut State) -> Vec<Effect> {
+    let Some(limit) = state.spent.out_of_time(&state.limits) else { return Vec::new() };
+    if state.waits_for_person() {
+        return Vec::new();
+    }
+    let stops = state.asks_at_limit && state.phase != Phase::Calling;
+    let mut effects = if stops { vec![Effect::Stop] } else { Vec::new() };
+    state.abandon();
+    effects.extend(over(state, limit));
+    effects
+}
+
+/// Allows as much again as was spent, of whatever has run out.
+pub(super) fn more(state: &mut State) {
+    let mut spent = state.spent;
+    spent.use_up(state.asking.take().unwrap_or_default());
+    let double = |limit: &mut Option<u64>, spent: u64| {
+        if let Some(limit) = limit.as_mut().filter(|limit| spent >= **limit) {
+            *limit = spent.saturating_mul(2).max(1);
+        }
+    };
+    double(&mut state.limits.turns, spent.turns);
+    double(&mut state.limits.steps, spent.steps);
+    double(&mut state.limits.tokens, spent.tokens());
+    double(&mut state.limits.cost, spent.usage.cost.unwrap_or(0));
+    double(&mut state.limits.time, spent.time);
+}
