@@ -394,7 +394,7 @@ async fn what_is_stopped_while_it_is_asked_is_charged() {
 async fn a_question_over_the_limit_is_not_sent() {
     let none = Limits::default();
     for (limits, limit, sent) in [
-        (Limits { tokens: Some(1), ..none }, "1 tokens", 0),
+        (Limits { tokens: Some(1), ..none }, "1 token", 0),
         (Limits { cost: Some(1), ..none }, "$0.0000", 0),
         (Limits { tokens: Some(2), cost: Some(2), ..none }, "", 1),
     ] {
@@ -445,7 +445,7 @@ async fn limits_are_hard_stops() {
         (Limits { turns: Some(3), ..none }, "3 turns", 2),
         (Limits { steps: Some(5), ..none }, "5 steps", 5),
         (Limits { cost: Some(700), ..none }, "$0.0007", 6),
-        (Limits { tokens: Some(31), ..none }, "31 token, which the next question would pass", 2),
+        (Limits { tokens: Some(31), ..none }, "31 tokens, which the next question would pass", 2),
     ];
     for (limits, limit, ran) in cases {
         let mut run = Run::with(storm(), vec![], limits, OnError::Skip);
