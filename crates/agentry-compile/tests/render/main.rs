@@ -20,6 +20,7 @@ mod opencode;
 mod opencode_guard;
 mod opencode_import;
 mod opencode_oracle;
+mod opencode_search;
 mod personal;
 mod pi;
 mod pi_guard;

@@ -2,12 +2,14 @@
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{Call, Judge, Reason, Verdict};
+use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
-use agentry_compile::{Links, World as _, inside, judge};
+use agentry_compile::{World as _, inside, judge};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyWhy, ResultFormat};
+use crate::command::guard::protected;
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
@@ -28,7 +30,8 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         None => judge.places().workspace.clone(),
     };
     let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
-    let verdict = judge.judge(call, &Links(&disk));
+    // A harness with the guard, and a run of Agentry, get this very answer.
+    let verdict = judged(&disk, &judge, &protected(&disk, &compiled), call);
     match args.format {
         ResultFormat::Json => print_json(&to_json(&verdict, &compiled.sources)),
         ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
