@@ -251,6 +251,9 @@ pub(crate) struct Render {
     /// Make rules stricter where the harness does not look closely enough
     #[arg(long)]
     pub(crate) close_gaps: bool,
+    /// Take these rules away; without this, a target that has them keeps them
+    #[arg(long, conflicts_with = "close_gaps")]
+    pub(crate) no_close_gaps: bool,
     /// Replace files that somebody else wrote or edited
     #[arg(long)]
     pub(crate) force: bool,

@@ -95,6 +95,30 @@ fn the_guard_is_kept_until_it_is_taken_away() {
     assert!(!ran.stdout.contains("guard kept"), "{ran}");
 }
 
+#[test]
+fn gaps_stay_closed_until_they_are_opened() {
+    let test = workspace();
+    let file = ".opencode/agents/pusher.md";
+    test.run("render --target opencode").exits(0);
+    let open = test.read(file);
+    test.run("render --target opencode --close-gaps").exits(0);
+    let closed = test.read(file);
+    assert_ne!(open, closed);
+    // Another target is none of its business.
+    let ran = test.run("render --target claude-code").exits(0);
+    assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
+    for args in ["--check", "--dry-run", "", "agents/pusher"] {
+        let ran = test.run(&format!("render --target opencode {args}")).exits(0);
+        assert!(ran.stdout.contains("  gaps kept closed, as before"), "{ran}");
+        assert_eq!(test.read(file), closed, "{args}");
+    }
+    test.run("render --close-gaps --no-close-gaps").exits(2);
+    test.run("render --target opencode --no-close-gaps").exits(0);
+    assert_eq!(test.read(file), open);
+    let ran = test.run("render --target opencode --check").exits(0);
+    assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
+}
+
 /// What `policy why` says is what a harness with the guard does, also about paths that no rule opens.
 #[test]
 fn the_guard_and_policy_why_agree() {
