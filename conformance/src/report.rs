@@ -134,6 +134,7 @@ fn summary(outcome: &Outcome) -> String {
     );
     let sheets = match &outcome.sheets {
         Ok(sheets) => sheets,
+        Err(why) if outcome.is_defect() => return format!("{name:<12} FAILED: {why}"),
         Err(why) => return format!("{name:<12} SKIPPED: {why}"),
     };
     let rows = || sheets.iter().flat_map(|sheet| &sheet.rows);

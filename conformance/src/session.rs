@@ -291,10 +291,8 @@ fn guarded(result: &str) -> Option<Verdict> {
     let words = result.split("agentry: ").nth(1)?;
     let reason = words.lines().next().unwrap_or_default().to_owned();
     // Without a person, a question is a refusal that says so. What decides is told first.
-    let (ask, deny) = (reason.find(" is ask by "), reason.find(" is deny by "));
-    let asks = reason.starts_with("ask")
-        || reason.contains("nobody is there to be asked")
-        || ask.is_some_and(|ask| deny.is_none_or(|deny| ask < deny));
+    let asks =
+        reason.starts_with("needs approval") || reason.contains("nobody is there to be asked");
     Some(if asks { Verdict::Asked } else { Verdict::Refused(reason) })
 }
 

@@ -32,12 +32,14 @@ pub(crate) struct House {
     pub(crate) home: PathBuf,
     /// Whether a client that is missing is installed.
     pub(crate) install: bool,
+    /// Whether one that cannot be had is a defect: where all of them are to be asked.
+    pub(crate) required: bool,
 }
 
 impl House {
     /// The same, with the clients that are there.
     pub(crate) fn installed_only(&self) -> Self {
-        Self { install: false, ..self.clone() }
+        Self { install: false, required: false, ..self.clone() }
     }
 }
 
@@ -50,6 +52,8 @@ pub(crate) struct Outcome {
     pub(crate) installing: Duration,
     /// How long it was asked.
     pub(crate) asking: Duration,
+    /// Whether it must be asked.
+    pub(crate) required: bool,
     /// The sheets, or why it was skipped.
     pub(crate) sheets: Result<Vec<Sheet>, String>,
 }
@@ -102,7 +106,7 @@ impl Outcome {
     pub(crate) fn is_defect(&self) -> bool {
         match &self.sheets {
             Ok(sheets) => sheets.iter().any(Sheet::is_defect),
-            Err(_) => false,
+            Err(_) => self.required,
         }
     }
 }
@@ -130,7 +134,8 @@ fn ask(house: &House, client: Client, agents: &[Source], cases: &[Case]) -> Outc
         Err(reason) => Err(reason),
         Ok(installed) => Ok(sheets(house, &installed, agents, cases)),
     };
-    Outcome { client, installing, asking: start.elapsed().saturating_sub(installing), sheets }
+    let asking = start.elapsed().saturating_sub(installing);
+    Outcome { client, installing, asking, required: house.required, sheets }
 }
 
 /// Every agent, with and without the guard, wherever it can run.
@@ -146,4 +151,23 @@ fn sheets(house: &House, installed: &Installed, agents: &[Source], cases: &[Case
         }
     }
     sheets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_cannot_be_had_is_a_defect_where_all_are_asked() {
+        for required in [false, true] {
+            let outcome = Outcome {
+                client: Client::ALL[0],
+                installing: Duration::ZERO,
+                asking: Duration::ZERO,
+                required,
+                sheets: Err("`npm install` failed".to_owned()),
+            };
+            assert_eq!(outcome.is_defect(), required);
+        }
+    }
 }

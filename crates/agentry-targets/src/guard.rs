@@ -3,7 +3,7 @@
 //! Reading a question and writing an answer are functions of text; asking the policy is the work of
 //! whoever calls them.
 
-use agentry_policy::{Section, Verdict};
+use agentry_policy::{Action, Reason, Section, Source, Verdict};
 
 /// How a harness asks.
 #[derive(Debug)]
@@ -48,6 +48,23 @@ pub struct Answer {
     pub code: u8,
 }
 
+/// What decided, for the model and whoever reads along: `denied by git push*:deny: git push origin`. What
+/// the model wrote comes last.
+pub fn why(verdict: &Verdict) -> String {
+    let decides = |reason: &&Reason| reason.action == verdict.action;
+    let Some(reason) = verdict.reasons.iter().find(decides) else { return String::new() };
+    let Reason { segment, rule, note, layer, .. } = reason;
+    let word = match verdict.action {
+        Action::Allow => "allowed",
+        Action::Ask => "needs approval",
+        Action::Deny => "denied",
+    };
+    // What is built in says why in words, all else is a rule.
+    let by = if *layer == Source::BuiltIn { ":" } else { " by" };
+    let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+    format!("{word}{by} {rule}{note}: {segment}")
+}
+
 /// The agent that a question names, for a hook that serves several of them; nothing if it names none.
 /// A question that cannot be read may be about any of them: that is an error.
 pub fn agent(question: &str) -> Result<Option<String>, String> {
@@ -58,5 +75,40 @@ pub fn agent(question: &str) -> Result<Option<String>, String> {
         None => Ok(None),
         Some(serde_json::Value::String(name)) => Ok(Some(name.clone())),
         Some(_) => Err("`agent_type` is no text".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_sentences() {
+        let reason = |action, rule: &str, layer, note: Option<&str>| Reason {
+            segment: "git push".to_owned(),
+            action,
+            rule: rule.to_owned(),
+            span: None,
+            layer,
+            note: note.map(str::to_owned),
+        };
+        let own = Source::Permissions;
+        let cases = [
+            (
+                reason(Action::Deny, "git push*:deny", own, None),
+                "denied by git push*:deny: git push",
+            ),
+            (reason(Action::Ask, "x:ask", own, Some("y")), "needs approval by x:ask (y): git push"),
+            (
+                reason(Action::Ask, "a secret", Source::BuiltIn, None),
+                "needs approval: a secret: git push",
+            ),
+        ];
+        for (reason, expected) in cases {
+            let other = Reason { action: Action::Allow, ..reason.clone() };
+            let verdict = Verdict { action: reason.action, reasons: vec![other, reason] };
+            assert_eq!(why(&verdict), expected);
+        }
+        assert_eq!(why(&Verdict { action: Action::Allow, reasons: Vec::new() }), "");
     }
 }

@@ -251,6 +251,9 @@ pub(crate) struct Render {
     /// Make rules stricter where the harness does not look closely enough
     #[arg(long)]
     pub(crate) close_gaps: bool,
+    /// Take these rules away; without this, a target that has them keeps them
+    #[arg(long, conflicts_with = "close_gaps")]
+    pub(crate) no_close_gaps: bool,
     /// Replace files that somebody else wrote or edited
     #[arg(long)]
     pub(crate) force: bool,
@@ -317,6 +320,10 @@ pub(crate) enum PolicyCommand {
     /// Show all that an agent may do: every rule in order, and where it stands
     Show(PolicyShow),
     /// Say what becomes of a call, and which rule decides about each of its parts
+    ///
+    /// It is the answer that `agentry run` and the guard of a harness go by. Whatever the rules say, no call
+    /// writes to what decides about agents: their definitions, rendered files, settings of harnesses and of
+    /// Agentry.
     Why(PolicyWhy),
     /// List what a new version of an agent may do more and less than the old one
     Diff(PolicyDiff),

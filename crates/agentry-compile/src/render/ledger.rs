@@ -21,6 +21,8 @@ pub struct Ledger {
     entries: Vec<Entry>,
     /// The harnesses whose files put each call to `agentry guard`.
     guarded: BTreeSet<String>,
+    /// The harnesses whose gaps were closed by stricter rules.
+    closed: BTreeSet<String>,
 }
 
 /// One file that was rendered.
@@ -49,21 +51,37 @@ impl Ledger {
         entries.reverse();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
-        Self { entries, guarded: BTreeSet::new() }
+        Self { entries, guarded: BTreeSet::new(), closed: BTreeSet::new() }
     }
 
     /// The same files, with the guard for these harnesses as far as there are files for them.
     #[must_use]
     pub fn with_guard(mut self, targets: impl IntoIterator<Item = String>) -> Self {
-        let is_rendered =
-            |target: &String| self.entries.iter().any(|entry| entry.target == *target);
-        self.guarded = targets.into_iter().filter(is_rendered).collect();
+        self.guarded = self.rendered(targets);
         self
+    }
+
+    /// The same files, with stricter rules for these harnesses as far as there are files for them.
+    #[must_use]
+    pub fn with_closed_gaps(mut self, targets: impl IntoIterator<Item = String>) -> Self {
+        self.closed = self.rendered(targets);
+        self
+    }
+
+    /// Those of the harnesses that there are files for.
+    fn rendered(&self, targets: impl IntoIterator<Item = String>) -> BTreeSet<String> {
+        let has_files = |target: &String| self.entries.iter().any(|it| it.target == *target);
+        targets.into_iter().filter(has_files).collect()
     }
 
     /// The harnesses whose files put each call to `agentry guard`.
     pub fn guarded(&self) -> &BTreeSet<String> {
         &self.guarded
+    }
+
+    /// The harnesses whose gaps were closed by stricter rules.
+    pub fn closed_gaps(&self) -> &BTreeSet<String> {
+        &self.closed
     }
 
     /// Every file, sorted by path.
@@ -99,7 +117,10 @@ impl Ledger {
             Some(Entry { path, target, .. }) => {
                 Err(format!("`{path}` is no file that is rendered for {target}"))
             }
-            None => Ok(Self::new(entries).with_guard(guarded(&value)?)),
+            None => {
+                let ledger = Self::new(entries).with_guard(targets(&value, "guarded")?);
+                Ok(ledger.with_closed_gaps(targets(&value, "closed")?))
+            }
         }
     }
 
@@ -108,21 +129,21 @@ impl Ledger {
         let lines: Vec<String> = self.entries.iter().map(|entry| line(entry).to_string()).collect();
         let files =
             if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
-        let guarded = if self.guarded.is_empty() {
-            String::new()
-        } else {
-            format!("\"guarded\": {},\n", json!(self.guarded))
+        let of = |key: &str, targets: &BTreeSet<String>| match targets.is_empty() {
+            true => String::new(),
+            false => format!("\"{key}\": {},\n", json!(targets)),
         };
-        format!("{{\n\"version\": {VERSION},\n{guarded}\"files\": {files}\n}}\n")
+        let wishes = of("guarded", &self.guarded) + &of("closed", &self.closed);
+        format!("{{\n\"version\": {VERSION},\n{wishes}\"files\": {files}\n}}\n")
     }
 }
 
-/// The harnesses with the guard. A list of files that was written without them has none.
-fn guarded(value: &Value) -> Result<Vec<String>, String> {
-    let Some(names) = value.get("guarded") else { return Ok(Vec::new()) };
+/// The harnesses of which something is remembered. A list of files that was written without them has none.
+fn targets(value: &Value, key: &str) -> Result<Vec<String>, String> {
+    let Some(names) = value.get(key) else { return Ok(Vec::new()) };
     let name = |name: &Value| name.as_str().map(str::to_owned);
     let names = names.as_array().and_then(|names| names.iter().map(name).collect());
-    names.ok_or_else(|| "its `guarded` is no list of targets".to_owned())
+    names.ok_or_else(|| format!("its `{key}` is no list of targets"))
 }
 
 fn entry(value: &Value) -> Option<Entry> {
@@ -204,7 +225,10 @@ mod tests {
         let ledger = Ledger::new(vec![entry(".opencode/a", None)]);
         let guarded = ledger.with_guard(["opencode".to_owned(), "pi".to_owned()]);
         assert_eq!(guarded.guarded().iter().collect::<Vec<_>>(), ["opencode"]);
-        assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded));
+        assert_eq!(Ledger::parse(&guarded.to_text()), Ok(guarded.clone()));
+        let closed = guarded.with_closed_gaps(["pi".to_owned(), "opencode".to_owned()]);
+        assert_eq!(closed.closed_gaps().iter().collect::<Vec<_>>(), ["opencode"]);
+        assert_eq!(Ledger::parse(&closed.to_text()), Ok(closed));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What has to happen on disk so that the rendered files are there: a function of what should be
 //! there, of what was written before, and of what is there now.
 
+mod clashes;
+mod staying;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
@@ -109,6 +112,8 @@ const TAKE_OVER: &str =
     "pass `--force` once to replace it, if the definition was imported from it; else move it away";
 const MOVE: &str = "move it away, or pass `--force` to replace it";
 const HELD: &str = "see to that agent first; until then nothing is written for this target";
+const STAYS: &str =
+    "remove that file, or pass `--force`; until then nothing is written for this target";
 const EDITED: &str = "take the change over into the definition, or pass `--force` to undo it";
 
 impl Situation<'_> {
@@ -127,6 +132,7 @@ pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
         changes: Vec::new(),
         refused: Vec::new(),
         blocked: BTreeSet::new(),
+        staying: BTreeMap::new(),
         kept: Vec::new(),
     };
     let wanted = planner.without_clashes(wanted);
@@ -162,56 +168,19 @@ struct Planner<'a> {
     refused: Vec<Refused>,
     /// The targets and definitions for which nothing is written.
     blocked: BTreeSet<(String, String)>,
+    /// For each target, a file of an agent that stays though it is not what would be rendered now.
+    staying: BTreeMap<String, String>,
     kept: Vec<Entry>,
 }
 
 impl Planner<'_> {
-    /// The files without those that another one stands in the way of.
-    fn without_clashes(&mut self, wanted: &[Wanted]) -> Vec<Wanted> {
-        let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-        let mut out: Vec<Wanted> = Vec::new();
-        for file in wanted {
-            let key = file.path.to_lowercase();
-            match owners.get(&key).and_then(|at| out.get_mut(*at)) {
-                None => {
-                    owners.insert(key, out.len());
-                    out.push(file.clone());
-                }
-                Some(other) if other.path == file.path && other.bytes == file.bytes => {}
-                // The later one was made from the earlier one.
-                Some(other) if other.path == file.path && other.shared && file.shared => {
-                    *other = file.clone();
-                }
-                Some(other) => {
-                    let message = format!("`{}` is written for {} too", other.path, other.target);
-                    self.refuse(file, message, "render for one of the two only");
-                }
-            }
-        }
-        let below = |file: &Wanted| {
-            let mut above = file.path.match_indices('/').map(|(at, _)| file.path.get(..at));
-            above.find_map(|dir| owners.get_key_value(&dir?.to_lowercase()))
-        };
-        for file in &out {
-            if let Some((other, _)) = below(file) {
-                let message = format!("`{other}` would be a file and a directory");
-                self.refuse(file, message, "render for one of the two only");
-            }
-        }
-        out
-    }
-
     fn wanted(&mut self, wanted: &[Wanted]) {
-        let step = |file: &Wanted| {
-            let change = self.step(file)?;
-            Ok((self.entry(file, &change), change))
-        };
-        let steps: Vec<Result<(Entry, Change), Refused>> = wanted.par_iter().map(step).collect();
-        self.refused.extend(steps.iter().filter_map(|step| step.as_ref().err()).cloned());
-        self.blocked =
-            self.refused.iter().map(|it| (it.target.clone(), it.agent.clone())).collect();
-        for (file, step) in wanted.iter().zip(steps) {
-            let Ok((entry, change)) = step else { continue };
+        // What stays of single agents decides whether that may change which they share.
+        let mut steps = self.steps(wanted, false);
+        self.staying = self.those_that_stay(wanted);
+        steps.append(&mut self.steps(wanted, true));
+        for (at, file) in wanted.iter().enumerate() {
+            let Some((entry, change)) = steps.remove(&at) else { continue };
             if !self.is_blocked(&file.target, &file.agent) {
                 self.kept.push(entry);
                 self.changes.push(change);
@@ -224,6 +193,22 @@ impl Planner<'_> {
         }
     }
 
+    /// What happens to the files of single agents, or to those of all, by their place in the list.
+    fn steps(&mut self, wanted: &[Wanted], shared: bool) -> BTreeMap<usize, (Entry, Change)> {
+        let step = |file: &Wanted| {
+            let change = self.step(file)?;
+            Ok((self.entry(file, &change), change))
+        };
+        let files = wanted.par_iter().enumerate().filter(|(_, file)| file.shared == shared);
+        let steps: Vec<(usize, Result<_, Refused>)> =
+            files.map(|(at, file)| (at, step(file))).collect();
+        let refused = steps.iter().filter_map(|(_, step)| step.as_ref().err());
+        self.refused.extend(refused.cloned());
+        self.blocked =
+            self.refused.iter().map(|it| (it.target.clone(), it.agent.clone())).collect();
+        steps.into_iter().filter_map(|(at, step)| Some((at, step.ok()?))).collect()
+    }
+
     /// What happens to a file that should be there.
     fn step(&self, file: &Wanted) -> Result<Change, Refused> {
         let Wanted { path, bytes, target, agent, shared } = file;
@@ -232,38 +217,44 @@ impl Planner<'_> {
             Err(Refused { path, target, agent, message, hint })
         };
         let (kind, before) = match (self.situation.present)(path) {
-            Present::Nothing => (ChangeKind::Create, None),
             Present::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), "remove it, or choose another place");
             }
             Present::File(found) if found == *bytes => (ChangeKind::Keep, Some(found)),
-            Present::File(found) => {
-                let entry = self.situation.ledger.get(path);
-                if *shared && std::str::from_utf8(&found).is_err() {
-                    return refuse(format!("`{path}` is not UTF-8"), MOVE);
+            Present::File(found) if *shared && std::str::from_utf8(&found).is_err() => {
+                return refuse(format!("`{path}` is not UTF-8"), MOVE);
+            }
+            present => {
+                if let Some((message, hint)) = self.why_it_must_not_change(file) {
+                    return refuse(message, hint);
                 }
-                if let Some(held) = self.situation.held_for(target).filter(|_| *shared) {
-                    let message = format!("`{path}` is for `{held}` too, which was not rendered");
-                    return refuse(message, HELD);
-                }
-                let ours = entry.is_some_and(|entry| sha256(&found) == entry.sha256);
-                match entry {
-                    _ if ours || *shared || self.situation.force => {}
-                    Some(_) => {
-                        let message = format!("`{path}` was edited after it was rendered");
-                        return refuse(message, EDITED);
+                match present {
+                    Present::File(found) => {
+                        if let Some((message, hint)) = self.whose(file, &found) {
+                            return refuse(message, hint);
+                        }
+                        (ChangeKind::Update, Some(found))
                     }
-                    None => {
-                        let message =
-                            format!("`{path}` is there already, and agentry did not write it");
-                        return refuse(message, TAKE_OVER);
-                    }
+                    _ => (ChangeKind::Create, None),
                 }
-                (ChangeKind::Update, Some(found))
             }
         };
         let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
         Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()) })
+    }
+
+    /// Why a file that is there must not be replaced: somebody else wrote or edited it.
+    fn whose(&self, file: &Wanted, found: &[u8]) -> Option<(String, &'static str)> {
+        let path = &file.path;
+        let entry = self.situation.ledger.get(path);
+        let ours = entry.is_some_and(|entry| sha256(found) == entry.sha256);
+        if ours || file.shared || self.situation.force {
+            return None;
+        }
+        Some(match entry {
+            Some(_) => (format!("`{path}` was edited after it was rendered"), EDITED),
+            None => (format!("`{path}` is there already, and agentry did not write it"), TAKE_OVER),
+        })
     }
 
     /// What is remembered of a file.
@@ -290,7 +281,7 @@ impl Planner<'_> {
             return;
         }
         let is_held = self.situation.held.contains(&entry.agent)
-            || (entry.agent.is_empty() && self.situation.held_for(&entry.target).is_some());
+            || (entry.agent.is_empty() && self.is_shared_with_others(&entry.target));
         if is_held || !(self.situation.covers)(entry) {
             self.kept.push(entry.clone());
             return;
@@ -461,6 +452,24 @@ mod tests {
         let same = [wanted("s", "0", ""), wanted("a", "1", "x")];
         assert_eq!(told(&same, &old, &disk, ("", false)), "=s ~a #a #h #s");
         assert_eq!(told(&[wanted("a", "1", "x")], &old, &disk, ("", false)), "~a #a #h #s");
+    }
+
+    #[test]
+    fn what_an_edited_file_shares_stays_with_it() {
+        let old = [entry("e", "0", "x"), entry("a", "0", "y"), entry("s", "0", "")];
+        let disk = [("e", "mine"), ("a", "0"), ("s", "0")];
+        let settings = wanted("s", "1", "");
+        let others = [settings.clone(), wanted("a", "1", "y")];
+        assert_eq!(told(&others, &old, &disk, ("", false)), "!s #a #e #s");
+        assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e #a #s");
+        let without = [wanted("a", "1", "y")];
+        assert_eq!(told(&without, &old, &disk, ("", false)), "~a !e #a #e #s");
+        // Its definition changed with what is shared.
+        let both = [settings.clone(), wanted("e", "1", "x"), wanted("a", "1", "y")];
+        assert_eq!(told(&both, &old, &disk, ("", false)), "!e !s #a #e #s");
+        // It did not: what is shared was made for it as well.
+        let same = [settings, wanted("e", "0", "x"), wanted("a", "1", "y")];
+        assert_eq!(told(&same, &old, &disk, ("", false)), "~s ~a !e #a #e #s");
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub struct Job<'a> {
     pub scope: Scope,
     /// For which harnesses each call is put to `agentry guard` as well.
     pub guard: &'a dyn Fn(&Target) -> bool,
-    /// Whether gaps are closed by stricter rules.
-    pub close_gaps: bool,
+    /// For which harnesses gaps are closed by stricter rules.
+    pub close_gaps: &'a dyn Fn(&Target) -> bool,
     /// Whether both sides of every section are kept.
     pub explain: bool,
     /// What the workspace says.
@@ -51,7 +51,7 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         let settings = Settings {
             scope: job.scope,
             guard: (job.guard)(target),
-            close_gaps: job.close_gaps,
+            close_gaps: (job.close_gaps)(target),
             options: job.config.options(target),
             existing: &existing,
         };

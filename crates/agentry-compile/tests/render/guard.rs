@@ -170,6 +170,17 @@ fn a_search_reads_what_it_finds() {
 }
 
 #[test]
+fn a_rendered_project_is_searched() {
+    let names = [".agentry/rendered.json", ".gemini/agents/x.md", ".claude/agents/x.md", "a.rs"];
+    let more = names.map(|name| (name.to_owned(), String::new()));
+    assert_eq!(answer("search /", None, &more), "allow");
+    let others = [".agentry/x", ".gemini/settings.json"];
+    for name in others {
+        assert_eq!(answer("search /", None, &[(name.to_owned(), String::new())]), "ask", "{name}");
+    }
+}
+
+#[test]
 fn a_definition_that_changed_is_refused() {
     let world = MemoryWorld::new(agent("helper", RULES));
     let compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));

@@ -20,6 +20,7 @@ mod opencode;
 mod opencode_guard;
 mod opencode_import;
 mod opencode_oracle;
+mod opencode_search;
 mod personal;
 mod pi;
 mod pi_guard;
@@ -45,9 +46,7 @@ pub(crate) fn agent(name: &str, lines: &str) -> Vec<(String, String)> {
 
 /// An agent with everything that a definition usually has.
 pub(crate) fn chiron() -> Vec<(String, String)> {
-    let text = include_str!("fixtures/chiron.txt");
-    let files = text.split("=== ").filter_map(|file| file.split_once('\n'));
-    files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
+    chiron::files()
 }
 
 /// What a test asks for.

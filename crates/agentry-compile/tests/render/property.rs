@@ -5,17 +5,21 @@ use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, Call, Kind, Protections, Rules, Section};
 use agentry_compile::targets::proof::{Proof, within};
 use agentry_compile::targets::{
-    LossKind, Model, Rendering, Scope, Settings, Subject, TARGETS, Target, Way, render,
+    LossKind, Model, Rendered, Rendering, Scope, Settings, Subject, TARGETS, Target, Way, render,
 };
+use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+use crate::found;
 use crate::policies::{agent, cases, samples, subject_of};
 
 /// What became of the policies that a target was given.
 #[derive(Default)]
 struct Shares {
     exact: u32,
+    /// As the source says, but for what the harness does not look at.
+    gaps: u32,
     narrowed: u32,
     refused: u32,
     unenforced: u32,
@@ -27,14 +31,33 @@ const UNENFORCED: &[&str] = &["agents-md", "agent-skills"];
 impl Shares {
     /// One row of the table.
     fn row(&self, name: &str) -> String {
-        let Self { exact, narrowed, refused, unenforced } = *self;
-        let all = exact + narrowed + refused + unenforced;
+        let Self { exact, gaps, narrowed, refused, unenforced } = *self;
+        let all = exact + gaps + narrowed + refused + unenforced;
         let share = |part: u32| format!("{:.1} %", 100.0 * f64::from(part) / f64::from(all.max(1)));
-        let cells = [exact, narrowed, refused, unenforced].map(share);
-        let [exact, narrowed, refused, unenforced] = cells;
-        format!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}")
+        let cells = [exact, gaps, narrowed, refused, unenforced].map(share);
+        row(name, &all.to_string(), &cells)
     }
 }
+
+fn row(name: &str, all: &str, cells: &[String; 5]) -> String {
+    let [exact, gaps, narrowed, refused, unenforced] = cells;
+    format!("{name:<13} {all:>8} {exact:>8} {gaps:>8} {narrowed:>9} {refused:>8} {unenforced:>13}")
+}
+
+/// Settings that are there already: the user denies and asks.
+const EXISTING: &[&[(&str, &str)]] = &[
+    &[],
+    &[
+        (
+            ".claude/settings.json",
+            r#"{"permissions": {"ask": ["Bash(frob *)", "WebFetch"], "deny": ["Edit(/docs/**)", "Read(/src/**)"]}}"#,
+        ),
+        (
+            "opencode.json",
+            r#"{"permission": {"bash": {"frob *": "deny"}, "edit": "ask", "*": "ask"}}"#,
+        ),
+    ],
+];
 
 #[test]
 fn no_target_permits_more_than_the_source() {
@@ -48,42 +71,53 @@ fn no_target_permits_more_than_the_source() {
     // Without anything, with the guard, with the gaps closed.
     let wish =
         select(&[(false, false), (false, false), (true, false), (true, false), (false, true)][..]);
-    let property = |(files, (guard, close_gaps)): (Vec<(String, String)>, (bool, bool))| {
+    let beside = proptest::option::weighted(0.4, agent());
+    let property = |(files, beside, (guard, close_gaps), existing): Case| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
-        let subjects = [subject];
+        let other = beside.and_then(|files| subject_of(&files));
+        let other = other.map(|subject| Subject { name: "other".to_owned(), ..subject });
+        let subjects: Vec<Subject> = std::iter::once(subject).chain(other).collect();
         for (target, shares) in TARGETS.iter().zip(counted.borrow_mut().iter_mut()) {
             let settings = Settings {
                 scope: Scope::Project,
                 guard: guard && target.guard.is_some(),
                 close_gaps,
                 options: &[],
-                existing: &|_| None,
+                existing: &|path| found(existing, path),
             };
             let rendering = render(target, &subjects, &settings);
-            one(target, &subjects[0], &rendering, shares)?;
+            prop_assert_eq!(rendering.agents.len(), subjects.len());
+            for (subject, rendered) in subjects.iter().zip(&rendering.agents) {
+                let model = read_back_with(target, &rendering, existing, &subject.name);
+                one(target, subject, (rendered, model.as_ref()), shares)?;
+            }
         }
         Ok(())
     };
-    let result = runner.run(&(agent(), wish), property);
-    let (name, heads) = ("target", ["policies", "exact", "narrowed", "refused", "not enforced"]);
-    let [all, exact, narrowed, refused, unenforced] = heads;
-    println!("{name:<13} {all:>8} {exact:>8} {narrowed:>9} {refused:>8} {unenforced:>13}");
+    let result = runner.run(&(agent(), beside, wish, select(EXISTING)), property);
+    let heads = ["exact", "gaps", "narrowed", "refused", "not enforced"].map(str::to_owned);
+    println!("{}", row("target", "policies", &heads));
     for (target, shares) in TARGETS.iter().zip(&shares) {
         println!("{}", shares.row(target.name));
     }
     result.expect("never wider");
 }
 
+/// An agent, one beside it, with the guard or with gaps closed, and what is there already.
+type Case = (
+    Vec<(String, String)>,
+    Option<Vec<(String, String)>>,
+    (bool, bool),
+    &'static [(&'static str, &'static str)],
+);
+
 /// Holds one rendering against its source.
 fn one(
     target: &Target,
     subject: &Subject,
-    rendering: &Rendering,
+    (rendered, model): (&Rendered, Option<&Model>),
     shares: &mut Shares,
 ) -> Result<(), TestCaseError> {
-    let Some(rendered) = rendering.agents.first() else {
-        return Err(TestCaseError::fail("no agent came back"));
-    };
     if let Some(refused) = &rendered.refused {
         shares.refused += 1;
         // A widening that only the last check found is a defect of the encoder.
@@ -94,14 +128,14 @@ fn one(
             Ok(())
         };
     }
-    let narrowed = rendered.losses.iter().any(|loss| loss.kind == LossKind::Narrowed);
-    let share = match narrowed {
+    let lost = |kind| rendered.losses.iter().any(|loss| loss.kind == kind);
+    let share = match (lost(LossKind::Narrowed), lost(LossKind::Gap)) {
         _ if UNENFORCED.contains(&target.name) => &mut shares.unenforced,
-        true => &mut shares.narrowed,
-        false => &mut shares.exact,
+        (true, _) => &mut shares.narrowed,
+        (false, true) => &mut shares.gaps,
+        (false, false) => &mut shares.exact,
     };
     *share += 1;
-    let model = read_back(target, rendering);
     for way in model.iter().flat_map(|model| &model.ways) {
         // Where the guard denies, the harness may ask.
         let most = if rendered.guarded.contains(&way.section) { Action::Ask } else { Action::Deny };
@@ -112,11 +146,23 @@ fn one(
 
 /// What the harness makes of the files that were written.
 pub(crate) fn read_back(target: &Target, rendering: &Rendering) -> Option<Model> {
+    read_back_with(target, rendering, &[], "helper")
+}
+
+/// The same beside files that were there already.
+fn read_back_with(
+    target: &Target,
+    rendering: &Rendering,
+    existing: &[(&str, &str)],
+    name: &str,
+) -> Option<Model> {
     let own = rendering.agents.iter().flat_map(|agent| &agent.files);
     let all: Vec<_> = own.chain(&rendering.shared).collect();
-    let files =
-        |path: &str| all.iter().find(|file| file.path == path).map(|file| file.text().to_owned());
-    (target.model)(&files, "helper")
+    let files = |path: &str| {
+        let written = all.iter().find(|file| file.path == path);
+        written.map(|file| file.text().to_owned()).or_else(|| found(existing, path))
+    };
+    (target.model)(&files, name)
 }
 
 fn never_wider(

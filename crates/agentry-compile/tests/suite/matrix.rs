@@ -122,7 +122,7 @@ fn what_is_left_out_is_reported() {
             targets: TARGETS,
             scope: Scope::Project,
             guard: &|_| false,
-            close_gaps: false,
+            close_gaps: &|_| false,
             explain: false,
             config: &RenderConfig::default(),
             existing: &|_| None,

@@ -37,7 +37,11 @@ pub fn is_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
     let name = original(segments.last()?);
     let public = is_public(name);
     let counts = |what: &str| !public || what != SSH;
-    let place = by_place(&segments, counts).or_else(|| by_absolute_path(&segments, counts));
+    let place = match shared(&segments) {
+        None => by_place(&segments, counts),
+        Some((above, below)) => by_place(above, counts).or_else(|| by_place(below, counts)),
+    };
+    let place = place.or_else(|| by_absolute_path(&segments, counts));
     let named = || by_name(name).or_else(|| in_home(&path, home, name));
     place.or_else(|| named().filter(|_| !public))
 }
@@ -51,6 +55,19 @@ pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
         let found = NAMES.iter().filter(|_| name.starts_with('.')).find(longer);
         found.map(|(_, what)| *what)
     })
+}
+
+/// What lies above and below a directory whose files are made to be shared with a project, though it
+/// holds secrets in a home: the list of rendered files, agents and skills.
+fn shared<'a, 'p>(segments: &'a [&'p str]) -> Option<(&'a [&'p str], &'a [&'p str])> {
+    const SHARED: &[&str] = &["agents", "skills", "policies"];
+    let is_shared = |pair: &[&str]| match pair {
+        [".agentry", name] => *name == "rendered.json",
+        [".gemini", name] => SHARED.contains(name),
+        _ => false,
+    };
+    let at = segments.windows(2).position(is_shared)?;
+    Some((segments.get(..at)?, segments.get(at + 1..)?))
 }
 
 /// The name of the file that `name` is a copy of, as editors and people call copies.
@@ -399,6 +416,9 @@ mod tests {
                       /workspace/id_rsa.bak /workspace/prod.env.orig /workspace/.npmrc.bak~ \
                       /home/user/.aws/x.pub /home/user/.aws/known_hosts /home/user/.agentry/x.pub \
                       /home/user/.agentry/.env.example /home/user/.ssh/.aws/x.pub \
+                      /workspace/.agentry /workspace/.agentry/x /workspace/.gemini/settings.json \
+                      /home/user/.agentry/x/.agentry/rendered.json /workspace/.gemini/agents/.ssh/x \
+                      /workspace/.gemini/skills/x/.env /home/user/.gemini/oauth.json \
                       /workspace/id_rsa /workspace/terraform.tfstate /run/secrets/db";
         let plain = "/workspace/.env.example /workspace/.env.sample /workspace/.env.template \
                      /workspace/.env.dist /workspace/src/main.rs /workspace/README.md /home/user/.ssh/known_hosts \
@@ -408,7 +428,9 @@ mod tests {
                      /etc/passwd /etc/hosts /proc/cpuinfo /proc/1/status /workspace \
                      / /workspace/environment.rs /workspace/keys.rs /workspace/token.rs /home/user/.cargo/config.toml \
                      /home/user/.gitconfig /workspace/.github/workflows/ci.yml /workspace/package.json \
-                     /workspace/tokens.json /home/user/tokens.txt /workspace/src/secrets.rs";
+                     /workspace/tokens.json /home/user/tokens.txt /workspace/src/secrets.rs \
+                     /workspace/.agentry/rendered.json /workspace/.gemini/agents/x.md \
+                     /workspace/.gemini/skills/pdf/SKILL.md";
         for (paths, expected) in [(secret, true), (plain, false)] {
             for path in paths.split_whitespace() {
                 assert_eq!(is_secret(path, Some("/home/user")).is_some(), expected, "{path}");

@@ -4,7 +4,7 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard, Search};
+use crate::guard::{Answer, Asked, Guard, Search, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -116,11 +116,8 @@ fn asked(input: &Value) -> String {
 
 /// A decision, with what decided.
 fn answer(verdict: &Verdict) -> Answer {
-    let decides = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
-    let reason = decides.map_or_else(String::new, |reason| {
-        let note = reason.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
-        format!("agentry: `{}` is {} by `{}`{note}", reason.segment, reason.action, reason.rule)
-    });
+    let why = why(verdict);
+    let reason = if why.is_empty() { why } else { format!("agentry: {why}") };
     Answer { output: decision(verdict.action, &reason), errors: String::new(), code: 0 }
 }
 

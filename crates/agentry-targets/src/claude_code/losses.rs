@@ -11,14 +11,13 @@ use super::tools::{GROUPS, Tools};
 use crate::loss;
 use crate::model::{Model, always};
 use crate::proof::{Proof, within};
-use crate::rendering::{File, LossKind, Rendered, Scope, Settings};
+use crate::rendering::{File, LossKind, Rendered, Settings};
 use crate::subject::Subject;
 
 /// Reports all losses of one agent.
 pub(super) fn report(
     subject: &Subject,
-    tools: &Tools,
-    rules: &Lists,
+    (tools, allowed): (&Tools, &[String]),
     shared: &[File],
     settings: &Settings<'_>,
     out: &mut Rendered,
@@ -42,8 +41,21 @@ pub(super) fn report(
         narrowed(subject, *section, &model, out);
     }
     asks_outside(subject, &model, out);
-    if !rules.allow.is_empty() && settings.scope == Scope::Project {
-        let detail = "Claude Code ignores what a project allows until its workspace is trusted";
+    asks_all_the_same(allowed, &known.rules, out);
+}
+
+/// Notes what Claude Code asks about although the agent allows it, as no rule of the settings says so.
+fn asks_all_the_same(allowed: &[String], rules: &Lists, out: &mut Rendered) {
+    // Handing work to another agent is never asked about.
+    let is_asked = |text: &&String| !rules.allow.contains(text) && *text != "Agent";
+    let asked: Vec<String> =
+        allowed.iter().filter(is_asked).map(|text| format!("`{text}`")).collect();
+    if !asked.is_empty() {
+        let detail = format!(
+            "Claude Code asks about {}: an allow in the settings would hold for every session, and is \
+             yours to write; `--guard` lifts the question for this agent alone",
+            asked.join(", ")
+        );
         out.lose("permissions", LossKind::Narrowed, detail);
     }
 }

@@ -1,7 +1,8 @@
 //! One set of rules for all agents of a project: Claude Code has no other.
 //!
-//! What every agent allows is allowed. What one asks about is asked everywhere. What one denies is
-//! denied only where it takes nothing from another; else that agent loses the tool instead.
+//! What one asks about is asked everywhere. What one denies is denied only where it takes nothing from
+//! another; else that agent loses the tool instead. An allow would hold for the person's own sessions and
+//! for agents that nobody rendered, so none is written.
 
 use std::collections::HashMap;
 
@@ -27,11 +28,6 @@ pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan])
     for plan in plans.iter().filter(|plan| plan.kept) {
         let Lists { ask, deny, .. } = plan.rules.clone();
         rules.extend(&Lists { allow: Vec::new(), ask, deny });
-    }
-    if let Some((first, others)) = plans.split_first() {
-        let everywhere =
-            |text: &&String| others.iter().all(|plan| plan.rules.allow.contains(*text));
-        rules.allow = first.rules.allow.iter().filter(everywhere).cloned().collect();
     }
     rules
 }

@@ -25,6 +25,8 @@ struct Agent<'a> {
     subject: &'a Subject,
     tools: Tools,
     servers: Vec<&'a McpServer>,
+    /// What it would need allowed in the settings.
+    allowed: Vec<String>,
 }
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
@@ -54,7 +56,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
     let written = agents.iter().zip(out).map(|(agent, out)| (agent.subject, (agent, out)));
     let agents = each_of(written, |subject, (agent, mut out)| {
-        losses::report(subject, &agent.tools, &rules, &shared, settings, &mut out);
+        losses::report(subject, (&agent.tools, &agent.allowed), &shared, settings, &mut out);
         out
     });
     Rendering { agents, shared }
@@ -130,12 +132,14 @@ fn agent<'a>(
     listed.extend(named(subject));
     listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
     let listed = (!free).then_some(listed);
-    Agent { subject, tools: Tools { listed, removed }, servers }
+    let of_all = plans.iter().copied().chain([of_servers]);
+    let allowed = of_all.flat_map(|plan| plan.rules.allow.clone()).collect();
+    Agent { subject, tools: Tools { listed, removed }, servers, allowed }
 }
 
 fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
-    let Agent { subject, tools, servers } = agent;
+    let Agent { subject, tools, servers, .. } = agent;
     let mut metadata = MapBuilder::new();
     metadata.set("name", Data::str(&subject.name));
     metadata.set("description", Data::str(subject.description()));

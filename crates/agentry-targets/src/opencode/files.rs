@@ -35,12 +35,17 @@ pub(super) fn block(
         let layers = [effective(&plain), outside(section, &effective(&beyond))];
         loss::compare(subject, section, &layers, out);
         let asked = if settings.close_gaps { &all } else { &plain };
-        let actions = asked.entries.iter().map(|entry| entry.action);
-        let strictest = actions.fold(asked.default, Action::strictest);
+        let actions = || asked.entries.iter().map(|entry| entry.action).chain([asked.default]);
+        let strictest = actions().max().unwrap_or(asked.default);
+        let is_mixed = actions().any(|action| action < strictest);
         let by_path = written(&floor(all, guarded));
         match section {
             Section::Edit => block.push(("edit".to_owned(), by_path)),
-            _ => block.extend(reading(&by_path, strictest)),
+            _ => {
+                searching(strictest, is_mixed, guarded, out);
+                let floor = if guarded { strictest.strictest(Action::Ask) } else { strictest };
+                block.extend(reading(&by_path, floor));
+            }
         }
     }
     loss::compare(subject, Section::ExternalDirectory, &[effective(&beyond)], out);
@@ -119,6 +124,26 @@ fn reading(by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
         tool => (tool.to_owned(), Data::str(strictest.as_str())),
     };
     READING.iter().map(tool).collect()
+}
+
+/// Notes that the tools that search get the answer that only some files need. What is asked, the guard
+/// answers: it looks at the files that a search would read.
+fn searching(strictest: Action, is_mixed: bool, guarded: bool, out: &mut Rendered) {
+    let what = match strictest {
+        Action::Deny => "denied",
+        Action::Ask if !guarded => "asked about",
+        _ => return,
+    };
+    if is_mixed {
+        let tools: Vec<String> =
+            READING.iter().filter(|it| **it != "read").map(|it| format!("`{it}`")).collect();
+        let guard = if strictest == Action::Ask { "; `--guard` makes it exact" } else { "" };
+        let detail = format!(
+            "{} are {what} altogether: they look at many files at once, and some of these are{guard}",
+            tools.join(", ")
+        );
+        out.lose("permissions.read", LossKind::Narrowed, detail);
+    }
 }
 
 /// What OpenCode itself asks about before it is read, unless it is told otherwise.

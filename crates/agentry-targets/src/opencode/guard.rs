@@ -3,14 +3,14 @@
 //!
 //! ```text
 //! {"tool": "bash", "args": {"command": "git push"}, "directory": "/home/me/project", "servers": ["github"]}
-//! {"decision": "deny", "reason": "git push: git push*:deny"}
+//! {"decision": "deny", "reason": "denied by git push*:deny: git push"}
 //! ```
 
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use super::names::sanitised;
-use crate::guard::{Answer, Asked, Guard, Search};
+use crate::guard::{Answer, Asked, Guard, Search, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -179,12 +179,7 @@ fn within(path: &str, directory: &str) -> bool {
 }
 
 fn answer(verdict: &Verdict) -> Answer {
-    let decides = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
-    let reason = decides.map_or_else(String::new, |reason| {
-        let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-        format!("{}: {}{note}", reason.segment, reason.rule)
-    });
-    said(verdict.action, &reason, 0)
+    said(verdict.action, &why(verdict), 0)
 }
 
 fn failure(why: &str) -> Answer {

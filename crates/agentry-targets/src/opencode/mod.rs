@@ -17,7 +17,7 @@
 //! The block starts with `"*"` and names every section, so that nothing that holds for all agents
 //! decides; `todowrite` and the like are tools by name. Reading a file is asked about by its path,
 //! `.env` files always: our catch-all would take away the question that OpenCode has by itself. The
-//! tools that are told a pattern instead of a path get the strictest answer of all reading.
+//! tools that are told a pattern instead of a path get the strictest answer of all reading, which is told.
 //!
 //! With the guard, what is allowed is asked and one plugin for all agents answers.
 

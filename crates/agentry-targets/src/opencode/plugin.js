@@ -8,8 +8,6 @@ import { fileURLToPath } from "node:url"
 const AGENTS = new Map(Object.entries(__AGENTS__))
 // What the guard's approval answers; a tool of its own name too.
 const ANSWERED = new Set(["bash", "edit", "read", "webfetch", "websearch", "external_directory", "skill", "task"])
-// These look at many files at once; the guard is told of the directory only.
-const LEFT = new Set(["glob", "grep", "list", "lsp"])
 // Agents of OpenCode itself that share a session with others and have no tools.
 const HELPERS = new Set(["title", "summary", "compaction"])
 const ROOT = fileURLToPath(new URL("../..", import.meta.url))
@@ -53,7 +51,7 @@ export const AgentryGuard = async ({ client, directory }) => {
       if (!definition) return
       const question = { tool: input.tool, args: output.args ?? {}, directory, servers: await servers(input.tool) }
       const { decision, reason } = await ask(definition, question)
-      if (decision === "deny") throw new Error(`agentry: denied: ${reason}`)
+      if (decision === "deny") throw new Error(`agentry: ${reason}`)
       if (decision !== "allow") return
       if (approved.size >= MOST_CALLS) approved.delete(approved.keys().next().value)
       approved.set(input.callID, { sessionID: input.sessionID, tool: input.tool })
@@ -68,7 +66,7 @@ export const AgentryGuard = async ({ client, directory }) => {
       const { id, sessionID, permission, tool } = event.properties
       const call = approved.get(tool?.callID)
       if (!call || call.sessionID !== sessionID) return
-      if (LEFT.has(permission) || (!ANSWERED.has(permission) && permission !== call.tool)) return
+      if (!ANSWERED.has(permission) && permission !== call.tool) return
       await client.postSessionIdPermissionsPermissionId({
         path: { id: sessionID, permissionID: id },
         body: { response: "once" },

@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! {"tool": "bash", "input": {"command": "git push"}, "directory": "/home/me/project"}
-//! {"decision": "deny", "reason": "git push*:deny"}
+//! {"decision": "deny", "reason": "denied by git push*:deny: git push"}
 //! ```
 
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard, Search};
+use crate::guard::{Answer, Asked, Guard, Search, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -120,12 +120,7 @@ fn path(given: &str, directory: &str) -> Result<String, String> {
 }
 
 fn answer(verdict: &Verdict) -> Answer {
-    let decides = verdict.reasons.iter().find(|reason| reason.action == verdict.action);
-    let reason = decides.map_or_else(String::new, |reason| {
-        let note = reason.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-        format!("{}: {}{note}", reason.segment, reason.rule)
-    });
-    said(verdict.action, &reason, 0)
+    said(verdict.action, &why(verdict), 0)
 }
 
 fn failure(why: &str) -> Answer {

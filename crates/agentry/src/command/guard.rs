@@ -9,7 +9,7 @@ use agentry_compile::render::{Guarded, Ledger, guard, protect};
 use agentry_compile::targets::guard::agent as asking_agent;
 use agentry_compile::targets::{Answer, Target, target};
 use agentry_compile::text::path::join;
-use agentry_compile::{at, read};
+use agentry_compile::{Compiled, at, read};
 use serde_json::Value;
 
 use crate::args::Guard;
@@ -102,15 +102,20 @@ fn named(args: &Guard, question: &str) -> Result<Option<Named>, String> {
 fn guarded<'a>(disk: &Disk, named: &'a Named) -> Result<Guarded<'a>, String> {
     let found = at(disk, &named.path).map_err(|why| format!("`{}` {why}", named.path))?;
     let compiled = read(disk, &found);
+    let protected = protected(disk, &compiled);
+    let digest = named.digest.as_deref();
+    Ok(Guarded { compiled, digest, protected })
+}
+
+/// What no call of an agent may write to, whatever its rules say.
+pub(super) fn protected(disk: &Disk, compiled: &Compiled) -> Vec<String> {
     let path = join(&compiled.workspace, LEDGER);
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let ledger = Ledger::parse(&text).unwrap_or_default();
     let program = std::env::current_exe().ok();
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
     let more: Vec<String> = program.into_iter().chain(agentry_home()).collect();
-    let protected = protect(disk, &compiled, &ledger, &more);
-    let digest = named.digest.as_deref();
-    Ok(Guarded { compiled, digest, protected })
+    protect(disk, compiled, &ledger, &more)
 }
 
 /// A denial in the words of the harness, if it has any.

@@ -12,6 +12,7 @@ mod project;
 mod remembered;
 mod report;
 mod watch;
+mod wishes;
 
 use std::collections::BTreeMap;
 

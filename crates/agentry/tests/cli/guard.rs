@@ -94,3 +94,63 @@ fn the_guard_is_kept_until_it_is_taken_away() {
     let ran = test.run("render --target claude-code --check").exits(0);
     assert!(!ran.stdout.contains("guard kept"), "{ran}");
 }
+
+#[test]
+fn gaps_stay_closed_until_they_are_opened() {
+    let test = workspace();
+    let file = ".opencode/agents/pusher.md";
+    test.run("render --target opencode").exits(0);
+    let open = test.read(file);
+    test.run("render --target opencode --close-gaps").exits(0);
+    let closed = test.read(file);
+    assert_ne!(open, closed);
+    // Another target is none of its business.
+    let ran = test.run("render --target claude-code").exits(0);
+    assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
+    for args in ["--check", "--dry-run", "", "agents/pusher"] {
+        let ran = test.run(&format!("render --target opencode {args}")).exits(0);
+        assert!(ran.stdout.contains("  gaps kept closed, as before"), "{ran}");
+        assert_eq!(test.read(file), closed, "{args}");
+    }
+    test.run("render --close-gaps --no-close-gaps").exits(2);
+    test.run("render --target opencode --no-close-gaps").exits(0);
+    assert_eq!(test.read(file), open);
+    let ran = test.run("render --target opencode --check").exits(0);
+    assert!(!ran.stdout.contains("gaps kept closed"), "{ran}");
+}
+
+/// What `policy why` says is what a harness with the guard does, also about paths that no rule opens.
+#[test]
+fn the_guard_and_policy_why_agree() {
+    let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n\
+                 [permissions.edit]\nintent = \"allow\"\n";
+    let test = crate::render::agent(Test::new(), "all", rules);
+    test.run("render agents/all --target claude-code --guard").exits(0);
+    let cases = [
+        ("bash", "git status", "allow"),
+        ("bash", "git push", "deny"),
+        ("bash", "git stash", "ask"),
+        ("bash", "echo x > .claude/settings.json", "deny"),
+        ("edit", ".claude/settings.json", "deny"),
+        ("edit", "agents/all/agent.toml", "deny"),
+        ("edit", ".agentry/rendered.json", "deny"),
+        ("edit", "src/main.rs", "allow"),
+    ];
+    let directory = test.path(".");
+    for (section, subject, expected) in cases {
+        let mut why = test.command(["policy", "why", "agents/all", section, subject]);
+        let said = why.output().expect("the program runs").stdout;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert_eq!(said.lines().next(), Some(expected), "{subject}: {said}");
+        let (tool, key) =
+            if section == "bash" { ("Bash", "command") } else { ("Edit", "file_path") };
+        let question = serde_json::json!({
+            "tool_name": tool, "cwd": directory, "tool_input": {key: subject},
+        });
+        let (code, said) =
+            ask(&test, "guard claude-code agents/all", question.to_string().as_bytes());
+        assert_eq!(code, Some(0), "{said}");
+        let decision = format!("\"permissionDecision\":\"{expected}\"");
+        assert!(said.contains(&decision), "{subject}: {said}");
+    }
+}

@@ -283,6 +283,28 @@ fn a_broken_definition_does_not_take_its_denials_from_an_agent_that_stays() {
 }
 
 #[test]
+fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
+    let test = Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+    let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
+    let test = agent(test, "one", rules);
+    test.run("render").exits(0);
+    let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
+    let before = test.read(settings);
+    test.write(file, format!("{}mine\n", test.read(file)));
+    fs::remove_dir_all(test.path("agents/one")).expect("a folder");
+    let test = agent(test, "three", "[permissions.bash]\nintent = \"allow\"\n");
+    let ran = test.run("render").exits(1);
+    let expected =
+        "`.claude/settings.json` is for `.claude/agents/one.md` too, which was edited and stays";
+    assert!(ran.stdout.contains(expected), "{ran}");
+    assert_eq!(test.read(settings), before);
+    assert!(test.has(file) && !test.has(".claude/agents/three.md"));
+    fs::remove_file(test.path(file)).expect("a file");
+    test.run("render").exits(0);
+    assert!(!test.read(settings).contains("git push") && test.has(".claude/agents/three.md"));
+}
+
+#[test]
 fn what_is_not_as_locked_is_not_rendered() {
     let test = workspace();
     test.run("lock agents/pusher").exits(0);

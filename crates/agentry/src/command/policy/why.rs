@@ -2,12 +2,14 @@
 
 use agentry_compile::model::Agent;
 use agentry_compile::policy::{Call, Judge, Reason, Verdict};
+use agentry_compile::render::judged;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
 use agentry_compile::{Links, World as _, inside, judge};
 use serde_json::{Value, json};
 
 use crate::args::{PolicyWhy, ResultFormat};
+use crate::command::guard::protected;
 use crate::command::{find_one, reported, usable};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
@@ -28,12 +30,26 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         None => judge.places().workspace.clone(),
     };
     let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
-    let verdict = judge.judge(call, &Links(&disk));
+    let verdict = answer(&disk, &judge, &protected(&disk, &compiled), call);
     match args.format {
         ResultFormat::Json => print_json(&to_json(&verdict, &compiled.sources)),
         ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
     }
     Ok(Exit::Done)
+}
+
+/// The answer that a harness with the guard, and a run of Agentry, go by: part by part in the order of the
+/// call, then what no rule opens, if that decides.
+fn answer(disk: &Disk, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
+    let mut verdict = judge.judge(call, &Links(disk));
+    let all = judged(disk, judge, protected, call);
+    if all.action == verdict.action {
+        return verdict;
+    }
+    let new: Vec<Reason> =
+        all.reasons.into_iter().filter(|reason| !verdict.reasons.contains(reason)).collect();
+    verdict.reasons.extend(new);
+    Verdict { action: all.action, ..verdict }
 }
 
 /// The judge for the calls inside a script or a skill.

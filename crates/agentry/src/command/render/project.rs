@@ -46,6 +46,8 @@ pub(super) struct Done {
     pub(super) written: bool,
     /// The targets that only have the guard because they had it before.
     pub(super) kept_guard: Vec<&'static str>,
+    /// The targets whose gaps are only closed because they were before.
+    pub(super) kept_closed: Vec<&'static str>,
 }
 
 impl Done {
@@ -111,7 +113,8 @@ impl Project<'_> {
         let known = Ledger::new(known.cloned().collect());
         let existing = |path: &str| self.place.existing(self.disk, &known, path);
         let guard = |target: &Target| self.guards(target);
-        let runs = run(&self.job(&existing, &guard), &mut subjects);
+        let close_gaps = |target: &Target| self.closes_gaps(target);
+        let runs = run(&self.job(&existing, &guard, &close_gaps), &mut subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost =
             runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
@@ -119,10 +122,20 @@ impl Project<'_> {
         if !dry {
             self.write(&plan)?;
         }
-        let kept_guard = self.kept_guard();
+        let (kept_guard, kept_closed) = (self.kept_guard(), self.kept_closed());
+        let (broken, not_as_locked, written) = (broken.len(), not_as_locked.len(), !dry);
         let Self { place, .. } = self;
-        let (broken, not_as_locked) = (broken.len(), not_as_locked.len());
-        Ok(Done { place, agents, runs, plan, broken, not_as_locked, written: !dry, kept_guard })
+        Ok(Done {
+            place,
+            agents,
+            runs,
+            plan,
+            broken,
+            not_as_locked,
+            written,
+            kept_guard,
+            kept_closed,
+        })
     }
 
     /// Reads the agents that were asked for, and those that were rendered before.
@@ -147,41 +160,18 @@ impl Project<'_> {
         out
     }
 
-    /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
-    /// only done when that is asked for.
-    fn guards(&self, target: &Target) -> bool {
-        let has = self.place.ledger.guarded().contains(target.name);
-        !self.args.no_guard && (self.asks_for_guard() || has)
-    }
-
-    fn asks_for_guard(&self) -> bool {
-        self.args.guard || self.config.render.guard
-    }
-
-    fn kept_guard(&self) -> Vec<&'static str> {
-        let kept = |target: &&&'static Target| !self.asks_for_guard() && self.guards(target);
-        self.targets.iter().filter(kept).map(|target| target.name).collect()
-    }
-
-    /// The targets that have the guard after this run.
-    fn guarded(&self) -> impl Iterator<Item = String> {
-        let is_ours = |name: &str| self.targets.iter().any(|target| target.name == name);
-        let others = self.place.ledger.guarded().iter().filter(move |name| !is_ours(name));
-        let ours = self.targets.iter().filter(|it| it.guard.is_some() && self.guards(it));
-        others.cloned().chain(ours.map(|target| target.name.to_owned()))
-    }
-
     fn job<'a>(
         &'a self,
         existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
         guard: &'a dyn Fn(&Target) -> bool,
+        close_gaps: &'a dyn Fn(&Target) -> bool,
     ) -> Job<'a> {
         let render = &self.config.render;
         Job {
             targets: &self.targets,
             scope: self.place.scope,
             guard,
-            close_gaps: self.args.close_gaps || render.close_gaps,
+            close_gaps,
             explain: self.args.explain,
             config: render,
             existing,
@@ -237,7 +227,7 @@ impl Project<'_> {
             force: self.args.force,
         };
         let Plan { changes, refused, ledger } = plan(&wanted, &situation);
-        Plan { changes, refused, ledger: ledger.with_guard(self.guarded()) }
+        Plan { changes, refused, ledger: self.remembering(ledger) }
     }
 
     /// Targets and definitions whose files stay as they are, with what they share: those that were

@@ -109,13 +109,17 @@ fn wish(args: &Render) -> String {
         guard,
         no_guard,
         close_gaps,
+        no_close_gaps,
         force,
         format_override,
         format,
     } = args;
     let targets: Vec<&str> = targets.iter().map(|target| target.name).collect();
-    let flags = [check, dry_run, watch, strict, explain, guard, no_guard, close_gaps, force];
-    format!("{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {format_override:?} {format:?}")
+    let flags = [check, dry_run, watch, strict, explain, force];
+    let wishes = [guard, no_guard, close_gaps, no_close_gaps];
+    format!(
+        "{agents:?} {targets:?} {output:?} {scope:?} {flags:?} {wishes:?} {format_override:?} {format:?}"
+    )
 }
 
 /// The user's cache: `$XDG_CACHE_HOME`, else `~/.cache`.

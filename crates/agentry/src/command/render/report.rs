@@ -88,6 +88,9 @@ impl<'a> Report<'a> {
         if done.kept_guard.contains(&name) {
             self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
         }
+        if done.kept_closed.contains(&name) {
+            self.line("  gaps kept closed, as before; `--no-close-gaps` opens them");
+        }
         self.refusals(done, name);
         let end = self.text.len();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {

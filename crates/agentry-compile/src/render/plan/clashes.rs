@@ -1,0 +1,42 @@
+//! Files that stand in each other's way.
+
+use std::collections::BTreeMap;
+
+use super::{Planner, Wanted};
+
+impl Planner<'_> {
+    /// The files without those that another one stands in the way of.
+    pub(super) fn without_clashes(&mut self, wanted: &[Wanted]) -> Vec<Wanted> {
+        let mut owners: BTreeMap<String, usize> = BTreeMap::new();
+        let mut out: Vec<Wanted> = Vec::new();
+        for file in wanted {
+            let key = file.path.to_lowercase();
+            match owners.get(&key).and_then(|at| out.get_mut(*at)) {
+                None => {
+                    owners.insert(key, out.len());
+                    out.push(file.clone());
+                }
+                Some(other) if other.path == file.path && other.bytes == file.bytes => {}
+                // The later one was made from the earlier one.
+                Some(other) if other.path == file.path && other.shared && file.shared => {
+                    *other = file.clone();
+                }
+                Some(other) => {
+                    let message = format!("`{}` is written for {} too", other.path, other.target);
+                    self.refuse(file, message, "render for one of the two only");
+                }
+            }
+        }
+        let below = |file: &Wanted| {
+            let mut above = file.path.match_indices('/').map(|(at, _)| file.path.get(..at));
+            above.find_map(|dir| owners.get_key_value(&dir?.to_lowercase()))
+        };
+        for file in &out {
+            if let Some((other, _)) = below(file) {
+                let message = format!("`{other}` would be a file and a directory");
+                self.refuse(file, message, "render for one of the two only");
+            }
+        }
+        out
+    }
+}
