@@ -100,9 +100,9 @@ fn a_secret_that_is_printed_in_pieces_is_seen_by_nobody() {
         let ran = with(&test, &server, &args).exits(0);
         let events = events(&ran);
         for kind in ["piece", "result"] {
-            let text = texts(&events, kind);
-            assert!(text.contains("[redacted: ANTHROPIC_API_KEY]"), "{kind} of {line}");
-            assert!(!text.contains(SECRET), "{kind} of {line}");
+            let printed = texts(&events, kind);
+            assert!(printed.contains("[redacted: ANTHROPIC_API_KEY]"), "{kind} of {line}");
+            assert!(!printed.contains(SECRET), "{kind} of {line}");
         }
         assert!(!ran.to_string().contains(SECRET), "{line}");
         let asked = server.asked()[1].body.to_string();
