@@ -73,7 +73,8 @@ fn names(test: &Test) -> Vec<String> {
     names
 }
 
-fn cannot_be_confined(test: &Test) -> bool {
+/// Whether the test has to be skipped here; says so.
+pub(crate) fn cannot_be_confined(test: &Test) -> bool {
     let back_end = &test.run("doctor --format json").json()["back_end"];
     if back_end != "namespaces" {
         eprintln!("SKIPPED: commands are confined by {back_end} here");

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::confined::cannot_be_confined;
 use crate::run::{keyed, with, writer};
 use crate::run_person::{asked, bash};
 use crate::server::{Reply, Server, Turn};
@@ -76,6 +77,9 @@ fn twice_stops_the_run() {
     for flags in ["", " --unconfined"] {
         let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
         let test = worker();
+        if flags.is_empty() && cannot_be_confined(&test) {
+            continue;
+        }
         let mut terminal = Terminal::new(&test, &server, &format!("run worker --yes{flags}"));
         terminal.sees("› ");
         terminal.types("go");
@@ -103,6 +107,9 @@ fn whoever_ends_the_program_ends_its_commands() {
     for (name, flags) in [("-INT", ""), ("-TERM", ""), ("-HUP", ""), ("-TERM", "--unconfined")] {
         let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
         let test = worker();
+        if flags.is_empty() && cannot_be_confined(&test) {
+            continue;
+        }
         let args = ["run", "worker", "go", "--yes", flags];
         let args: Vec<&str> = args.into_iter().filter(|it| !it.is_empty()).collect();
         let mut command = keyed(&test, &server, &args);
@@ -203,6 +210,28 @@ fn whoever_ends_the_program_at_a_question_finds_the_terminal_as_it_was() {
 }
 
 #[test]
+fn a_sandbox_ends_with_the_conversation() {
+    let server = Server::playing([bash("echo one").into(), Turn::text("Well.").into()]);
+    let test = worker();
+    if cannot_be_confined(&test) {
+        return;
+    }
+    let mut terminal = Terminal::new(&test, &server, "run worker --yes");
+    terminal.sees("› ");
+    terminal.types("go");
+    terminal.sees("Well.");
+    terminal.sees("› ");
+    let all = family(terminal.pid());
+    assert!(all.len() > 1, "the next command runs in the same sandbox: {all:?}");
+    assert!(test.has("agentry.lock"), "it is held");
+    signal(terminal.pid(), "-TERM");
+    terminal.ends(130);
+    are_gone(&all);
+    assert!(!test.has("agentry.lock"), "nothing is left");
+    assert_eq!(recorded(&test).0, "cancelled");
+}
+
+#[test]
 fn a_window_that_is_closed_ends_everything() {
     for (args, prompt, state) in PROMPTS {
         let server = Server::answering(|_| bash("echo one").into());
@@ -225,6 +254,9 @@ fn a_window_that_is_closed_ends_everything() {
 fn a_running_command_ends_with_its_window() {
     let server = Server::playing([bash("sleep 600").into()]);
     let test = worker();
+    if cannot_be_confined(&test) {
+        return;
+    }
     let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
     terminal.sees("sleep 600");
     let all = starts(terminal.pid(), "sleep");
