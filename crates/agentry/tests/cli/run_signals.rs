@@ -6,16 +6,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::confined::cannot_be_confined;
+use crate::confined::{WORKER, cannot_be_confined};
 use crate::run::{keyed, with, writer};
 use crate::run_person::{asked, bash};
 use crate::server::{Reply, Server, Turn};
 use crate::terminal::{Terminal, are_gone, family, signal, starts, wait_for};
 use crate::test::Test;
-
-/// May do everything that commands can be allowed to do.
-const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
-    [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
 
 pub(crate) fn worker() -> Test {
     Test::new().file("worker/agent.toml", WORKER).file("worker/system-prompt.md", "You work.\n")
