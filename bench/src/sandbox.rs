@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command as Bare, Stdio};
 use std::time::{Duration, Instant};
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Sandbox, support};
 
 use crate::measure::median;
 use crate::report::{Row, Table, seconds};
@@ -88,12 +88,7 @@ fn confinement(folder: &Path) -> Confinement {
     Confinement {
         reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),
         writes: vec![folder.to_owned()],
-        read_only: Vec::new(),
-        hidden: Vec::new(),
-        directories: Vec::new(),
-        private: Vec::new(),
-        network: Network::Off,
-        limits: Limits::default(),
+        ..Confinement::default()
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How commands are confined.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// How commands are confined. By default, nothing may be touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// Directories and files that may be read; `/` is everything.
     pub reads: Vec<PathBuf>,
@@ -28,9 +28,10 @@ pub struct Confinement {
 }
 
 /// What may be reached over the network.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
     /// Nothing.
+    #[default]
     Off,
     /// What a proxy on this port of the loopback device lets through; its listener is handed out by
     /// the sandbox.

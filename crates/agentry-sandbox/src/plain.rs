@@ -19,14 +19,10 @@ impl Confinement {
             self;
         let (read_only, hidden) = (with_targets(read_only), with_targets(hidden));
         let mut out = Self {
-            reads: Vec::new(),
-            writes: Vec::new(),
-            read_only: Vec::new(),
-            hidden: Vec::new(),
-            directories: Vec::new(),
             private: private.clone(),
             network: network.clone(),
             limits: *limits,
+            ..Self::default()
         };
         for root in writes {
             let closed: Vec<&PathBuf> = read_only.iter().chain(&hidden).collect();
@@ -71,7 +67,6 @@ fn open(path: &Path, closed: &[&PathBuf], out: &mut Vec<PathBuf>) -> Option<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, Network};
 
     #[test]
     fn what_is_beside_the_protected_stays_open() {
@@ -85,14 +80,10 @@ mod tests {
         }
         let all = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
         let confinement = Confinement {
-            reads: Vec::new(),
             writes: all(&["w"]),
             read_only: all(&["w/agentry.toml", "w/agentry.lock", "w/agents/own.md"]),
             hidden: all(&["w/vault"]),
-            directories: Vec::new(),
-            private: Vec::new(),
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         };
         let mut plain = confinement.plain().expect("few paths");
         plain.reads.sort();

@@ -109,18 +109,12 @@ fn beyond_landlock(confinement: &Confinement) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
 
     fn confinement() -> Confinement {
         Confinement {
             reads: vec!["/usr".into()],
             writes: vec!["/w".into()],
-            read_only: Vec::new(),
-            hidden: Vec::new(),
-            directories: Vec::new(),
-            private: Vec::new(),
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         }
     }
 

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use agentry_sandbox::proxy::{Gate, Proxy, Reach};
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Network, Sandbox, support};
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
@@ -44,13 +44,8 @@ fn only_named_hosts_are_reached() {
     });
     let confinement = Confinement {
         reads: ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(Into::into).to_vec(),
-        writes: Vec::new(),
-        read_only: Vec::new(),
-        hidden: Vec::new(),
-        directories: Vec::new(),
-        private: Vec::new(),
         network: Network::Proxy(8118),
-        limits: Limits::default(),
+        ..Confinement::default()
     };
     let sandbox = Sandbox::start(Path::new(HELPER), BackEnd::Namespaces, confinement, None);
     let sandbox = sandbox.expect("a sandbox");

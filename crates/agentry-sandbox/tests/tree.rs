@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Sandbox, support};
 
 const HELPER: &str = env!("CARGO_BIN_EXE_confined-helper");
 
@@ -32,10 +32,8 @@ fn a_home_is_empty_but_for_what_may_be_used() {
             writes: vec![home.join("project")],
             read_only: vec![home.join("project/agentry.toml")],
             hidden: vec![home.join(".tool/credentials"), home.join(".ssh")],
-            directories: Vec::new(),
             private: vec![home.clone()],
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         };
         let ledger = dir.path().join("ledger");
         let sandbox =
@@ -112,8 +110,7 @@ fn no_program_stumbles_over_what_is_not_there() {
             hidden,
             directories: vec![work.join(".agentry"), work.join("vault")],
             private: vec![home.clone()],
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         };
         let ledger = dir.path().join("ledger");
         let sandbox =

@@ -48,7 +48,6 @@ pub(crate) fn write(path: &Path, patterns: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, Network};
 
     #[test]
     fn names_are_seen_from_the_repository() {
@@ -57,14 +56,9 @@ mod tests {
         fs::create_dir_all(root.join("repository/.git")).expect("a directory");
         fs::create_dir_all(root.join("repository/w/sub")).expect("a directory");
         let confinement = |writes: &Path, hidden: &[&str]| Confinement {
-            reads: Vec::new(),
             writes: vec![writes.to_owned()],
-            read_only: Vec::new(),
             hidden: hidden.iter().map(|name| writes.join(name)).collect(),
-            directories: Vec::new(),
-            private: Vec::new(),
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         };
         let lock = |root: &Path| [Leaving::File(root.join("agentry.lock"))];
         let inside = root.join("repository/w");

@@ -173,7 +173,6 @@ fn outermost_missing(path: &Path, held: &[Leaving]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, Network};
 
     /// Nobody can make a file there, not even the administrator.
     #[test]
@@ -181,14 +180,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let root = PathBuf::from("/sys");
         let mut confinement = Confinement {
-            reads: Vec::new(),
             writes: vec![root.clone()],
             read_only: vec![root.join("agentry.toml"), root.join("agents/new")],
             hidden: vec![root.join(".env")],
-            directories: Vec::new(),
-            private: Vec::new(),
-            network: Network::Off,
-            limits: Limits::default(),
+            ..Confinement::default()
         };
         let mut leavings = Leavings::new(dir.path()).expect("a file");
         let placed = placed(&mut confinement, Some(&mut leavings)).expect("no error");
@@ -205,14 +200,9 @@ mod tests {
         let held = [Leaving::Directory(path.clone())];
         for protected in [path.clone(), path.join("settings")] {
             let mut confinement = Confinement {
-                reads: Vec::new(),
                 writes: vec![dir.path().to_owned()],
-                read_only: Vec::new(),
                 hidden: vec![protected],
-                directories: Vec::new(),
-                private: Vec::new(),
-                network: Network::Off,
-                limits: Limits::default(),
+                ..Confinement::default()
             };
             assert_eq!(placeholders(&mut confinement, &held), held);
             assert_eq!(confinement.hidden, [path.as_path()]);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::{groups, leavings, namespaces, system};
-use crate::{BackEnd, Confinement, Limits, Network, Sandbox, Support};
+use crate::{BackEnd, Confinement, Sandbox, Support};
 
 /// What came of trying; it stays the same while this program runs.
 static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
@@ -28,15 +28,6 @@ pub fn sweep(directory: &Path) -> std::io::Result<()> {
 
 /// Tries a sandbox that may do nothing.
 fn tried(program: &Path) -> Result<(), String> {
-    let nothing = Confinement {
-        reads: vec!["/".into()],
-        writes: Vec::new(),
-        read_only: Vec::new(),
-        hidden: Vec::new(),
-        directories: Vec::new(),
-        private: Vec::new(),
-        network: Network::Off,
-        limits: Limits::default(),
-    };
+    let nothing = Confinement { reads: vec!["/".into()], ..Confinement::default() };
     Sandbox::tried(program, BackEnd::Namespaces, nothing).map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::{env, fs};
 
-use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Limits, Sandbox, support};
 
 /// The most processes, bytes of memory and bytes of a file.
 pub(crate) const LIMITS: Limits = Limits { processes: 64, memory: 512 << 20, file_size: 1 << 20 };
@@ -154,16 +154,7 @@ impl World {
                 (paths(&["work/free", "work/sub"]), Vec::new(), Vec::new())
             }
         };
-        Confinement {
-            reads,
-            writes,
-            read_only,
-            hidden,
-            directories: Vec::new(),
-            private: Vec::new(),
-            network: Network::Off,
-            limits: LIMITS,
-        }
+        Confinement { reads, writes, read_only, hidden, limits: LIMITS, ..Confinement::default() }
     }
 
     pub(crate) fn sandbox(&self) -> Sandbox {

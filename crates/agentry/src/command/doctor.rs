@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use agentry_sandbox::{BackEnd, Confinement, Limits, Network, Support, support};
+use agentry_sandbox::{BackEnd, Confinement, Support, support};
 use serde_json::{Value, json};
 
 use crate::args::{Doctor, ResultFormat};
@@ -40,16 +40,7 @@ pub(crate) fn run(args: &Doctor) -> Outcome {
 
 /// A confinement as most agents have one, but for its network.
 fn usual() -> Confinement {
-    Confinement {
-        reads: vec!["/usr".into()],
-        writes: Vec::new(),
-        read_only: Vec::new(),
-        hidden: Vec::new(),
-        directories: Vec::new(),
-        private: Vec::new(),
-        network: Network::Off,
-        limits: Limits::default(),
-    }
+    Confinement { reads: vec!["/usr".into()], ..Confinement::default() }
 }
 
 fn sandbox(support: &Support) -> Vec<Looked> {

@@ -4,16 +4,15 @@
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::server::{Asked, Protocol, Reply, Server, Turn};
+use crate::terminal::wait_for;
 use crate::test::{Ran, Test};
 
 /// May do everything that commands can be allowed to do.
-const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
+pub(crate) const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
     [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
 
 fn worker() -> Test {
@@ -56,14 +55,6 @@ fn start(test: &Test, server: &Server, line: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs")
 }
 
-fn wait_for(holds: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < until, "it never came true");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// What is in the workspace.
 fn names(test: &Test) -> Vec<String> {
     let all = fs::read_dir(test.path("")).expect("a list").map(|entry| entry.expect("an entry"));
@@ -73,7 +64,8 @@ fn names(test: &Test) -> Vec<String> {
     names
 }
 
-fn cannot_be_confined(test: &Test) -> bool {
+/// Whether the test has to be skipped here; says so.
+pub(crate) fn cannot_be_confined(test: &Test) -> bool {
     let back_end = &test.run("doctor --format json").json()["back_end"];
     if back_end != "namespaces" {
         eprintln!("SKIPPED: commands are confined by {back_end} here");
@@ -90,7 +82,7 @@ fn a_run_that_lives_or_was_killed_is_in_nobodys_way() {
     let before = names(&test);
     let server = model();
     let mut killed = start(&test, &server, "touch ready; sleep 600");
-    wait_for(|| test.has("ready"));
+    wait_for("ready", || test.has("ready"));
     assert!(test.has("agentry.lock") && test.path(".agentry").is_dir(), "they are held");
     // Everything works beside it, another run too.
     test.run("check").exits(0);

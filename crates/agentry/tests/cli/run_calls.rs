@@ -1,6 +1,5 @@
 //! What calls do, print and leave behind, as whoever started the run sees it.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,20 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::confined::cannot_be_confined;
 use crate::run::{events, with};
 use crate::run_person::bash;
 use crate::run_signals::worker;
 use crate::server::{Server, Turn};
 use crate::terminal::Terminal;
 use crate::test::Test;
-
-fn is_confined_by_namespaces(test: &Test) -> bool {
-    let back_end = &test.run("doctor --format json").json()["back_end"];
-    if back_end != "namespaces" {
-        eprintln!("SKIPPED: commands are confined by {back_end} here");
-    }
-    back_end == "namespaces"
-}
 
 /// Makes what commands must not make, and says a lot: no rule looks into a script.
 const MAKES: &str = "echo ../elsewhere > .git/commondir\nmkdir nested\n\
@@ -42,7 +34,7 @@ fn the_person_is_told_what_was_taken_away() {
     for format in ["human", "json"] {
         let server = Server::playing([bash("sh makes.sh").into(), Turn::text("Done.").into()]);
         let test = worker().file("makes.sh", MAKES);
-        if !is_confined_by_namespaces(&test) {
+        if cannot_be_confined(&test) {
             return;
         }
         let args = ["run", "worker", "go", "--yes", "--format", format];
@@ -65,7 +57,7 @@ fn the_person_is_told_what_was_taken_away() {
 fn a_person_at_a_terminal_is_told_as_well() {
     let server = Server::playing([bash("sh makes.sh").into(), Turn::text("Done.").into()]);
     let test = worker().file("makes.sh", MAKES);
-    if !is_confined_by_namespaces(&test) {
+    if cannot_be_confined(&test) {
         return;
     }
     let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
@@ -100,9 +92,9 @@ fn a_secret_that_is_printed_in_pieces_is_seen_by_nobody() {
         let ran = with(&test, &server, &args).exits(0);
         let events = events(&ran);
         for kind in ["piece", "result"] {
-            let text = texts(&events, kind);
-            assert!(text.contains("[redacted: ANTHROPIC_API_KEY]"), "{kind} of {line}");
-            assert!(!text.contains(SECRET), "{kind} of {line}");
+            let printed = texts(&events, kind);
+            assert!(printed.contains("[redacted: ANTHROPIC_API_KEY]"), "{kind} of {line}");
+            assert!(!printed.contains(SECRET), "{kind} of {line}");
         }
         assert!(!ran.to_string().contains(SECRET), "{line}");
         let asked = server.asked()[1].body.to_string();

@@ -145,7 +145,7 @@ fn an_agent_says_something_first() {
     let mut terminal = Terminal::new(&test, &server, "run helper --yes --as agentfs");
     let shown = terminal.sees("› ");
     assert!(shown.contains("Good day."), "{shown}");
-    terminal.types("\u{4}");
+    terminal.presses("\u{4}");
     terminal.ends(0);
     assert_eq!(server.count(), 0);
 }
@@ -156,7 +156,7 @@ fn a_question_is_left_by_interrupting_it() {
     let test = asked();
     let mut terminal = Terminal::new(&test, &server, "run asked go --yes --unconfined");
     terminal.sees("[l]ater › ");
-    terminal.types("\u{3}");
+    terminal.presses("\u{3}");
     let shown = terminal.ends(130);
     assert!(shown.contains("agentry resume"), "{shown}");
     assert_eq!(server.count(), 1, "the turn is over");

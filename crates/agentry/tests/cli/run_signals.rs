@@ -2,19 +2,16 @@
 //! running, the terminal is as it was, and the run can be gone on with.
 #![cfg(target_os = "linux")]
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::confined::{WORKER, cannot_be_confined};
 use crate::run::{keyed, with, writer};
 use crate::run_person::{asked, bash};
 use crate::server::{Reply, Server, Turn};
 use crate::terminal::{Terminal, are_gone, family, signal, starts, wait_for};
 use crate::test::Test;
-
-/// May do everything that commands can be allowed to do.
-const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
-    [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
 
 pub(crate) fn worker() -> Test {
     Test::new().file("worker/agent.toml", WORKER).file("worker/system-prompt.md", "You work.\n")
@@ -56,7 +53,8 @@ fn once_stops_the_turn_and_the_conversation_goes_on() {
     terminal.types("second");
     let pid = terminal.pid();
     let commands = starts(pid, "sleep").split_off(1);
-    signal(pid, "-INT");
+    // By hand: nobody reads a line meanwhile, so the terminal makes a signal of it.
+    terminal.presses("\u{3}");
     terminal.sees("stopped");
     are_gone(&commands);
     terminal.sees("› ");
@@ -75,6 +73,9 @@ fn twice_stops_the_run() {
     for flags in ["", " --unconfined"] {
         let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
         let test = worker();
+        if flags.is_empty() && cannot_be_confined(&test) {
+            continue;
+        }
         let mut terminal = Terminal::new(&test, &server, &format!("run worker --yes{flags}"));
         terminal.sees("› ");
         terminal.types("go");
@@ -98,20 +99,30 @@ fn twice_stops_the_run() {
 }
 
 #[test]
-fn twice_at_once_stops_what_nobody_talks_to() {
-    let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
-    let test = worker();
-    let mut command = keyed(&test, &server, &["run", "worker", "go", "--yes"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    let all = starts(child.id(), "sleep");
-    signal(child.id(), "-INT");
-    // The first one may have been enough.
-    let _ = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).output();
-    test.ended("run", &child.wait_with_output().expect("it ends")).exits(130);
-    are_gone(&all);
-    assert_eq!(recorded(&test).0, "cancelled");
-    let ran = with(&test, &server, &["resume", "last"]).exits(0);
-    assert_eq!(ran.stdout, "On it.\n", "{ran}");
+fn whoever_ends_the_program_ends_its_commands() {
+    for (name, flags) in [("-INT", ""), ("-TERM", ""), ("-HUP", ""), ("-TERM", "--unconfined")] {
+        let server = Server::playing([bash("sleep 600").into(), Turn::text("On it.").into()]);
+        let test = worker();
+        if flags.is_empty() && cannot_be_confined(&test) {
+            continue;
+        }
+        let args = ["run", "worker", "go", "--yes", flags];
+        let args: Vec<&str> = args.into_iter().filter(|it| !it.is_empty()).collect();
+        let mut command = keyed(&test, &server, &args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = child.expect("the program runs");
+        let all = starts(child.id(), "sleep");
+        signal(child.id(), name);
+        // The first one may have been enough.
+        let again = Command::new("kill").args([name, &child.id().to_string()]).output();
+        again.expect("`kill` runs");
+        let ran = test.ended("run", &child.wait_with_output().expect("it ends")).exits(130);
+        assert!(ran.stderr.contains("agentry resume"), "{ran}");
+        are_gone(&all);
+        assert_eq!(recorded(&test).0, "cancelled", "{name}");
+        let ran = with(&test, &server, &["resume", "last"]).exits(0);
+        assert_eq!(ran.stdout, "On it.\n", "{name}: {ran}");
+    }
 }
 
 #[test]
@@ -123,7 +134,7 @@ fn a_conversation_is_left_by_interrupting_it_twice() {
     signal(terminal.pid(), "-INT");
     terminal.sees("once more ends the conversation");
     terminal.sees("› ");
-    terminal.types("\u{3}");
+    terminal.presses("\u{3}");
     terminal.ends(130);
     assert_eq!(recorded(&test).0, "cancelled");
 }
@@ -146,6 +157,22 @@ fn a_question_is_left_by_a_signal_and_the_conversation_goes_on() {
     terminal.types("/exit");
     terminal.ends(0);
     assert_eq!(server.asked()[1].said.last().map(String::as_str), Some("yes"));
+    assert_eq!(stopped(&recorded(&test).1), [false]);
+}
+
+#[test]
+fn a_question_of_the_agent_is_left_as_well() {
+    let question = json!({ "question": "Which one?", "choices": ["this", "that"] });
+    let server =
+        Server::playing([Turn::call("question", question).into(), Turn::text("Well.").into()]);
+    let test = worker();
+    let agent = format!("{WORKER}\n[permissions.question]\nintent = \"allow\"\n");
+    test.write("worker/agent.toml", agent);
+    let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
+    terminal.sees("answer › ");
+    terminal.presses("\u{3}");
+    terminal.ends(130);
+    assert_eq!(server.count(), 1, "the turn is over");
     assert_eq!(stopped(&recorded(&test).1), [false]);
 }
 
@@ -179,6 +206,28 @@ fn whoever_ends_the_program_at_a_question_finds_the_terminal_as_it_was() {
 }
 
 #[test]
+fn a_sandbox_ends_with_the_conversation() {
+    let server = Server::playing([bash("echo one").into(), Turn::text("Well.").into()]);
+    let test = worker();
+    if cannot_be_confined(&test) {
+        return;
+    }
+    let mut terminal = Terminal::new(&test, &server, "run worker --yes");
+    terminal.sees("› ");
+    terminal.types("go");
+    terminal.sees("Well.");
+    terminal.sees("› ");
+    let all = family(terminal.pid());
+    assert!(all.len() > 1, "the next command runs in the same sandbox: {all:?}");
+    assert!(test.has("agentry.lock"), "it is held");
+    signal(terminal.pid(), "-TERM");
+    terminal.ends(130);
+    are_gone(&all);
+    assert!(!test.has("agentry.lock"), "nothing is left");
+    assert_eq!(recorded(&test).0, "cancelled");
+}
+
+#[test]
 fn a_window_that_is_closed_ends_everything() {
     for (args, prompt, state) in PROMPTS {
         let server = Server::answering(|_| bash("echo one").into());
@@ -201,6 +250,9 @@ fn a_window_that_is_closed_ends_everything() {
 fn a_running_command_ends_with_its_window() {
     let server = Server::playing([bash("sleep 600").into()]);
     let test = worker();
+    if cannot_be_confined(&test) {
+        return;
+    }
     let mut terminal = Terminal::new(&test, &server, "run worker go --yes");
     terminal.sees("sleep 600");
     let all = starts(terminal.pid(), "sleep");

@@ -16,7 +16,7 @@ use crate::test::Test;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs the program between two looks at the settings of the terminal.
-const SCRIPT: &str = "stty -g > home/before\nsh home/program\ncode=$?\n\
+const SCRIPT: &str = "trap : INT\nstty -g > home/before\nsh home/program\ncode=$?\n\
     stty -g > home/after\nexit $code\n";
 
 /// Waits until this holds.
@@ -43,7 +43,7 @@ impl<'a> Terminal<'a> {
         test.write("home/program", format!("echo $$ > home/pid\nexec {program} {args}\n"));
         test.write("home/script", SCRIPT);
         let mut command = Command::new("script");
-        command.args(["-qec", "sh home/script", "/dev/null"]).current_dir(test.path(""));
+        command.args(["-qec", "exec sh home/script", "/dev/null"]).current_dir(test.path(""));
         command.env_clear().env("NO_COLOR", "1").env("HOME", test.path("home"));
         command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
         command.env("ANTHROPIC_API_KEY", "key-of-the-test");
@@ -82,9 +82,15 @@ impl<'a> Terminal<'a> {
         next.is_ok()
     }
 
+    /// Types a line.
     pub(crate) fn types(&mut self, line: &str) {
+        self.presses(&format!("{line}\r"));
+    }
+
+    /// Presses keys.
+    pub(crate) fn presses(&mut self, keys: &str) {
         let input = self.child.stdin.as_mut().expect("its input");
-        input.write_all(format!("{line}\r").as_bytes()).expect("it reads");
+        input.write_all(keys.as_bytes()).expect("it reads");
         input.flush().expect("it reads");
     }
 

@@ -25,8 +25,8 @@ pub(super) struct Lines {
     editor: Arc<Mutex<DefaultEditor>>,
     /// How the terminal was found.
     found: Option<Termios>,
-    /// As long as it is there, a signal wakes whoever waits for a key.
-    _waker: Option<Arc<dyn ExternalPrinter + Send + Sync>>,
+    /// As long as it is there, a signal wakes whoever waits for a key. None where lines are not edited.
+    waker: Option<Arc<dyn ExternalPrinter + Send + Sync>>,
 }
 
 impl Lines {
@@ -35,7 +35,7 @@ impl Lines {
         let mut editor = DefaultEditor::new()?;
         let waker = editor.create_external_printer().ok();
         let waker = waker.map(|it| Arc::new(it) as Arc<dyn ExternalPrinter + Send + Sync>);
-        Ok(Self { editor: Arc::new(Mutex::new(editor)), found, _waker: waker })
+        Ok(Self { editor: Arc::new(Mutex::new(editor)), found, waker })
     }
 
     /// The next line.
@@ -60,7 +60,9 @@ impl Lines {
         let Some(found) = self.found.as_ref().filter(|_| self.editor.try_lock().is_err()) else {
             return false;
         };
-        print(NO_BRACKETED_PASTE);
+        if self.waker.is_some() {
+            print(NO_BRACKETED_PASTE);
+        }
         tcsetattr(io::stdin(), OptionalActions::Now, found).is_ok()
     }
 

@@ -39,14 +39,19 @@ impl Attendant {
         self.lines.read(prompt).await
     }
 
+    /// Ctrl-C at a question: the turn that it belongs to stops.
+    fn interrupt(&self) {
+        if let Some(stop) = self.stop.get() {
+            stop.interrupt();
+        }
+    }
+
     async fn choose(&self, prompt: &str, has_always: bool) -> Said {
         loop {
             let line = match self.line(prompt).await {
                 Typed::Line(line) => line,
                 Typed::Interrupt => {
-                    if let Some(stop) = self.stop.get() {
-                        stop.interrupt();
-                    }
+                    self.interrupt();
                     return Said::No(None);
                 }
                 Typed::End => return Said::Park,
@@ -120,7 +125,14 @@ impl Person for Attendant {
                 .map(|(number, choice)| format!("  {number}. {}\n", clean(choice)))
                 .collect();
             self.show(&format!("\n{}\n{}", clean(question), listed.concat()));
-            let Typed::Line(line) = self.line("answer › ").await else { return None };
+            let line = match self.line("answer › ").await {
+                Typed::Line(line) => line,
+                Typed::Interrupt => {
+                    self.interrupt();
+                    return None;
+                }
+                Typed::End => return None,
+            };
             let chosen = line.trim().parse::<usize>().ok().and_then(|it| it.checked_sub(1));
             let chosen = chosen.and_then(|at| choices.get(at)).cloned();
             Some(chosen.unwrap_or(line)).filter(|answer| !answer.trim().is_empty())
