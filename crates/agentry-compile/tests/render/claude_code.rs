@@ -5,9 +5,6 @@ use agentry_compile::targets::{LossKind, Rendered, Rendering, Scope};
 use crate::{Wish, agent, chiron, file, rendering, told};
 
 const HARNESS: &str = "claude-code";
-/// Settings in which the user allows commands to every session.
-const MINE: &[(&str, &str)] =
-    &[(".claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#)];
 
 /// One agent with these lines, rendered, and the settings around it.
 pub(crate) fn one(lines: &str, wish: Wish<'_>) -> (Rendered, String) {
@@ -94,10 +91,13 @@ fn t9_an_allow_below_a_denial_removes_the_tool() {
 #[test]
 fn t10_severity_beats_specificity() {
     let cases = [
-        (["git push origin dev*:allow", "git push*:ask"], vec!["ask Bash(git push*)"]),
+        (
+            ["git push origin dev*:allow", "git push*:ask"],
+            vec!["allow Bash", "ask Bash(git push*)"],
+        ),
         (
             ["rm -rf ./scratch*:ask", "rm -rf *:deny"],
-            vec!["ask Bash(rm -rf ./scratch*)", "deny Bash(rm -rf *)"],
+            vec!["allow Bash", "ask Bash(rm -rf ./scratch*)", "deny Bash(rm -rf *)"],
         ),
     ];
     for (written, expected) in cases {
@@ -109,8 +109,7 @@ fn t10_severity_beats_specificity() {
 
 #[test]
 fn t11_an_ask_below_an_allow_is_exact() {
-    let wish = Wish { existing: MINE, ..Wish::default() };
-    let (rendered, settings) = one(&section("bash", "allow", &["rm -rf *:ask"]), wish);
+    let (rendered, settings) = one(&section("bash", "allow", &["rm -rf *:ask"]), Wish::default());
     assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(rm -rf *)"]);
     assert!(has(&rendered, "Bash"));
     assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
@@ -123,9 +122,9 @@ fn t12_what_is_exact_without_the_guard() {
         ("ask", &[], true, &["ask Bash"]),
         ("ask", &["rm *:deny"], true, &["ask Bash", "deny Bash(rm *)"]),
         ("deny", &["git log*:ask"], false, &[]),
-        ("allow", &[], true, &[]),
-        ("allow", &["rm *:deny"], true, &["deny Bash(rm *)"]),
-        ("deny", &["**:allow"], true, &[]),
+        ("allow", &[], true, &["allow Bash"]),
+        ("allow", &["rm *:deny"], true, &["allow Bash", "deny Bash(rm *)"]),
+        ("deny", &["**:allow"], true, &["allow Bash"]),
     ];
     for (intent, written, kept, expected) in cases {
         let (rendered, settings) = one(&section("bash", intent, written), Wish::default());
@@ -165,8 +164,7 @@ fn t17_a_denial_of_one_agent_is_not_lifted_to_all() {
 #[test]
 fn t17_rules_that_all_agents_share_are_written_once() {
     let lines = section("bash", "allow", &["rm *:deny", "git push*:ask"]);
-    let wish = Wish { existing: MINE, ..Wish::default() };
-    let rendering = several(&[("one", &lines), ("two", &lines)], wish);
+    let rendering = several(&[("one", &lines), ("two", &lines)], Wish::default());
     let expected = ["allow Bash", "ask Bash(git push*)", "deny Bash(rm *)"];
     assert_eq!(rules(&settings(&rendering), "Bash"), expected);
     assert!(rendering.agents.iter().all(|agent| has(agent, "Bash")));
@@ -201,31 +199,40 @@ fn t18_t49_a_denial_takes_all_tools_of_its_kind() {
 }
 
 #[test]
-fn t17_an_allow_is_never_given_to_everyone() {
-    let lines = section("bash", "allow", &["rm *:deny"]) + &section("edit", "allow", &[]);
-    let (rendered, settings) = one(&lines, Wish::default());
+fn t17_an_allow_is_not_given_to_agents_that_nobody_rendered() {
+    const OTHER: &str = "---\nname: other\ndescription: Mine\ntools: Bash\n---\nYou help.\n";
+    const MINE: &str = r#"{"permissions": {"allow": ["Bash"]}}"#;
+    let beside = |files: &'static [(&'static str, &'static str)]| {
+        let lines = section("bash", "allow", &["rm *:deny"]);
+        one(&lines, Wish { existing: files, ..Wish::default() })
+    };
+    let asks = "narrowed permissions: Claude Code asks about `Bash`: an allow in the settings would \
+                hold for every session";
+    let (rendered, settings) = beside(&[(".claude/agents/other.md", OTHER)]);
     assert_eq!(rules(&settings, "Bash"), ["deny Bash(rm *)"]);
-    assert!(has(&rendered, "Bash") && !settings.contains("allow"), "{settings}");
-    let expected = "narrowed permissions: Claude Code asks about `Edit(/**)`, `Bash`: an allow in \
-                    the settings would hold for every session";
-    assert!(told(&rendered).contains(expected), "{}", told(&rendered));
+    assert!(has(&rendered, "Bash") && told(&rendered).contains(asks), "{}", told(&rendered));
     // What the user allows to everyone is not asked about.
-    let wish = Wish { existing: MINE, ..Wish::default() };
-    let (rendered, _) = one(&section("bash", "allow", &[]), wish);
+    let files = &[(".claude/agents/other.md", OTHER), (".claude/settings.json", MINE)];
+    let (rendered, _) = beside(files);
     assert!(!told(&rendered).contains("asks about `Bash`"), "{}", told(&rendered));
-    // With the guard there is nothing to ask.
+    // Where nobody else is, the person is.
+    let (rendered, settings) = beside(&[]);
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(rm *)"]);
+    let open = "gap permissions: allowed in every session of the project, yours included: `Bash`";
+    assert!(told(&rendered).contains(open), "{}", told(&rendered));
+    // With the guard there is nothing to ask, and nothing to allow.
+    let lines = section("bash", "allow", &["rm *:deny"]);
     let (rendered, settings) = one(&lines, Wish { guard: true, ..Wish::default() });
     assert!(!told(&rendered).contains("asks about") && !settings.contains("allow"), "{settings}");
 }
 
 #[test]
-fn t19_nothing_that_is_written_waits_for_trust() {
-    let sections = ["bash", "edit", "webfetch", "websearch", "skill", "delegate"];
-    let lines: String = sections.iter().map(|name| section(name, "allow", &["x:ask"])).collect();
-    for scope in [Scope::Project, Scope::User] {
-        let (_, settings) = one(&lines, Wish { scope: Some(scope), ..Wish::default() });
-        assert!(settings.contains("ask") && !settings.contains("allow"), "{settings}");
-    }
+fn t19_an_allow_waits_for_trust() {
+    let lines = section("bash", "allow", &[]);
+    let (rendered, _) = one(&lines, Wish::default());
+    assert!(told(&rendered).contains("until its workspace is trusted"), "{}", told(&rendered));
+    let (rendered, _) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
+    assert!(!told(&rendered).contains("trusted"), "{}", told(&rendered));
 }
 
 #[test]
@@ -249,21 +256,21 @@ fn t24_t25_wildcards_over_words() {
     // One word in the source, any text there: a denial reaches further, an allow is not written.
     let (rendered, settings) =
         one(&section("bash", "allow", &["git * main:deny"]), Wish::default());
-    assert_eq!(rules(&settings, "Bash"), ["deny Bash(git * main)"]);
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "deny Bash(git * main)"]);
     assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
     let (rendered, settings) = one(&section("bash", "allow", &["ls *:ask"]), Wish::default());
-    assert_eq!(rules(&settings, "Bash"), ["ask Bash(ls *)"]);
+    assert_eq!(rules(&settings, "Bash"), ["allow Bash", "ask Bash(ls *)"]);
     assert!(!lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
 }
 
 #[test]
 fn t26_t32_characters_with_a_meaning() {
     let cases: &[(&str, &[&str])] = &[
-        ("echo (x)*", &["deny Bash(echo*)"]),
-        ("foo:*", &["deny Bash(foo*)"]),
-        ("npm run test:unit", &["deny Bash(npm run test:unit)"]),
-        ("command:x", &["deny Bash(command*)"]),
-        ("a?b [c] {d,e}", &["deny Bash(a?b [c] {d,e})"]),
+        ("echo (x)*", &["allow Bash", "deny Bash(echo*)"]),
+        ("foo:*", &["allow Bash", "deny Bash(foo*)"]),
+        ("npm run test:unit", &["allow Bash", "deny Bash(npm run test:unit)"]),
+        ("command:x", &["allow Bash", "deny Bash(command*)"]),
+        ("a?b [c] {d,e}", &["allow Bash", "deny Bash(a?b [c] {d,e})"]),
         ("\\\"x\\\" y", &[]),
     ];
     for (pattern, expected) in cases {
@@ -274,7 +281,7 @@ fn t26_t32_characters_with_a_meaning() {
         assert_eq!(rules(&settings, "Bash"), *expected, "{pattern}");
     }
     let (_, settings) = one(&section("edit", "allow", &["a?[b](c)/x:deny"]), Wish::default());
-    assert_eq!(rules(&settings, "Edit"), ["deny Edit(/a??b??c?/x)"]);
+    assert_eq!(rules(&settings, "Edit"), ["allow Edit(/**)", "deny Edit(/a??b??c?/x)"]);
 }
 
 #[test]
@@ -282,11 +289,16 @@ fn t28_t29_t30_paths_are_anchored_by_the_scope() {
     let rules_of = ["/run/agenix/**:deny", "secrets/**:deny", "~/x/**:deny"];
     let lines = section("edit", "allow", &rules_of);
     let (_, settings) = one(&lines, Wish::default());
-    let expected = ["deny Edit(//run/agenix/**)", "deny Edit(/secrets/**)", "deny Edit(~/x/**)"];
+    let expected = [
+        "allow Edit(/**)",
+        "deny Edit(//run/agenix/**)",
+        "deny Edit(/secrets/**)",
+        "deny Edit(~/x/**)",
+    ];
     assert_eq!(rules(&settings, "Edit"), expected);
     let (rendered, settings) = one(&lines, Wish { scope: Some(Scope::User), ..Wish::default() });
     assert_eq!(rendered.refused, None);
-    assert_eq!(rules(&settings, "Edit")[1], "deny Edit(secrets/**)");
+    assert_eq!(rules(&settings, "Edit")[1], "deny Edit(secrets/**)", "no allow for every project");
 }
 
 #[test]
@@ -298,7 +310,10 @@ fn t33_a_path_is_more_than_a_host() {
     assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{}", told(&rendered));
     let (_, settings) =
         one(&section("webfetch", "allow", &["evil.example.org:deny"]), Wish::default());
-    assert_eq!(rules(&settings, "WebFetch"), ["deny WebFetch(domain:evil.example.org)"]);
+    assert_eq!(
+        rules(&settings, "WebFetch"),
+        ["allow WebFetch", "deny WebFetch(domain:evil.example.org)"]
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::subject::Subject;
 /// Reports all losses of one agent.
 pub(super) fn report(
     subject: &Subject,
-    (tools, allowed): (&Tools, &[String]),
+    (tools, (allowed, written)): (&Tools, (&[String], &[String])),
     shared: &[File],
     settings: &Settings<'_>,
     out: &mut Rendered,
@@ -42,6 +42,23 @@ pub(super) fn report(
     }
     asks_outside(subject, &model, out);
     asks_all_the_same(allowed, &known.rules, out);
+    allows_everyone(written, out);
+}
+
+/// Notes what is allowed to more than the agents that are rendered, and not before somebody trusts it.
+fn allows_everyone(written: &[String], out: &mut Rendered) {
+    if written.is_empty() {
+        return;
+    }
+    let rules: Vec<String> = written.iter().map(|text| format!("`{text}`")).collect();
+    let detail = format!(
+        "allowed in every session of the project, yours included: {}; Claude Code has no rules for a \
+         single agent, and needs none with `--guard`",
+        rules.join(", ")
+    );
+    out.lose("permissions", LossKind::Gap, detail);
+    let detail = "Claude Code ignores what a project allows until its workspace is trusted";
+    out.lose("permissions", LossKind::Narrowed, detail);
 }
 
 /// Notes what Claude Code asks about although the agent allows it, as no rule of the settings says so.

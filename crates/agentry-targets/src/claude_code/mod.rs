@@ -10,7 +10,7 @@
 //! | prompt, `context`, `rules` | the body, in this order |
 //! | `skills` | `skills`; files are copied to `.claude/skills` unless they are there |
 //! | `tools.mcp` | `mcpServers`, for this agent alone |
-//! | a section that allows everything | the tool; Claude Code asks, as an allow in `.claude/settings.json` would hold for everyone |
+//! | a section that allows everything | the tool, and an allow in `.claude/settings.json` if every agent says so and no other agent is there |
 //! | a section that asks about everything | the tool, and an ask for the whole of it |
 //! | asks and denials in a section that allows | the same in the settings; a denial only if it harms no other agent |
 //! | anything else | the tool is removed: `tools`, `disallowedTools` |

@@ -1,8 +1,8 @@
 //! One set of rules for all agents of a project: Claude Code has no other.
 //!
-//! What one asks about is asked everywhere. What one denies is denied only where it takes nothing from
-//! another; else that agent loses the tool instead. An allow would hold for the person's own sessions and
-//! for agents that nobody rendered, so none is written.
+//! What every agent allows is allowed, as long as no agent is there that nobody rendered. What one asks
+//! about is asked everywhere. What one denies is denied only where it takes nothing from another; else
+//! that agent loses the tool instead.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,13 @@ use super::settings::Lists;
 use crate::subject::Subject;
 
 /// The rules of a section for all agents; an agent whose denials would harm another loses the tool.
-pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan]) -> Lists {
+/// Nothing is allowed unless they are `alone`.
+pub(super) fn shared(
+    subjects: &[Subject],
+    section: Section,
+    alone: bool,
+    plans: &mut [Plan],
+) -> Lists {
     let kinds = kinds(subjects, plans);
     let firsts: Vec<usize> =
         (0..).zip(&kinds).filter(|(at, kind)| at == *kind).map(|it| it.0).collect();
@@ -28,6 +34,11 @@ pub(super) fn shared(subjects: &[Subject], section: Section, plans: &mut [Plan])
     for plan in plans.iter().filter(|plan| plan.kept) {
         let Lists { ask, deny, .. } = plan.rules.clone();
         rules.extend(&Lists { allow: Vec::new(), ask, deny });
+    }
+    if let Some((first, others)) = plans.split_first().filter(|_| alone) {
+        let everywhere =
+            |text: &&String| others.iter().all(|plan| plan.rules.allow.contains(*text));
+        rules.allow = first.rules.allow.iter().filter(everywhere).cloned().collect();
     }
     rules
 }

@@ -1,5 +1,7 @@
 //! Writes the files of agents for Claude Code, and the settings that they share.
 
+use std::collections::{BTreeMap, HashSet};
+
 use agentry_model::{McpServer, Transport};
 use agentry_policy::Section;
 use agentry_text::Data;
@@ -30,10 +32,11 @@ struct Agent<'a> {
 }
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let (agents, rules) = arranged(subjects, settings);
+    let others = others(settings);
+    let (agents, rules) = arranged(subjects, settings, is_alone(subjects, settings, &others));
     let unwritten = agents.iter().map(|agent| (agent.subject, agent));
     let mut out = each_of(unwritten, |_, agent| write(agent, settings));
-    unique(subjects, settings, &mut out);
+    unique(subjects, &others, &mut out);
     let hooks = settings.guard.then(hook::of_settings);
     let existing = (settings.existing)(settings::SHARED);
     let mut files = Vec::new();
@@ -56,21 +59,35 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let shared: Vec<File> = files.into_iter().map(|(path, text)| File::new(path, text)).collect();
     let written = agents.iter().zip(out).map(|(agent, out)| (agent.subject, (agent, out)));
     let agents = each_of(written, |subject, (agent, mut out)| {
-        losses::report(subject, (&agent.tools, &agent.allowed), &shared, settings, &mut out);
+        let allowed = (agent.allowed.as_slice(), rules.allow.as_slice());
+        losses::report(subject, (&agent.tools, allowed), &shared, settings, &mut out);
         out
     });
     Rendering { agents, shared }
 }
 
-/// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
-fn unique(subjects: &[Subject], settings: &Settings<'_>, out: &mut [Rendered]) {
-    let known = elsewhere::by_name(settings.existing, &[front::AGENTS], |text| {
+/// The files of agents that nobody rendered, by their names.
+type Others = BTreeMap<String, Vec<String>>;
+
+fn others(settings: &Settings<'_>) -> Others {
+    elsewhere::by_name(settings.existing, &[front::AGENTS], |text| {
         let front = front::read(text)?;
         front.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
-    });
+    })
+}
+
+/// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
+/// project, whatever is there.
+fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &Others) -> bool {
+    let own: HashSet<String> = subjects.iter().map(|it| front::path(&it.name)).collect();
+    settings.scope == Scope::Project && others.values().flatten().all(|path| own.contains(path))
+}
+
+/// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
+fn unique(subjects: &[Subject], others: &Others, out: &mut [Rendered]) {
     for (subject, out) in subjects.iter().zip(out) {
         let own = front::path(&subject.name);
-        let rivals = known.get(&subject.name);
+        let rivals = others.get(&subject.name);
         if let Some(rival) = rivals.into_iter().flatten().find(|path| **path != own) {
             let message =
                 format!("`{rival}` has the same name, and Claude Code takes only one of the two");
@@ -81,16 +98,20 @@ fn unique(subjects: &[Subject], settings: &Settings<'_>, out: &mut [Rendered]) {
 }
 
 /// The tools of each agent, and the rules for all of them.
-fn arranged<'a>(subjects: &'a [Subject], settings: &Settings<'_>) -> (Vec<Agent<'a>>, Lists) {
+fn arranged<'a>(
+    subjects: &'a [Subject],
+    settings: &Settings<'_>,
+    alone: bool,
+) -> (Vec<Agent<'a>>, Lists) {
     let mut rules = Lists::default();
     let mut by_group: Vec<Vec<Plan>> = Vec::new();
     for group in GROUPS {
         let mut plans = each(subjects, |subject| plan(subject, group.section, settings));
-        rules.extend(&shared(subjects, group.section, &mut plans));
+        rules.extend(&shared(subjects, group.section, alone, &mut plans));
         by_group.push(plans);
     }
     let mut of_servers = each(subjects, |subject| encode::servers(subject, settings.scope));
-    let for_servers = shared(subjects, Section::Mcp, &mut of_servers);
+    let for_servers = shared(subjects, Section::Mcp, alone, &mut of_servers);
     if !settings.guard {
         rules.extend(&for_servers);
     }
