@@ -2,6 +2,7 @@
 //! the same on any machine. `cargo xtask bench` runs it; a missed target ends it with 1.
 
 mod corpus;
+mod growing;
 mod guard;
 mod locking;
 mod measure;
@@ -76,6 +77,7 @@ fn run() -> Result<bool, String> {
     locking::storing(&program, &inherited, folder.path(), &mut table)?;
     render::rendering(&program, folder.path(), &mut table)?;
     running::racing(&mut table)?;
+    growing::growing(&program, folder.path(), &mut table)?;
     guard::guarding(&program, folder.path(), &mut table)?;
     policy::verdicts(&mut table);
     policy::comparisons(&mut table);
@@ -121,8 +123,11 @@ fn render_table() -> Result<Table, String> {
 
 /// Running alone.
 fn run_table() -> Result<Table, String> {
+    let program = program::build()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut table = Table::default();
     running::racing(&mut table)?;
+    growing::growing(&program, folder.path(), &mut table)?;
     Ok(table)
 }
 

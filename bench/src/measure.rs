@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 
 /// The word by which this program asks itself to run another and to tell its memory.
 pub(crate) const CHILD: &str = "--child";
@@ -61,6 +62,20 @@ fn time(command: &mut Command) -> Result<Duration, String> {
         Ok(status) => Err(format!("`{name}` ended with {status}")),
         Err(error) => Err(format!("`{name}` cannot be started: {error}")),
     }
+}
+
+/// The time that processors spend on one run, whatever it waits for.
+pub(crate) fn processor_time(command: &mut Command) -> Result<Duration, String> {
+    let before = of_children()?;
+    time(command)?;
+    Ok(of_children()?.saturating_sub(before))
+}
+
+fn of_children() -> Result<Duration, String> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| error.to_string())?;
+    let [user, system] = [usage.user_time(), usage.system_time()]
+        .map(|time| Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0)));
+    Ok(user + system)
 }
 
 /// The middle one.

@@ -326,12 +326,17 @@ fn a_run_that_is_shorter_or_longer() {
     }
 }
 
-#[test]
-fn what_the_person_stopped_is_stopped_again() {
+/// A cassette that is being recorded.
+fn recording() -> (TempDir, PathBuf, Recorder) {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("x.cassette.jsonl");
-    let mut recorder =
-        Recorder::create(&path, "x", NOW, redactor(), Places::default()).expect("a file");
+    let recorder = Recorder::create(&path, "x", NOW, redactor(), Places::default());
+    (directory, path, recorder.expect("a file"))
+}
+
+#[test]
+fn what_the_person_stopped_is_stopped_again() {
+    let (_directory, path, mut recorder) = recording();
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
     agent.ask(&messages, |request| recorder.asked(NOW, request)).expect("a line");
@@ -347,10 +352,7 @@ fn what_the_person_stopped_is_stopped_again() {
 /// A question that a limit kept from being sent is not sent when it is played; any other is.
 #[test]
 fn what_a_limit_refused_is_refused_again() {
-    let directory = TempDir::new().expect("a directory");
-    let path = directory.path().join("x.cassette.jsonl");
-    let mut recorder =
-        Recorder::create(&path, "x", NOW, redactor(), Places::default()).expect("a file");
+    let (_directory, path, mut recorder) = recording();
     let agent = agent();
     let messages = [Arc::new(Message::user("write it"))];
     let usage = |input| Usage { input, ..Usage::default() };

@@ -39,10 +39,6 @@ impl Wire for Anthropic {
         [("anthropic-version", VERSION.to_owned())].into_iter().chain(key).collect()
     }
 
-    fn list(&self) -> &'static str {
-        "messages"
-    }
-
     fn frame(&self, request: &Request<'_>) -> Value {
         let mut body = json!({
             "model": request.model,

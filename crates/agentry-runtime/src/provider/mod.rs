@@ -87,10 +87,14 @@ pub trait Wire: Sync {
     fn path(&self, request: &Request<'_>) -> String;
 
     /// The headers that carry the key and the version.
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+    }
 
     /// The field of a body that lists what was said.
-    fn list(&self) -> &'static str;
+    fn list(&self) -> &'static str {
+        "messages"
+    }
 
     /// A body without what was said; its list has what comes before that.
     fn frame(&self, request: &Request<'_>) -> Value;

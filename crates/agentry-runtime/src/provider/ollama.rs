@@ -12,7 +12,7 @@
 use serde_json::{Value, json};
 
 use super::draft::{Counts, Draft, Kind, Part, opened, written};
-use super::openai_chat::{CALLS, TEXT, THINKING, bearer, said, system, tool, user};
+use super::openai_chat::{CALLS, TEXT, THINKING, said, system, tool, user};
 use super::reading::{Mapping, Stop, Stops, reading};
 use super::tidy::{arguments, plain};
 use super::{Context, Reader, Request, Wire, completed, items, text};
@@ -29,14 +29,6 @@ const NAME: &str = "ollama";
 impl Wire for Ollama {
     fn path(&self, _: &Request<'_>) -> String {
         "/api/chat".to_owned()
-    }
-
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        bearer(key)
-    }
-
-    fn list(&self) -> &'static str {
-        "messages"
     }
 
     fn frame(&self, request: &Request<'_>) -> Value {

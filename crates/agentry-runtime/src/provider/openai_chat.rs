@@ -38,14 +38,6 @@ impl Wire for Chat {
         "/chat/completions".to_owned()
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        bearer(key)
-    }
-
-    fn list(&self) -> &'static str {
-        "messages"
-    }
-
     fn frame(&self, request: &Request<'_>) -> Value {
         let body = json!({
             "model": request.model,
@@ -87,11 +79,6 @@ impl Wire for Chat {
         ];
         mend::remove(body, complaint, &names)
     }
-}
-
-/// The header that carries a key as a bearer token.
-pub(super) fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
-    key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
 }
 
 /// A tool as chat completions and Ollama describe it.

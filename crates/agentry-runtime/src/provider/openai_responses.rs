@@ -12,7 +12,6 @@
 use serde_json::{Value, json};
 
 use super::draft::{Counts, Draft, Kind, Part, opened};
-use super::openai_chat::bearer;
 use super::reading::{Mapping, Stop, Stops, reading};
 use super::tidy::{arguments, plain, result};
 use super::{Context, Reader, Request, Wire, completed, fault, items, mend, number, text};
@@ -30,10 +29,6 @@ const NAME: &str = "responses";
 impl Wire for Responses {
     fn path(&self, _: &Request<'_>) -> String {
         "/responses".to_owned()
-    }
-
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        bearer(key)
     }
 
     fn list(&self) -> &'static str {

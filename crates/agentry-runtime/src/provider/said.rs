@@ -255,12 +255,6 @@ mod tests {
             fn path(&self, request: &Request<'_>) -> String {
                 Chat.path(request)
             }
-            fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
-                Chat.headers(key)
-            }
-            fn list(&self) -> &'static str {
-                Chat.list()
-            }
             fn frame(&self, request: &Request<'_>) -> Value {
                 Chat.frame(request)
             }

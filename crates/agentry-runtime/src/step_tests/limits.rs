@@ -303,9 +303,7 @@ fn more_than_the_limit() {
         (
             "fewer words are no turn",
             "begin turns=4 window=100
-             said hi => ask 0
-             turn a => judge a
-             allow a => run a
+             launches a
              end a => ask 0
              turn b used=90 => judge b
              allow b => run b

@@ -20,7 +20,9 @@ fn check(case: &str, script: &str) -> State {
     let mut state = State::default();
     let mut clock = 1_000;
     let lines = script.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = lines.flat_map(spelled_out);
     for (number, line) in lines.enumerate() {
+        let line = line.as_str();
         let (event, expected) = line.split_once("=>").unwrap_or((line, ""));
         let mut words: Vec<&str> = event.split_whitespace().collect();
         if let Some(time) = words.first().and_then(|word| word.strip_prefix('+')) {
@@ -33,6 +35,25 @@ fn check(case: &str, script: &str) -> State {
         check_conversation(&state, &effects, &format!("{case}: {line}"));
     }
     state
+}
+
+/// `launches a write` stands for all that leads to such a call, `runs a write` also for its start.
+fn spelled_out(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (verb, id, class) = match words.as_slice() {
+        [verb @ ("launches" | "runs"), id] => (verb, id, ""),
+        [verb @ ("launches" | "runs"), id, class] => (verb, id, *class),
+        _ => return vec![line.to_owned()],
+    };
+    let mut lines = vec![
+        "said hi => ask 0".to_owned(),
+        format!("turn {id} => judge {id}"),
+        format!("allow {id} {class} => run {id}"),
+    ];
+    if *verb == "runs" {
+        lines.push(format!("start {id} =>"));
+    }
+    lines
 }
 
 /// Scripts by what they show.

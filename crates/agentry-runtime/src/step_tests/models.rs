@@ -176,9 +176,7 @@ fn fewer_words() {
 #[test]
 fn a_long_result_counts_before_the_model_reads_it() {
     let begin = "begin window=1000
-        said hi => ask 0
-        turn a => judge a
-        allow a => run a
+        launches a
         end a => ask 0
         turn b used=600 => judge b
         allow b => run b";

@@ -32,10 +32,7 @@ fn killed_and_resumed() {
         (
             "a read is repeated",
             "begin
-             said hi => ask 0
-             turn a => judge a
-             allow a read => run a
-             start a =>
+             runs a read
              resume => run a
              end a => ask 0",
         ),
@@ -59,30 +56,21 @@ fn killed_while_something_was_changed() {
         (
             "a write is not: fail",
             "begin on_error=fail
-             said hi => ask 0
-             turn a => judge a
-             allow a external => run a
-             start a =>
+             runs a external
              resume => stop failed
              resume => failed",
         ),
         (
             "a write is never repeated unasked, whatever the agent says",
             "begin on_error=retry
-             said hi => ask 0
-             turn a => judge a
-             allow a write => run a
-             start a =>
+             runs a write
              resume => unfinished? a
              no a => ask 0",
         ),
         (
             "a write is put to the person, also when killed again",
             "begin on_error=ask
-             said hi => ask 0
-             turn a => judge a
-             allow a write => run a
-             start a =>
+             runs a write
              resume => unfinished? a
              resume => again? a
              park a => stop parked
@@ -174,10 +162,7 @@ fn stopped_and_begun_again() {
         (
             "a stopped turn goes on",
             "begin
-             said hi => ask 0
-             turn a => judge a
-             allow a write => run a
-             start a =>
+             runs a write
              stop => stop
              resume => ask 0
              turn => done",
@@ -203,10 +188,7 @@ fn stopped_and_begun_again() {
         (
             "a call that was under way is not run again unasked",
             "begin on_error=fail
-             said hi => ask 0
-             turn a => judge a
-             allow a write => run a
-             start a =>
+             runs a write
              err a => stop failed
              resume => failed
              said go on => ask 0",

@@ -16,10 +16,7 @@ fn conversations() {
         (
             "a call",
             "begin
-             said hi => ask 0
-             turn a => judge a
-             allow a => run a
-             start a =>
+             runs a
              end a => ask 0
              turn => done",
         ),
@@ -197,18 +194,13 @@ fn calls_that_fail() {
         (
             "fail",
             "begin on_error=fail
-             said hi => ask 0
-             turn a => judge a
-             allow a => run a
+             launches a
              err a => stop failed",
         ),
         (
             "retry, once",
             "begin on_error=retry
-             said hi => ask 0
-             turn a => judge a
-             allow a => run a
-             start a =>
+             runs a
              err a => run a
              start a =>
              err a => ask 0",
@@ -271,9 +263,7 @@ fn stopped() {
         (
             "the run",
             "begin
-             said hi => ask 0
-             turn a => judge a
-             allow a => run a
+             launches a
              cancel => stop cancelled
              end a =>
              said more => ask 0
