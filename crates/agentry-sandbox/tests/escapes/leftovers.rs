@@ -48,11 +48,16 @@ fn nothing_survives_the_run() {
         let mark = format!("98{number}{}.25", std::process::id());
         for line in SURVIVORS {
             let line = format!("exec >/dev/null 2>&1; {}", line.replace("WORD", &mark));
-            world.shell(&sandbox, &world.path("work"), &line);
+            world.shell(&sandbox, &world.path("work"), &format!("{line}\nsleep 0.05"));
+            assert!(!is_running(&mark), "{}: after {line}", back_end.as_str());
         }
+        let all = SURVIVORS.join("\n").replace("WORD", &mark);
+        let line = format!("exec >/dev/null 2>&1; {all}\nsleep 600");
+        let running = sandbox.run(world.command("/bin/bash", &line)).expect("sent");
         wait_for(|| is_running(&mark));
         drop(sandbox);
         assert!(!is_running(&mark), "{}", back_end.as_str());
+        assert!(running.wait().is_err());
     }
 }
 
@@ -168,7 +173,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
     assert_eq!(world.damage(), None);
 }
 
-/// A process that outlives its command waits for somebody to save a protected file.
+/// A process that has left its group waits for somebody to save a protected file.
 #[test]
 fn what_runs_when_something_is_replaced_ends_at_once() {
     let world = World::new(BackEnd::Namespaces);
@@ -181,9 +186,8 @@ fn what_runs_when_something_is_replaced_ends_at_once() {
         let sandbox = world.sandbox();
         let mark = format!("94{}{}.25", std::process::id(), name.len());
         let evil = format!("while sleep .02; do echo EVIL > {}; done", path.display());
-        let line = format!("exec >/dev/null 2>&1; setsid bash -c '{evil}' & touch free/ready");
-        world.shell(&sandbox, &world.path("work"), &line);
-        let running = sandbox.run(world.command("/bin/bash", &format!("sleep {mark}")));
+        let line = format!("exec >/dev/null 2>&1; setsid bash -c '{evil}' & exec sleep {mark}");
+        let running = sandbox.run(world.command("/bin/bash", &line));
         wait_for(|| is_running(&mark));
         let new = path.with_extension("new");
         fs::write(&new, &before).expect("written");
