@@ -2,14 +2,15 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::Proxy;
-use agentry_sandbox::{BackEnd, Command, Confinement, Error, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Ended, Error, Network, Sandbox, support};
 
 use crate::confine::{Confined, Hosts, Surroundings, confinement, environment};
 use crate::tool::{Started, Streams};
@@ -23,15 +24,25 @@ pub trait Commands: Send + Sync {
     /// What confines them, in words.
     fn confined_by(&self) -> String;
 
-    /// What they cannot change, whatever they do.
-    fn closed(&self) -> Vec<PathBuf> {
-        Vec::new()
+    /// Where they may write.
+    fn reach(&self) -> Reach {
+        Reach::default()
     }
 
-    /// Takes back what they must not have made, and says what that was. To be called when one has ended.
+    /// What was found of what they must not make and was not said before. To be called when one has
+    /// ended.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// Where commands may write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Directories.
+    pub open: Vec<PathBuf>,
+    /// What of it they cannot change, whatever they do.
+    pub closed: Vec<PathBuf>,
 }
 
 /// Commands that nothing confines, because the user said `--unconfined`.
@@ -131,8 +142,7 @@ struct Ready {
     env: Vec<(String, String)>,
     /// Whether it starts nothing any more.
     spent: AtomicBool,
-    /// What is protected in it.
-    closed: Vec<PathBuf>,
+    reach: Reach,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
 }
@@ -173,6 +183,7 @@ impl Sandboxed {
             Network::Off | Network::Full => None,
         };
         let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
+        let reach = Reach { open: confinement.writes.clone(), closed };
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
@@ -180,9 +191,57 @@ impl Sandboxed {
         let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), closed, _proxy: proxy })
+        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), reach, _proxy: proxy })
     }
 }
+
+impl Sandboxed {
+    /// Starts a command in the sandbox; in a new one, if somebody outside replaced something protected
+    /// before it was started.
+    fn begin(
+        &self,
+        argv: &[String],
+        directory: &Path,
+        streams: &Streams,
+    ) -> io::Result<(Killed, Ending)> {
+        const TIMES: usize = 5;
+        let mut failed = Error::Gone;
+        for _ in 0..TIMES {
+            let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
+            let ready = self.ready().map_err(refused)?;
+            let command = Command {
+                argv: argv.to_vec(),
+                directory: directory.to_owned(),
+                env: ready.env.clone(),
+                input: streams.input.try_clone()?,
+                output: streams.output.try_clone()?,
+                errors: streams.errors.try_clone()?,
+            };
+            let (sender, ending) = tokio::sync::oneshot::channel();
+            let over: Arc<Over> = Arc::default();
+            let told = Arc::clone(&over);
+            let id = ready.sandbox.run_then(command, move |ended| {
+                told.tell();
+                drop(sender.send(ended));
+            });
+            match id {
+                Ok(id) => return Ok((Killed { ready, id, over }, ending)),
+                Err(error) => {
+                    ready.spent.store(true, Ordering::Relaxed);
+                    let is_replaced = matches!(error, Error::Replaced(_));
+                    failed = error;
+                    if !is_replaced {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(io::Error::other(failed))
+    }
+}
+
+/// Tells how a command ended.
+type Ending = tokio::sync::oneshot::Receiver<Result<Ended, Error>>;
 
 impl Commands for Sandboxed {
     fn start(
@@ -191,25 +250,15 @@ impl Commands for Sandboxed {
         directory: PathBuf,
         streams: Streams,
     ) -> io::Result<Started> {
-        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let ready = self.ready().map_err(refused)?;
-        let Streams { input, output, errors } = streams;
-        let env = ready.env.clone();
-        let command = Command { argv, directory, env, input, output, errors };
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let id = ready.sandbox.run_then(command, move |ended| drop(sender.send(ended)));
-        let id = id.map_err(|error| {
-            ready.spent.store(true, Ordering::Relaxed);
-            io::Error::other(error)
-        })?;
-        let same = Arc::clone(&ready);
+        let (guard, ending) = self.begin(&argv, &directory, &streams)?;
+        let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
-            let ended = receiver.await.unwrap_or(Err(Error::Gone));
+            let ended = ending.await.unwrap_or(Err(Error::Gone));
             let is_spent = matches!(ended, Err(Error::Gone | Error::Replaced(_)));
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        Ok(Started { ended, guard: Box::new(Killed { ready, id }) })
+        Ok(Started { ended, guard: Box::new(guard) })
     }
 
     fn confined_by(&self) -> String {
@@ -219,19 +268,47 @@ impl Commands for Sandboxed {
         }
     }
 
-    fn closed(&self) -> Vec<PathBuf> {
-        self.ready().map(|ready| ready.closed.clone()).unwrap_or_default()
+    fn reach(&self) -> Reach {
+        self.ready().map(|ready| ready.reach.clone()).unwrap_or_default()
     }
 }
 
-/// A command of a sandbox that ends with this.
+/// A command of a sandbox that ends with this. When this is gone, so is everything that it started.
 struct Killed {
     ready: Arc<Ready>,
     id: u64,
+    over: Arc<Over>,
 }
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        let _ = self.ready.sandbox.kill(self.id);
+        const PATIENCE: Duration = Duration::from_secs(5);
+        if !self.over.is_told_within(Duration::ZERO) {
+            let _ = self.ready.sandbox.kill(self.id);
+        }
+        if !self.over.is_told_within(PATIENCE) || self.ready.sandbox.is_over() {
+            self.ready.spent.store(true, Ordering::Relaxed);
+            self.ready.sandbox.end();
+        }
+    }
+}
+
+/// Whether a command is over.
+#[derive(Default)]
+struct Over {
+    is_over: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Over {
+    fn tell(&self) {
+        *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.told.notify_all();
+    }
+
+    fn is_told_within(&self, time: Duration) -> bool {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.told.wait_timeout_while(is_over, time, |is_over| !*is_over);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -13,6 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
 use super::groups::Groups;
 use super::prepare::{Prepared, prepare};
 use super::wire::{receive, send};
@@ -231,7 +233,19 @@ impl Sandbox {
         matches!(*waiting, Waiting::Over(_))
     }
 
-    /// Ends a command and all that it started and did not let go of.
+    /// Ends everything, and waits until it is gone. Nothing can be started any more.
+    pub fn end(&self) {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = socket.shutdown(std::net::Shutdown::Both);
+        let Ok(helper) = i32::try_from(self.helper.id()) else { return };
+        // It stays to be waited for when this is dropped.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        if let Some(helper) = Pid::from_raw(helper) {
+            let _ = waitid(WaitId::Pid(helper), options);
+        }
+    }
+
+    /// Ends a command and all that it started.
     pub fn kill(&self, id: u64) -> Result<(), Error> {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(send(&socket, &Request::Kill(id), &[])?)

@@ -8,6 +8,7 @@ use agentry_compile::policy::{Action, Call, Judge, Section};
 use agentry_compile::render::{Ledger, Own, definition, protect};
 use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
+use agentry_compile::text::report::visible;
 use agentry_compile::{
     Ask, Candidate, Caps, Compiled, Config, Links, Plan, Settings, SkillFound, World as _, digest,
     judge, prompt, resolve, resolved,
@@ -76,11 +77,6 @@ impl Ground {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, Failure> {
         let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-        sweep();
-        // What a killed run left may decide about this one.
-        for line in quarantine::sweep(&home.join("runs")) {
-            remark(&format!("note: {line}"));
-        }
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
@@ -125,6 +121,16 @@ impl Ground {
             compiled,
             disk,
         })
+    }
+
+    /// Takes away what only stood there while runs lasted that were killed, and tells what else is not as
+    /// it was since. It may decide about this one. To be called before a real run, and by nobody who
+    /// only reads.
+    pub(crate) fn tell_what_killed_runs_left(&self) {
+        sweep();
+        for line in quarantine::left(&self.home.join("runs"), &self.workspace) {
+            remark(&format!("warning: {}", visible(&line)));
+        }
     }
 
     /// The tools of the agent, under its policy.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, Recorder};
 use agentry_runtime::commands::{Commands, Refused, Sandboxed, Unconfined, World};
@@ -16,7 +17,7 @@ use agentry_runtime::driver::{Broken, Cancel, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
-use agentry_runtime::quarantine::{self, Quarantined};
+use agentry_runtime::quarantine::{self, Quarantined, Told};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
@@ -84,6 +85,9 @@ impl Kept {
     /// The run is over.
     fn keep(&self) -> io::Result<()> {
         self.recording.finish()?;
+        // Another run must not take it for what its own command has made.
+        let run = self.part.parent().unwrap_or(Path::new(""));
+        quarantine::note(run, &self.part, &self.path)?;
         cassette::keep(&self.part, &self.path)?;
         fs::remove_file(&self.part)
     }
@@ -113,6 +117,7 @@ impl<'a> Session<'a> {
         plan: Plan,
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
+        ground.tell_what_killed_runs_left();
         // Before anybody is asked, and anything paid for.
         args.record.as_deref().map(admitted).transpose()?;
         let commands = commands(ground, args.unconfined);
@@ -334,7 +339,7 @@ fn tools(
     let images = images.map_err(|error| Failure::new(said(&error)))?;
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
-        commands: commands_of(setting, journal),
+        commands: commands_of(setting, journal, &watching.hears),
         person: Arc::clone(&watching.person),
         output: Arc::clone(&watching.hears),
         images: Some(images),
@@ -345,12 +350,19 @@ fn tools(
 }
 
 /// How commands are started; what confined ones made under protected names is taken back.
-fn commands_of(setting: &Setting<'_>, journal: &Journal) -> Arc<dyn Commands> {
+fn commands_of(setting: &Setting<'_>, journal: &Journal, hears: &Sink) -> Arc<dyn Commands> {
     let commands = Arc::clone(&setting.commands);
     if setting.unconfined {
         return commands;
     }
-    quarantined(setting.ground, commands, journal.directory())
+    let (redactor, hears) = (Arc::clone(&setting.ground.redactor), Arc::clone(hears));
+    let tell = move |told: &Told| {
+        let path = redactor.text(&told.path);
+        hears(Output::Quarantined(Told { path, ..told.clone() }));
+    };
+    let to = journal.directory().join(quarantine::DIRECTORY);
+    let workspace = setting.ground.workspace.clone();
+    Arc::new(Quarantined::new(commands, workspace, to, Box::new(tell)))
 }
 
 /// The models and the journal, and a recording of both if there is one.
@@ -375,6 +387,10 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
             terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
         }),
         RunFormat::Json => Arc::new(|output: Output| {
+            // Whoever watches only what goes wrong has to see it, too.
+            if let Output::Quarantined(told) = &output {
+                remark(&format!("warning: {}", visible(&told.to_string())));
+            }
             let line = serde_json::to_string(&output).unwrap_or_default();
             print(&format!("{line}\n"));
         }),
@@ -389,12 +405,6 @@ fn search() -> Option<Search> {
     let named = ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY"];
     named.into_iter().find_map(variable)?;
     Search::of(&variable, &http::remote(&variable).ok()?)
-}
-
-/// The same commands, after each of which is taken away what they must not make.
-fn quarantined(ground: &Ground, commands: Arc<dyn Commands>, run: &Path) -> Arc<dyn Commands> {
-    let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
-    Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to))
 }
 
 /// How commands are started.

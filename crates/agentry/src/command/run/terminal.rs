@@ -83,6 +83,7 @@ impl Terminal {
                 let call = self.calls.remove(id).unwrap_or_default();
                 self.result(&call, text, *failed);
             }
+            Output::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
             Output::ModelFailed { model, message, .. } => {
                 self.note(&format!("{model}: {message}"), RED);
             }
