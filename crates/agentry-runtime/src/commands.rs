@@ -151,6 +151,19 @@ impl Ready {
     fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
     }
+
+    /// Starts a command: its number, and how its end is told.
+    fn run(&self, command: Command) -> Result<(u64, Arc<Over>, Ending), Error> {
+        let (sender, ending) = tokio::sync::oneshot::channel();
+        let over: Arc<Over> = Arc::default();
+        let told = Arc::clone(&over);
+        let id = self.sandbox.run_then(command, move |ended| {
+            told.tell();
+            drop(sender.send(ended));
+        });
+        self.spent.fetch_or(id.is_err(), Ordering::Relaxed);
+        Ok((id?, over, ending))
+    }
 }
 
 impl Sandboxed {
@@ -205,9 +218,9 @@ impl Sandboxed {
         streams: &Streams,
     ) -> io::Result<(Killed, Ending)> {
         const TIMES: usize = 5;
+        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
         let mut failed = Error::Gone;
         for _ in 0..TIMES {
-            let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
             let ready = self.ready().map_err(refused)?;
             let command = Command {
                 argv: argv.to_vec(),
@@ -217,23 +230,12 @@ impl Sandboxed {
                 output: streams.output.try_clone()?,
                 errors: streams.errors.try_clone()?,
             };
-            let (sender, ending) = tokio::sync::oneshot::channel();
-            let over: Arc<Over> = Arc::default();
-            let told = Arc::clone(&over);
-            let id = ready.sandbox.run_then(command, move |ended| {
-                told.tell();
-                drop(sender.send(ended));
-            });
-            match id {
-                Ok(id) => return Ok((Killed { ready, id, over }, ending)),
-                Err(error) => {
-                    ready.spent.store(true, Ordering::Relaxed);
-                    let is_replaced = matches!(error, Error::Replaced(_));
-                    failed = error;
-                    if !is_replaced {
-                        break;
-                    }
-                }
+            match ready.run(command) {
+                Ok((id, over, ending)) => return Ok((Killed { ready, id, over }, ending)),
+                Err(error) => failed = error,
+            }
+            if !matches!(failed, Error::Replaced(_)) {
+                break;
             }
         }
         Err(io::Error::other(failed))

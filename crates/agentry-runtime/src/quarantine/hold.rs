@@ -25,9 +25,11 @@ impl Held {
 
     /// The same, with the directories on the way made anew.
     pub(super) fn made(root: &Path, path: &Path) -> io::Result<Self> {
-        Self::at(root, path, |directory, part| match mkdirat(directory, part, Mode::RWXU) {
-            Err(Errno::EXIST) => Ok(()),
-            other => Ok(other?),
+        Self::at(root, path, |directory, part| {
+            match mkdirat(directory, part, Mode::from_raw_mode(0o777)) {
+                Err(Errno::EXIST) => Ok(()),
+                other => Ok(other?),
+            }
         })
     }
 

@@ -1,6 +1,6 @@
 //! What there is of protected names where commands may write.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
@@ -49,9 +49,12 @@ pub(super) struct Looker {
 impl Looker {
     /// Everything protected that there is in `workspace`, as far as commands reach.
     pub(super) fn look(&mut self, workspace: &Path, reach: &Reach) -> Seen {
-        let mut found = Found { reach, seen: Seen::new(), contents: &mut self.contents };
-        let roots = roots(workspace, &reach.open);
-        self.walk.over(roots, |visited| ControlFlow::Continue(found.visit(visited)));
+        let shut = reach.closed.iter().map(PathBuf::as_path).collect();
+        let mut found = Found { reach, shut, seen: Seen::new(), contents: &mut self.contents };
+        let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
+        let root = reach.open.iter().any(is_near);
+        let root = root.then(|| Next { path: workspace.to_owned(), whole: false });
+        self.walk.over(root, |visited| ControlFlow::Continue(found.visit(visited)));
         found.seen
     }
 
@@ -61,20 +64,10 @@ impl Looker {
     }
 }
 
-/// Where commands may write in a workspace.
-fn roots(workspace: &Path, open: &[PathBuf]) -> Vec<Next> {
-    let inside = |path: &PathBuf| {
-        let around = workspace.starts_with(path).then(|| workspace.to_owned());
-        around.or_else(|| path.starts_with(workspace).then(|| path.clone()))
-    };
-    let mut roots: Vec<PathBuf> = open.iter().filter_map(inside).collect();
-    roots.sort();
-    roots.dedup_by(|later, first| later.starts_with(&*first));
-    roots.into_iter().map(|path| Next { path, whole: false }).collect()
-}
-
 struct Found<'a> {
     reach: &'a Reach,
+    /// What is closed, as a walk comes to it.
+    shut: HashSet<&'a Path>,
     seen: Seen,
     contents: &'a mut Contents,
 }
@@ -86,16 +79,16 @@ impl Found<'_> {
         let own = directory.file_name().map(fold).unwrap_or_default();
         let mut next = Vec::new();
         for Entry { name, is_directory, is_marked } in entries {
-            let (path, folded) = (directory.join(name), fold(name));
-            let is_one = whole || (*is_marked && is_entry(&own, &folded));
-            if *is_marked && folded == ".git" && !whole {
+            let path = directory.join(name);
+            if *is_marked && !whole && fold(name) == ".git" {
                 self.repository(&path);
                 continue;
             }
+            let is_one = whole || (*is_marked && is_entry(&own, &fold(name)));
             if is_one {
                 self.add(&path);
             }
-            if *is_directory && !self.is_closed(&path) {
+            if *is_directory && !self.shut.contains(path.as_path()) {
                 next.push(Next { path, whole: is_one });
             }
         }
@@ -111,12 +104,11 @@ impl Found<'_> {
         git::deciding(git).iter().for_each(|path| self.add(path));
     }
 
-    fn is_closed(&self, path: &Path) -> bool {
-        self.reach.closed.iter().any(|closed| path.starts_with(closed))
-    }
-
+    /// Adds what is at a path, if commands can have made it.
     fn add(&mut self, path: &Path) {
-        if self.seen.contains_key(path) || self.is_closed(path) {
+        let Reach { open, closed } = self.reach;
+        let is_below = |all: &[PathBuf]| all.iter().any(|it| path.starts_with(it));
+        if self.seen.contains_key(path) || !is_below(open) || is_below(closed) {
             return;
         }
         if let Some(thing) = self.contents.thing(path) {

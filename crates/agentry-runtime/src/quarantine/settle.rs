@@ -5,12 +5,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use super::hold::Held;
 use super::look::{self, LONGEST, Looker, Seen, Thing};
 use super::told::{Did, Told};
 use super::{left, own};
 use crate::commands::Reach;
-use crate::protected::{Kind, is_protected};
+use crate::protected::{Kind, fold, is_protected};
+use crate::undo::hex;
 
 /// The most bytes of which images are kept in one run.
 const MOST_OF_IMAGES: u64 = 512 << 20;
@@ -92,7 +95,7 @@ impl Quarantine {
                 continue;
             }
             gone.push(path);
-            told.push(self.undo(path, before));
+            told.extend(self.undo(path, before));
         }
         told.extend(self.missing(&now));
         told
@@ -123,7 +126,7 @@ impl Quarantine {
             // it to stand for something.
             Thing::Directory => {
                 let below = now.range(path.to_owned()..).take_while(|(it, _)| it.starts_with(path));
-                self.seen.get(path).is_none() && below.into_iter().all(|(_, it)| *it == *thing)
+                !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
             }
             Thing::File { digest, .. } => {
                 look::is_harmless(path, thing) || own::is_own(&self.directory, path, digest)
@@ -133,14 +136,17 @@ impl Quarantine {
     }
 
     /// Takes away what is at a path, and puts back what was there.
-    fn undo(&mut self, path: &Path, before: Option<Thing>) -> Told {
-        let taken = self.take_away(path);
+    fn undo(&mut self, path: &Path, before: Option<Thing>) -> Option<Told> {
         let did = if before.is_some() { Did::Changed } else { Did::Made };
-        let (kept, failed) = match taken {
-            Err(error) => (None, Some(error)),
-            Ok(to) => (Some(to), before.and_then(|before| self.put_back(path, &before).err())),
+        let (kept, failed) = match self.take_away(path) {
+            // Another run was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && before.is_none() => {
+                return None;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => (None, Some(error)),
+            taken => (taken.ok(), before.and_then(|before| self.put_back(path, &before).err())),
         };
-        self.told(path, did, kept, failed)
+        Some(self.told(path, did, kept, failed))
     }
 
     /// Puts back what is no longer there.
@@ -155,22 +161,26 @@ impl Quarantine {
         for (path, thing) in gone {
             // Whoever removes or renames what is around it takes it along.
             let is_meant = self.around(&path).is_some_and(|around| !around.is_dir());
-            if is_meant || thing == Thing::Directory {
+            if is_meant {
                 self.seen.remove(&path);
-                continue;
+            } else if thing != Thing::Directory {
+                // A directory comes back with what was in it.
+                let failed = self.put_back(&path, &thing).err();
+                told.push(self.told(&path, Did::Removed, None, failed));
             }
-            let failed = self.put_back(&path, &thing).err();
-            told.push(self.told(&path, Did::Removed, None, failed));
         }
         told
     }
 
-    /// The directory in which the outermost protected name on the way to a path is.
+    /// The directory that has to be there for a path to be missed: that in which the outermost protected
+    /// name on its way is, for what is in a repository that of git.
     fn around(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(&self.workspace).ok()?;
+        let is_git = |path: &Path| path.file_name().is_some_and(|name| fold(name) == ".git");
         let mut way: Vec<&Path> = below.ancestors().collect();
         way.reverse();
-        let first = way.into_iter().find(|it| is_protected(it).is_some()).unwrap_or(below);
+        let mut protected = way.into_iter().filter(|it| is_protected(it).is_some());
+        let first = protected.find(|it| !is_git(it)).unwrap_or(below);
         Some(self.workspace.join(first.parent()?))
     }
 
@@ -198,6 +208,9 @@ impl Quarantine {
         }
         let images = self.directory.join(IMAGES);
         let kept = fs::create_dir_all(&images).and_then(|()| look::bytes(path)).and_then(|bytes| {
+            if hex(&Sha256::digest(&bytes)) != *digest {
+                return Err(io::Error::other("somebody writes to it"));
+            }
             let length = bytes.len() as u64;
             let left = self.room.checked_sub(length);
             self.room = left.ok_or_else(|| io::Error::other("there are too many of them"))?;

@@ -347,6 +347,44 @@ fn what_a_killed_run_left_is_told_once_and_touched_never() {
 }
 
 #[test]
+fn only_what_commands_reach_can_be_theirs() {
+    let (_dir, workspace, directory) = workspace();
+    let mut quarantine = Quarantine::new(&workspace, &directory).expect("made");
+    let open = vec![workspace.join("src"), workspace.join(".mcp.json")];
+    let reach = Reach { open, closed: vec![workspace.join("src/closed")] };
+    quarantine.open(reach).expect("begun");
+    for name in ["agentry.toml", "src/agentry.toml", "src/closed/agentry.toml", ".mcp.json"] {
+        write(&workspace, name, "x");
+    }
+    let told = quarantine.settle();
+    let names: Vec<&str> = told.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(names, [".mcp.json", "src/agentry.toml"]);
+    quarantine.open(Reach::default()).expect("begun");
+    write(&workspace, "src/agentry.toml", "x");
+    assert_eq!(quarantine.settle(), []);
+}
+
+#[test]
+fn what_went_with_its_directory_is_not_missed() {
+    for (removed, names) in [
+        ("sub", [].as_slice()),
+        ("sub/.git", &[]),
+        ("sub/.git/hooks", &["sub/.git/hooks/pre-commit"]),
+        ("lib/.claude", &["lib/.claude/agents/a.md"]),
+    ] {
+        let (_dir, workspace, directory) = workspace();
+        write(&workspace, "sub/.git/hooks/pre-commit", "x");
+        write(&workspace, "lib/.claude/agents/a.md", "x");
+        let mut quarantine = begun(&workspace, &directory);
+        fs::remove_dir_all(workspace.join(removed)).expect("removed");
+        let told = quarantine.settle();
+        assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), names, "{removed}");
+        assert_eq!(workspace.join(removed).exists(), !names.is_empty(), "{removed}");
+        assert_eq!(quarantine.settle(), [], "{removed}");
+    }
+}
+
+#[test]
 fn there_is_no_limit() {
     let (_dir, workspace, directory) = workspace();
     for at in 0..21_000 {
@@ -364,7 +402,6 @@ fn there_is_no_limit() {
 
 /// What a look costs: `AGENTRY_LOOK=200000 cargo test --release … -- --nocapture` measures more.
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever measures wants to see it")]
 fn a_look_at_what_did_not_change_is_cheap() {
     let count = std::env::var("AGENTRY_LOOK").ok().and_then(|it| it.parse().ok()).unwrap_or(2_000);
     let (_dir, workspace, directory) = workspace();

@@ -38,25 +38,18 @@ impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, did, why, kept, failed } = self;
         match (did, failed) {
-            (Did::Made, None) => write!(f, "`{path}` was moved away: commands must not make it")?,
-            (Did::Changed, None) => {
-                write!(f, "`{path}` was put back: commands must not change it")?
-            }
-            (Did::Removed, None) => {
-                write!(f, "`{path}` was put back: commands must not remove it")?
-            }
-            (Did::Shut, None) => write!(f, "`{path}` was opened: commands must not shut it")?,
-            (Did::Shut, Some(error)) => write!(f, "`{path}` cannot be looked into: {error}")?,
+            (Did::Made, None) => write!(f, "`{path}` was moved away: commands must not make it"),
+            (Did::Changed, None) => write!(f, "`{path}` was put back: commands must not change it"),
+            (Did::Removed, None) => write!(f, "`{path}` was put back: commands must not remove it"),
+            (Did::Shut, None) => write!(f, "`{path}` was opened: commands must not shut it"),
+            (Did::Shut, Some(error)) => write!(f, "`{path}` cannot be looked into: {error}"),
             (Did::Made, Some(error)) => {
-                write!(f, "`{path}` must not be made by commands and is still there: {error}")?;
+                write!(f, "`{path}` must not be made by commands and is still there: {error}")
             }
             (Did::Changed | Did::Removed, Some(error)) => {
-                write!(
-                    f,
-                    "`{path}` must not be changed by commands and is not as it was: {error}"
-                )?;
+                write!(f, "`{path}` must not be changed by commands and is not as it was: {error}")
             }
-        }
+        }?;
         write!(f, " ({why})")?;
         match kept {
             Some(kept) => write!(f, "; what was there is kept in `{}`", kept.display()),

@@ -171,7 +171,7 @@ fn what_is_replaced_from_outside_ends_the_protection_and_the_commands() {
         fs::write(path.with_extension("new"), "[check]\n").expect("written");
         fs::rename(path.with_extension("new"), &path).expect("replaced");
         let command = world.command("/bin/bash", "echo x > agentry.toml");
-        let not_started = sandbox.run(command).map(|running| running.wait());
+        let not_started = sandbox.run(command).map(agentry_sandbox::Running::wait);
         assert!(
             matches!(not_started, Err(agentry_sandbox::Error::Replaced(_))),
             "another sandbox can start it: {not_started:?}"

@@ -87,22 +87,19 @@ fn a_recording_beside_the_agent_stays_whatever_commands_ran() {
         let server = model(&["echo hello"], |_| {});
         let ran = run(&test, &server, &["run", "worker", word, "--yes", "--record", path]);
         assert!(!ran.exits(0).stderr.contains("warning"), "{word}");
-        let text = test.read(path);
-        assert!(text.contains(word) && text.contains("hello"), "{word}: {text}");
+        let recorded = test.read(path);
+        assert!(recorded.contains(word) && recorded.contains("hello"), "{word}: {recorded}");
     }
     test.run("test").exits(0);
 }
 
+/// What the user makes.
+const MINE: &[&str] =
+    &[".mcp.json", ".vscode/settings.json", "sub/agentry.toml", "a.cassette.jsonl", ".claude/x"];
+
 #[test]
 fn what_the_user_makes_between_commands_stays_theirs() {
     let Some(test) = worker() else { return };
-    const MINE: &[&str] = &[
-        ".mcp.json",
-        ".vscode/settings.json",
-        "sub/agentry.toml",
-        "a.cassette.jsonl",
-        ".claude/x",
-    ];
     let root = test.path("");
     let server = model(&["echo one", "echo two", "echo three"], move |at| {
         // Before the first command, and when there is a sandbox already.
@@ -126,16 +123,16 @@ fn what_the_user_makes_between_commands_stays_theirs() {
     assert!(test.read(".git/config").contains("name = me"));
 }
 
+/// Over and over, so that one of them falls between the question and the start.
+const LINES: &[&str] = &["sh try.sh"; 12];
+
 #[test]
 fn what_is_replaced_from_outside_is_protected_anew() {
     let Some(test) = worker() else { return };
     test.write("try.sh", "echo x >> .git/config; cat .git/config\n");
     let root = test.path("");
-    // Over and over, so that one of them falls between the question and the start.
-    const LINES: &[&str] = &["sh try.sh"; 12];
     let server = model(LINES, move |_| {
-        let text = "[core]\n\tbare = false\n";
-        write(&root, ".git/config.lock", text);
+        write(&root, ".git/config.lock", "[core]\n\tbare = false\n");
         fs::rename(root.join(".git/config.lock"), root.join(".git/config")).expect("renamed");
     });
     run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);

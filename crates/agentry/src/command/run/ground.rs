@@ -90,13 +90,7 @@ impl Ground {
             reported(&findings, &sources, "your configuration has errors")
         })?;
         let settings = settings.with_environment(&variable);
-        // A limit that cannot be read must not be passed over.
-        let config = Config::read(&*disk, &found.dir);
-        if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
-            let failure =
-                reported(&config.diagnostics, &config.sources, "`agentry.toml` has errors");
-            return Err(failure.refused());
-        }
+        let config = config(&disk, &found.dir)?;
         let plan = resolve(&*disk, &compiled, &settings, Ask::Nobody);
         show(&plan.problems(), &compiled.sources);
         if !plan.problems().is_empty() {
@@ -202,6 +196,16 @@ impl Ground {
     pub(crate) fn path(&self) -> &str {
         &self.compiled.found.path
     }
+}
+
+/// What the team says. A limit that cannot be read must not be passed over.
+fn config(disk: &Disk, directory: &str) -> Result<Config, Failure> {
+    let config = Config::read(disk, directory);
+    if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+        let failure = reported(&config.diagnostics, &config.sources, "`agentry.toml` has errors");
+        return Err(failure.refused());
+    }
+    Ok(config)
 }
 
 /// What a confinement depends on beside the policy, on this machine: the same for a run and for whoever
