@@ -161,7 +161,11 @@ impl Ready {
             told.tell();
             drop(sender.send(ended));
         });
-        self.spent.fetch_or(id.is_err(), Ordering::Relaxed);
+        if id.is_err() {
+            self.spent.store(true, Ordering::Relaxed);
+            // The helper may have gone after it has started the command.
+            self.sandbox.end();
+        }
         Ok((id?, over, ending))
     }
 }

@@ -186,11 +186,11 @@ fn links_and_pipes_are_not_followed() {
     assert!(outside.join(".git/config").exists());
 }
 
-/// The ways to make a name, each after everything was remembered.
-#[test]
-fn no_way_to_make_a_name_is_missed() {
-    type Way = fn(&Path);
-    let ways: [(&str, Way, &str); 9] = [
+/// A way to make a name: what it is, how it goes, and the name.
+type Way = (&'static str, fn(&Path), &'static str);
+
+fn ways() -> [Way; 9] {
+    [
         ("in depth", |it| write(it, "a/b/c/d/e/f/agentry.toml", "x"), "a/b/c/d/e/f/agentry.toml"),
         (
             "by renaming a file",
@@ -255,8 +255,13 @@ fn no_way_to_make_a_name_is_missed() {
             },
             "sub/.git/hooks/post-checkout",
         ),
-    ];
-    for (way, make, name) in ways {
+    ]
+}
+
+/// Each after everything was remembered.
+#[test]
+fn no_way_to_make_a_name_is_missed() {
+    for (way, make, name) in ways() {
         let (_dir, workspace, directory) = workspace();
         write(&workspace, "lib/plain", "x");
         write(&workspace, "lib/plain.d/settings.json", "{}");
