@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use agentry_compile::policy::Judge;
 use agentry_sandbox::proxy::Proxy;
-use agentry_sandbox::{BackEnd, Command, Confinement, Error, Network, Sandbox, support};
+use agentry_sandbox::{BackEnd, Command, Confinement, Ended, Error, Network, Sandbox, support};
 
 use crate::confine::{Confined, Hosts, Surroundings, confinement, environment};
 use crate::tool::{Started, Streams};
@@ -25,12 +25,13 @@ pub trait Commands: Send + Sync {
     /// What confines them, or why nothing does.
     fn confined_by(&self) -> Confining;
 
-    /// What they cannot change, whatever they do.
-    fn closed(&self) -> Vec<PathBuf> {
-        Vec::new()
+    /// Where they may write.
+    fn reach(&self) -> Reach {
+        Reach::default()
     }
 
-    /// Takes back what they must not have made, and says what that was. To be called when one has ended.
+    /// What was found of what they must not make and was not said before. To be called when one has
+    /// ended.
     fn settle(&self) -> Vec<String> {
         Vec::new()
     }
@@ -66,6 +67,15 @@ impl fmt::Display for Confining {
             Self::Refusing(why) => write!(f, "commands are refused: {why}"),
         }
     }
+}
+
+/// Where commands may write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Directories.
+    pub open: Vec<PathBuf>,
+    /// What of it they cannot change, whatever they do.
+    pub closed: Vec<PathBuf>,
 }
 
 /// Commands that nothing confines, because the user said `--unconfined`.
@@ -165,28 +175,32 @@ struct Ready {
     env: Vec<(String, String)>,
     /// Whether it starts nothing any more.
     spent: AtomicBool,
-    /// What is protected in it.
-    closed: Vec<PathBuf>,
-    /// Which files those were.
-    files: Vec<Option<(u64, u64)>>,
+    reach: Reach,
     /// The way out, as long as the sandbox is there.
     _proxy: Option<Proxy>,
 }
 
 impl Ready {
-    /// The sandbox finds out itself when what it protects is replaced from outside, but not at once.
     fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Relaxed)
-            || self.sandbox.is_over()
-            || self.files != files(&self.closed)
+        self.spent.load(Ordering::Relaxed) || self.sandbox.is_over()
     }
-}
 
-/// Which file is at each path.
-fn files(paths: &[PathBuf]) -> Vec<Option<(u64, u64)>> {
-    let file =
-        |path: &PathBuf| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
-    paths.iter().map(file).collect()
+    /// Starts a command: its number, and how its end is told.
+    fn run(&self, command: Command) -> Result<(u64, Arc<Over>, Ending), Error> {
+        let (sender, ending) = tokio::sync::oneshot::channel();
+        let over: Arc<Over> = Arc::default();
+        let told = Arc::clone(&over);
+        let id = self.sandbox.run_then(command, move |ended| {
+            told.tell();
+            drop(sender.send(ended));
+        });
+        if id.is_err() {
+            self.spent.store(true, Ordering::Relaxed);
+            // The helper may have gone after it has started the command.
+            self.sandbox.end();
+        }
+        Ok((id?, over, ending))
+    }
 }
 
 impl Sandboxed {
@@ -219,6 +233,7 @@ impl Sandboxed {
             Network::Off | Network::Full => None,
         };
         let closed = [confinement.read_only.as_slice(), &confinement.hidden].concat();
+        let reach = Reach { open: confinement.writes.clone(), closed };
         let leavings = Some(self.leavings.as_path());
         let sandbox = Sandbox::start(&self.program, *back_end, confinement.clone(), leavings);
         let sandbox = sandbox.map_err(|error| error.to_string())?;
@@ -226,10 +241,46 @@ impl Sandboxed {
         let proxy = listener.map(|listener| Proxy::start(listener, hosts.clone())).transpose();
         let proxy = proxy.map_err(|error| format!("there is no way out: {error}"))?;
         let env = environment(&self.granted, &self.lookup, &sandbox, port);
-        let (files, spent) = (files(&closed), AtomicBool::new(false));
-        Ok(Ready { sandbox, env, spent, closed, files, _proxy: proxy })
+        Ok(Ready { sandbox, env, spent: AtomicBool::new(false), reach, _proxy: proxy })
     }
 }
+
+impl Sandboxed {
+    /// Starts a command in the sandbox; in a new one, if somebody outside replaced something protected
+    /// before it was started.
+    fn begin(
+        &self,
+        argv: &[String],
+        directory: &Path,
+        streams: &Streams,
+    ) -> io::Result<(Killed, Ending)> {
+        const TIMES: usize = 5;
+        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
+        let mut failed = Error::Gone;
+        for _ in 0..TIMES {
+            let ready = self.ready().map_err(refused)?;
+            let command = Command {
+                argv: argv.to_vec(),
+                directory: directory.to_owned(),
+                env: ready.env.clone(),
+                input: streams.input.try_clone()?,
+                output: streams.output.try_clone()?,
+                errors: streams.errors.try_clone()?,
+            };
+            match ready.run(command) {
+                Ok((id, over, ending)) => return Ok((Killed { ready, id, over }, ending)),
+                Err(error) => failed = error,
+            }
+            if !matches!(failed, Error::Replaced(_)) {
+                break;
+            }
+        }
+        Err(io::Error::other(failed))
+    }
+}
+
+/// Tells how a command ended.
+type Ending = tokio::sync::oneshot::Receiver<Result<Ended, Error>>;
 
 impl Commands for Sandboxed {
     fn start(
@@ -238,25 +289,15 @@ impl Commands for Sandboxed {
         directory: PathBuf,
         streams: Streams,
     ) -> io::Result<Started> {
-        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, why);
-        let ready = self.ready().map_err(refused)?;
-        let Streams { input, output, errors } = streams;
-        let env = ready.env.clone();
-        let command = Command { argv, directory, env, input, output, errors };
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        let id = ready.sandbox.run_then(command, move |ended| drop(sender.send(ended)));
-        let id = id.map_err(|error| {
-            ready.spent.store(true, Ordering::Relaxed);
-            io::Error::other(error)
-        })?;
-        let same = Arc::clone(&ready);
+        let (guard, ending) = self.begin(&argv, &directory, &streams)?;
+        let same = Arc::clone(&guard.ready);
         let ended = Box::pin(async move {
-            let ended = receiver.await.unwrap_or(Err(Error::Gone));
+            let ended = ending.await.unwrap_or(Err(Error::Gone));
             let is_spent = matches!(ended, Err(Error::Gone | Error::Replaced(_)));
             same.spent.fetch_or(is_spent, Ordering::Relaxed);
             ended.map(|ended| ended.code).map_err(io::Error::other)
         });
-        Ok(Started { ended, guard: Box::new(Killed { ready, id }) })
+        Ok(Started { ended, guard: Box::new(guard) })
     }
 
     fn confined_by(&self) -> Confining {
@@ -266,19 +307,47 @@ impl Commands for Sandboxed {
         }
     }
 
-    fn closed(&self) -> Vec<PathBuf> {
-        self.ready().map(|ready| ready.closed.clone()).unwrap_or_default()
+    fn reach(&self) -> Reach {
+        self.ready().map(|ready| ready.reach.clone()).unwrap_or_default()
     }
 }
 
-/// A command of a sandbox that ends with this.
+/// A command of a sandbox that ends with this. When this is gone, so is everything that it started.
 struct Killed {
     ready: Arc<Ready>,
     id: u64,
+    over: Arc<Over>,
 }
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        let _ = self.ready.sandbox.kill(self.id);
+        const PATIENCE: Duration = Duration::from_secs(5);
+        if !self.over.is_told_within(Duration::ZERO) {
+            let _ = self.ready.sandbox.kill(self.id);
+        }
+        if !self.over.is_told_within(PATIENCE) || self.ready.sandbox.is_over() {
+            self.ready.spent.store(true, Ordering::Relaxed);
+            self.ready.sandbox.end();
+        }
+    }
+}
+
+/// Whether a command is over.
+#[derive(Default)]
+struct Over {
+    is_over: Mutex<bool>,
+    told: Condvar,
+}
+
+impl Over {
+    fn tell(&self) {
+        *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.told.notify_all();
+    }
+
+    fn is_told_within(&self, time: Duration) -> bool {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.told.wait_timeout_while(is_over, time, |is_over| !*is_over);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }

@@ -27,6 +27,7 @@ use agentry_compile::policy::{Judge, Section};
 use agentry_compile::render::Own;
 use agentry_sandbox::{Confinement, Limits, Network};
 
+use crate::protected::{Form, Guard, Holds, Name, names};
 pub use environment::environment;
 pub use hosts::Hosts;
 
@@ -36,10 +37,6 @@ pub const PROXY: u16 = 8118;
 /// Directories that hold the programs and settings of the machine.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/gnu"];
-/// What of the workspace decides about agents.
-const SETTINGS: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
-/// Which of what is protected are directories.
-const DIRECTORIES: &[&str] = &[".agentry", ".git/hooks"];
 
 /// What a confinement depends on beside the policy.
 #[derive(Debug, Clone, Default)]
@@ -103,20 +100,27 @@ pub fn confinement(judge: &Judge, surroundings: &Surroundings) -> Confined {
 
 /// What nobody may change even where it may be written.
 fn protected(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
-    let settings = SETTINGS.iter().map(|name| workspace.join(name));
+    let named = mounted().filter(|name| name.holds == Holds::Everywhere);
+    let named = named.map(|name| (name.guard, workspace.join(name.path)));
+    let named = named.filter(|(guard, path)| *guard == Guard::Placeholder || path.exists());
     let repository = repositories::protected(workspace);
-    let harnesses = repositories::harnesses(workspace);
     let definition = surroundings.definition.iter().map(|own| PathBuf::from(&own.path));
     let definition = definition.flat_map(|path| {
         let real = fs::canonicalize(&path).ok();
         std::iter::once(path).chain(real)
     });
-    settings.chain(repository).chain(harnesses).chain(definition).collect()
+    named.map(|(_, path)| path).chain(repository).chain(definition).collect()
+}
+
+/// The names that mounts protect at the root of a workspace.
+fn mounted() -> impl Iterator<Item = &'static Name> {
+    names().iter().filter(|name| matches!(name.guard, Guard::Placeholder | Guard::Mount))
 }
 
 /// What of the protected is a directory.
 fn directories(workspace: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
-    let usual = DIRECTORIES.iter().map(|name| workspace.join(name));
+    let usual = mounted().filter(|name| name.form == Form::Directory);
+    let usual = usual.map(|name| workspace.join(name.path));
     let own = surroundings.definition.iter().filter(|own| own.is_directory);
     tidy(usual.chain(own.map(|own| PathBuf::from(&own.path))).collect())
 }

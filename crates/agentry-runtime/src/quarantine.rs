@@ -2,58 +2,61 @@
 //! directory that must stay open, or below one that is made while they run.
 //!
 //! ```text
-//! before the first command ─▶ look ─▶ what is there, with before-images    before.json, images/
-//! after each command       ─▶ look ─▶ new: moved here, and the model is told      taken/
-//!                                     changed or removed: put back
+//! a command is about to start ─▶ look ─▶ that belongs there, with images    before.json, open, images/
+//! it has ended, and its children ─▶ look ─▶ new: moved here                         taken/
+//!                                           changed or removed: put back
 //! ```
 //!
-//! Between the two there is a window. `before.json` is locked as long as its run lives; what a killed
-//! run left is settled by [`sweep`].
+//! Only what came between the two can be the command's. All of it is told, to the person and to the
+//! model. Whoever else writes at the same moment finds what was theirs in `taken`. What a killed run
+//! left open is told by [`left()`].
 
 mod git;
 mod hold;
+mod left;
 mod look;
+mod own;
+mod settle;
+mod told;
 
-use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use crate::commands::{Commands, Confining, Refused};
+use crate::commands::{Commands, Confining, Reach};
 use crate::tool::{Started, Streams};
-use hold::Held;
-use look::{Looking, Seen, Thing};
+use settle::Quarantine;
 
-/// The longest file of which a before-image is kept.
-const MOST_OF_IMAGE: u64 = 4 << 20;
+pub use left::left;
+pub use own::note;
+pub use told::{Did, Told};
 
-/// Commands after each of which is looked at what they made.
+/// The directory in that of a run.
+pub const DIRECTORY: &str = "quarantine";
+/// The most of what was found that the model is told of one by one.
+const MOST_SAID: usize = 20;
+
+/// Hears what was found after a command.
+pub type Tell = Box<dyn Fn(&Told) + Send + Sync>;
+
+/// Commands before and after each of which is looked at what is there.
 pub struct Quarantined {
     inner: Arc<dyn Commands>,
-    looking: Looking,
-    directory: PathBuf,
-    quarantine: Mutex<Option<Quarantine>>,
-    tell: Tell,
+    window: Arc<Mutex<Window>>,
 }
 
-/// Tells the person what was taken away or put back.
-pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
-
 impl Quarantined {
-    /// Looks after `inner` in a workspace, for an agent that is a file or a directory there. What it
-    /// takes away goes to `directory`.
+    /// Looks after `inner` in a workspace. What it takes away goes to `directory`, and `tell` hears of
+    /// it.
     pub fn new(
         inner: Arc<dyn Commands>,
         workspace: PathBuf,
-        agent: PathBuf,
         directory: PathBuf,
         tell: Tell,
     ) -> Self {
-        let looking = Looking { workspace, agent, closed: Vec::new() };
-        Self { inner, looking, directory, quarantine: Mutex::new(None), tell }
+        let window =
+            Window { workspace, directory, tell, quarantine: None, running: 0, said: Vec::new() };
+        Self { inner, window: Arc::new(Mutex::new(window)) }
     }
 }
 
@@ -64,207 +67,85 @@ impl Commands for Quarantined {
         directory: PathBuf,
         streams: Streams,
     ) -> io::Result<Started> {
-        let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
-        if quarantine.is_none() {
-            let looking = Looking { closed: self.inner.closed(), ..self.looking.clone() };
-            *quarantine = Some(Quarantine::begin(looking, &self.directory)?);
-        }
-        self.inner.start(argv, directory, streams)
+        locked(&self.window).open(self.inner.reach())?;
+        let mut running = Running { guard: None, window: Arc::clone(&self.window) };
+        let Started { ended, guard } = self.inner.start(argv, directory, streams)?;
+        running.guard = Some(guard);
+        Ok(Started { ended, guard: Box::new(running) })
     }
 
     fn confined_by(&self) -> Confining {
         self.inner.confined_by()
     }
 
-    fn closed(&self) -> Vec<PathBuf> {
-        self.inner.closed()
+    fn reach(&self) -> Reach {
+        self.inner.reach()
     }
 
     fn settle(&self) -> Vec<String> {
-        let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = quarantine.as_mut().map(Quarantine::settle).unwrap_or_default();
-        drop(quarantine);
-        said.iter().for_each(|line| (self.tell)(line));
-        said
+        std::mem::take(&mut locked(&self.window).said)
     }
 }
 
-impl Drop for Quarantined {
-    fn drop(&mut self) {
-        // What still runs ends first, so that nothing is made after the last look.
-        self.inner = Arc::new(Refused("the run is over".to_owned()));
-        let quarantine = self.quarantine.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mut quarantine) = quarantine.take() {
-            quarantine.settle().iter().for_each(|line| (self.tell)(line));
-            quarantine.end();
-        }
-    }
-}
-
-/// Settles what killed runs left. `runs` has a directory for each.
-pub fn sweep(runs: &Path) -> Vec<String> {
-    let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let mut said = Vec::new();
-    for directory in entries.map(|entry| entry.path().join(DIRECTORY)) {
-        if let Ok(Some(mut quarantine)) = Quarantine::left(&directory) {
-            said.extend(quarantine.settle());
-            quarantine.end();
-        }
-    }
-    said
-}
-
-/// The directory in that of a run.
-pub const DIRECTORY: &str = "quarantine";
-const BEFORE: &str = "before.json";
-
-/// What is compared with what.
-struct Quarantine {
-    state: Before,
+/// The time in which commands run.
+struct Window {
+    workspace: PathBuf,
     directory: PathBuf,
-    /// Locked as long as this lives.
-    file: File,
+    tell: Tell,
+    /// From the first command on.
+    quarantine: Option<Quarantine>,
+    running: usize,
+    /// What was not yet told to the model.
+    said: Vec<String>,
 }
 
-/// What was there, on the disk.
-#[derive(Serialize, Deserialize)]
-struct Before {
-    looking: Looking,
-    seen: Seen,
+impl Window {
+    /// A command is about to start.
+    fn open(&mut self, reach: Reach) -> io::Result<()> {
+        let quarantine = match &mut self.quarantine {
+            Some(quarantine) => quarantine,
+            none => none.insert(Quarantine::new(&self.workspace, &self.directory)?),
+        };
+        if self.running == 0 {
+            quarantine.open(reach)?;
+        }
+        self.running += 1;
+        Ok(())
+    }
+
+    /// One has ended.
+    fn shut(&mut self) {
+        self.running = self.running.saturating_sub(1);
+        let Some(quarantine) = &mut self.quarantine else { return };
+        let told = quarantine.settle();
+        if self.running == 0 {
+            quarantine.close();
+        }
+        told.iter().for_each(|told| (self.tell)(told));
+        self.said.extend(told.iter().take(MOST_SAID).map(ToString::to_string));
+        if let Some(more) = told.len().checked_sub(MOST_SAID).filter(|more| *more > 0) {
+            let taken = self.directory.join(settle::TAKEN);
+            self.said.push(format!("the same with {more} more; see `{}`", taken.display()));
+        }
+    }
 }
 
-impl Quarantine {
-    /// Looks at what is there now.
-    fn begin(looking: Looking, directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        let path = directory.join(BEFORE);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
-        file.lock()?;
-        let seen = looking.look(&BTreeSet::new());
-        let mut quarantine = Self {
-            state: Before { looking, seen: Seen::new() },
-            directory: directory.to_owned(),
-            file,
-        };
-        for (path, thing) in seen {
-            quarantine.accept(&path, thing);
-        }
-        quarantine.write()?;
-        Ok(quarantine)
-    }
+fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
+    window.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// That of a run that was killed, if this is one.
-    fn left(directory: &Path) -> io::Result<Option<Self>> {
-        let path = directory.join(BEFORE);
-        let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
-        if file.try_lock().is_err() {
-            return Ok(None);
-        }
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        let state = serde_json::from_str(&text).map_err(io::Error::other)?;
-        Ok(Some(Self { state, directory: directory.to_owned(), file }))
-    }
+/// A command that runs. When this is dropped it ends, with all that it started; then is looked at what it
+/// made.
+struct Running {
+    guard: Option<Box<dyn Send + Sync>>,
+    window: Arc<Mutex<Window>>,
+}
 
-    /// Takes away what is new, puts back what is not as it was, and says so.
-    fn settle(&mut self) -> Vec<String> {
-        let known: BTreeSet<PathBuf> = self.state.seen.keys().cloned().collect();
-        let now = self.state.looking.look(&known);
-        let mut said = Vec::new();
-        let mut changed = false;
-        let mut gone: Vec<PathBuf> = Vec::new();
-        for (path, thing) in &now {
-            let before = self.state.seen.get(path).cloned();
-            if before.as_ref() == Some(thing) || gone.iter().any(|it| path.starts_with(it)) {
-                continue;
-            }
-            changed = true;
-            if look::is_harmless(path, thing) {
-                self.accept(path, thing.clone());
-                continue;
-            }
-            gone.push(path.clone());
-            said.push(match (self.take_away(path), before) {
-                (Err(error), _) => format!("`{}` must not be there: {error}", path.display()),
-                (Ok(to), None) => {
-                    let (path, to) = (path.display(), to.display());
-                    format!("`{path}` was moved to `{to}`: commands must not make it")
-                }
-                (Ok(_), Some(before)) => self.put_back(path, &before),
-            });
-        }
-        let missing = known.iter().filter(|path| !now.contains_key(*path));
-        for path in missing {
-            let Some(before) = self.state.seen.get(path).cloned() else { continue };
-            changed = true;
-            if matches!(before, Thing::Directory) || !path.parent().is_some_and(Path::is_dir) {
-                self.state.seen.remove(path);
-            } else {
-                said.push(self.put_back(path, &before));
-            }
-        }
-        if changed && let Err(error) = self.write() {
-            said.push(format!("what was there was not written down: {error}"));
-        }
-        said
-    }
-
-    /// Takes what is at a path as what belongs there.
-    fn accept(&mut self, path: &Path, thing: Thing) {
-        if let Thing::File { digest } = &thing
-            && let Ok(bytes) = look::bytes(path, MOST_OF_IMAGE)
-        {
-            let images = self.directory.join("images");
-            let _ =
-                fs::create_dir_all(&images).and_then(|()| fs::write(images.join(digest), bytes));
-        }
-        self.state.seen.insert(path.to_owned(), thing);
-    }
-
-    /// Moves what is at a path to where nobody reads it.
-    fn take_away(&self, path: &Path) -> io::Result<PathBuf> {
-        let taken = self.directory.join("taken");
-        fs::create_dir_all(&taken)?;
-        let number = fs::read_dir(&taken)?.count();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let to = taken.join(format!("{number}-{name}"));
-        Held::new(&self.state.looking.workspace, path)?.move_to(&to)?;
-        Ok(to)
-    }
-
-    /// Puts back what was at a path.
-    fn put_back(&self, path: &Path, before: &Thing) -> String {
-        let done = Held::new(&self.state.looking.workspace, path).and_then(|held| match before {
-            Thing::File { digest } => {
-                held.write(&fs::read(self.directory.join("images").join(digest))?)
-            }
-            Thing::Link(target) => held.link(target),
-            Thing::Directory | Thing::Other => Err(io::Error::other("it was no file")),
-        });
-        let path = path.display();
-        match done {
-            Ok(()) => format!("`{path}` was put back as it was: commands must not change it"),
-            Err(error) => format!("`{path}` was changed and cannot be put back: {error}"),
-        }
-    }
-
-    /// Writes down what is there.
-    fn write(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()?;
-        serde_json::to_writer(&self.file, &self.state)?;
-        self.file.flush()
-    }
-
-    /// There is nothing to be settled any more. What was taken away stays.
-    fn end(self) {
-        let _ = fs::remove_file(self.directory.join(BEFORE));
-        let _ = fs::remove_dir_all(self.directory.join("images"));
-        let _ = fs::remove_dir(&self.directory);
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Its end is waited for.
+        self.guard = None;
+        locked(&self.window).shut();
     }
 }
 

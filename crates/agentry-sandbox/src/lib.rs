@@ -54,7 +54,7 @@ pub enum Error {
     SetUp(String),
     /// Somebody outside replaced something protected, and with it the mount that protects it. Nothing
     /// runs in this sandbox any more; another one can be started.
-    #[error("`{}` was replaced from outside: it is no longer protected", .0.display())]
+    #[error("`{}` was replaced from outside, so that nothing protected it; what comes next is confined anew", .0.display())]
     Replaced(std::path::PathBuf),
     /// The helper is gone.
     #[error("the sandbox has ended")]

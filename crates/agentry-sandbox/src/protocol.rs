@@ -57,11 +57,13 @@ pub(crate) enum Reply {
     Ready,
     /// It could not be, for this reason.
     Failed(String),
+    /// A command was started.
+    Began(u64),
     /// A command could not be started, for this reason.
     NotStarted(u64, String),
     /// Everything was ended: what protects this path is gone.
     Replaced(PathBuf),
-    /// A command has ended, by itself or by a signal.
+    /// A command has ended, by itself or by a signal, and what it left running is gone.
     Ended {
         /// Its number.
         id: u64,

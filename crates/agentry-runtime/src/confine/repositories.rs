@@ -1,19 +1,15 @@
-//! What of repositories, and of the settings of other harnesses, commands must not change: whoever uses
-//! them next would run it. What no mount can protect is left to the quarantine.
+//! What of repositories commands must not change: whoever uses them next would run it. What no mount can
+//! protect is left to the quarantine.
 
-use std::collections::VecDeque;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::protected::{Name, names};
+use crate::protected::walk::{Next, Walk};
+use crate::protected::{Guard, fold, of_repositories};
 
-/// The most entries of a workspace among which repositories are looked for, and the most of those.
-const MOST: usize = 20_000;
-const MOST_REPOSITORIES: usize = 24;
-/// What of a repository is protected even if it is missing: git does without it, or a comment in it.
-const ALWAYS: &[&str] = &["hooks", "config"];
-/// What is protected if it is there.
-const IF_THERE: &[&str] = &["config.worktree", "commondir", "info/attributes", "modules"];
+/// The most repositories that get mounts.
+const MOST: usize = 24;
 
 /// What is protected in the repositories of a workspace.
 pub(super) fn protected(workspace: &Path) -> Vec<PathBuf> {
@@ -32,11 +28,16 @@ pub(super) fn protected(workspace: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// What is protected in a directory of git.
+/// What is protected in a directory of git. In that of the workspace itself also what git does without, or
+/// with a comment in it, before it is there.
 fn inside(git: &Path, own: bool) -> Vec<PathBuf> {
-    let always = ALWAYS.iter().map(|name| git.join(name)).filter(|path| own || path.exists());
-    let there = IF_THERE.iter().map(|name| git.join(name)).filter(|path| path.exists());
-    always.chain(there).collect()
+    let mounted = of_repositories().filter_map(|(name, about)| match about.guard {
+        Guard::Placeholder => Some((own, git.join(name))),
+        Guard::Mount => Some((false, git.join(name))),
+        Guard::Afterwards | Guard::Tools => None,
+    });
+    let needed = mounted.filter(|(missing_too, path)| *missing_too || path.exists());
+    needed.map(|(_, path)| path).collect()
 }
 
 /// Where a file `.git` leads, and the repository that this is a part of.
@@ -53,36 +54,20 @@ fn target(git: &Path) -> Vec<PathBuf> {
 /// The repositories of a workspace, those near its root first.
 fn found(workspace: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
-    let mut waiting = VecDeque::from([workspace.to_owned()]);
-    let mut left = MOST;
-    while let Some(directory) = waiting.pop_front() {
-        for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
-            left = left.saturating_sub(1);
-            if entry.file_name() == ".git" {
-                out.push(entry.path());
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                waiting.push_back(entry.path());
+    let root = Next { path: workspace.to_owned(), whole: false };
+    Walk::default().over([root], |visited| {
+        let mut next = Vec::new();
+        for entry in visited.entries {
+            let path = visited.path.join(&entry.name);
+            if entry.is_marked && fold(&entry.name) == ".git" {
+                out.push(path);
+            } else if entry.is_directory {
+                next.push(Next { path, whole: false });
             }
         }
-        if left == 0 || out.len() >= MOST_REPOSITORIES {
-            break;
-        }
-    }
+        if out.len() < MOST { ControlFlow::Continue(next) } else { ControlFlow::Break(()) }
+    });
     out
-}
-
-/// The directories of harnesses at the root of a workspace. One that is missing, or only stands for that
-/// while another run lasts, is spoken of by a name in it, so that a directory stands for it.
-pub(super) fn harnesses(workspace: &Path) -> Vec<PathBuf> {
-    let is_one = |name: &&Name| {
-        name.is_directory && !name.path.contains('/') && name.why.starts_with("it decides")
-    };
-    let at = |name: &Name| {
-        let path = workspace.join(name.path);
-        let is_used = !path.is_dir() || fs::read_dir(&path).is_ok_and(|it| it.count() > 0);
-        if path.exists() && is_used { path } else { path.join("settings") }
-    };
-    names().iter().filter(is_one).map(at).collect()
 }
 
 #[cfg(test)]
@@ -100,7 +85,6 @@ mod tests {
             ("main/.git/hooks/x", ""),
             ("a/sub/.git/config", ""),
             ("a/sub/.git/modules/m/config", ""),
-            (".claude/settings.json", ""),
         ];
         for (name, text) in files {
             let path = root.join(name);
@@ -119,10 +103,5 @@ mod tests {
             "main/.git/worktrees/w/commondir",
         ];
         assert_eq!(found, expected.map(|name| root.join(name)));
-        fs::create_dir(root.join(".pi")).expect("a directory");
-        let found = harnesses(&root);
-        assert!(found.contains(&root.join(".pi/settings")), "{found:?}");
-        assert!(found.contains(&root.join(".claude")), "{found:?}");
-        assert!(found.contains(&root.join(".codex/settings")), "{found:?}");
     }
 }

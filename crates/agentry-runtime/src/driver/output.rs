@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::budget::{Limits, Spent};
 use crate::conversation::Usage;
 use crate::event::{Answer, Class, Ending, FailureKind, Judgement};
+use crate::quarantine::Told;
 
 /// Something that happens in a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -108,6 +109,8 @@ pub enum Output {
         /// Whether it failed.
         failed: bool,
     },
+    /// A command made, changed or removed something that it must not, and that was taken back.
+    Quarantined(Told),
     /// A model did not answer.
     ModelFailed {
         /// Which one.

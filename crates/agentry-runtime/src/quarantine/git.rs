@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The most repositories inside of one, and hooks of one.
-const MOST: usize = 200;
-/// What decides in a directory of git.
-const NAMES: &[&str] = &["config", "config.worktree", "commondir", "gitdir", "info/attributes"];
+use crate::protected::{Form, of_repositories};
+
 /// Sections and names of settings that run nothing.
 const HARMLESS: &[(&str, &[&str])] = &[
     (
@@ -40,37 +38,46 @@ pub(super) fn deciding(git: &Path) -> Vec<PathBuf> {
     }
     let mut out = Vec::new();
     let mut waiting = vec![git.to_owned()];
-    let mut left = MOST;
     while let Some(directory) = waiting.pop() {
-        out.extend(NAMES.iter().map(|name| directory.join(name)));
+        let files = of_repositories().filter(|(_, name)| name.form == Form::File);
+        out.extend(files.map(|(name, _)| directory.join(name)));
+        // Every file is run or not by its name; git makes samples.
         let hooks = listed(&directory.join("hooks")).into_iter();
         out.extend(hooks.filter(|path| path.extension().is_none_or(|it| it != "sample")));
+        for name in ["hooks", "info", "modules", "worktrees"] {
+            out.extend(Some(directory.join(name)).filter(|path| path.is_symlink()));
+        }
         for name in ["modules", "worktrees"] {
-            modules(&directory.join(name), &mut waiting, &mut left);
+            inside(directory.join(name), &mut waiting, &mut out);
         }
     }
     out
 }
 
-/// The repositories below a directory whose own names may have parts.
-fn modules(directory: &Path, out: &mut Vec<PathBuf>, left: &mut usize) {
-    let mut waiting = vec![directory.to_owned()];
+/// Finds the repositories below a directory whose own names may have parts, and links to anything.
+fn inside(directory: PathBuf, repositories: &mut Vec<PathBuf>, links: &mut Vec<PathBuf>) {
+    let mut waiting = vec![directory];
     while let Some(directory) = waiting.pop() {
-        for path in listed(&directory).into_iter().filter(|path| path.is_dir()) {
-            if *left == 0 {
-                return;
+        for path in listed(&directory) {
+            let is_one = || path.join("HEAD").exists() || path.join("config").exists();
+            if path.is_symlink() {
+                links.push(path);
+            } else if is_directory(&path) {
+                let to = if is_one() { &mut *repositories } else { &mut waiting };
+                to.push(path);
             }
-            *left -= 1;
-            let is_one = path.join("HEAD").exists() || path.join("config").exists();
-            if is_one { out.push(path) } else { waiting.push(path) }
         }
     }
 }
 
 fn listed(directory: &Path) -> Vec<PathBuf> {
-    let is_directory = fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir());
-    let entries = fs::read_dir(directory).into_iter().filter(|_| is_directory);
-    entries.flatten().filter_map(Result::ok).map(|entry| entry.path()).take(MOST).collect()
+    let entries = fs::read_dir(directory).into_iter().filter(|_| is_directory(directory));
+    entries.flatten().filter_map(Result::ok).map(|entry| entry.path()).collect()
+}
+
+/// Whether it is one itself, and no link to one.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Whether a file with this text makes git run nothing.

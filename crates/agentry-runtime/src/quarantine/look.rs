@@ -1,8 +1,10 @@
-//! What there is of protected names in a workspace.
+//! What there is of protected names where commands may write.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use agentry_sandbox::is_placeholder;
@@ -11,18 +13,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::git;
-use crate::protected::{Name, names};
+use crate::commands::Reach;
+use crate::protected::walk::{Clocks, Entry, Next, Stamp, Visited, Walk};
+use crate::protected::{fold, is_bare, is_entry};
 use crate::undo::hex;
 
-/// The most entries of a workspace that are looked at, those near its root first.
-const MOST: usize = 20_000;
-/// The most files in one protected directory.
-const MOST_IN_ONE: usize = 500;
-/// The names that are protected in every directory; the others only at the root of a workspace or
-/// repository, and above the agent.
-const EVERYWHERE: &[&str] = &["agentry.toml", "agentry.lock"];
-/// The longest file that is read.
-const LONGEST: u64 = 64 << 20;
+/// The longest file that is read, and of which an image is kept.
+pub(super) const LONGEST: u64 = 64 << 20;
 
 /// What was found, by its path.
 pub(super) type Seen = BTreeMap<PathBuf, Thing>;
@@ -30,74 +27,76 @@ pub(super) type Seen = BTreeMap<PathBuf, Thing>;
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Thing {
-    File { digest: String },
-    Link(PathBuf),
+    File {
+        digest: String,
+        /// Who may do what; a hook is run or not by that.
+        mode: u32,
+    },
+    /// A file that is too long to be read: what shows that it was changed.
+    Long(String),
+    Link(String),
     Directory,
     Other,
 }
 
-/// Where to look.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Looking {
-    pub(super) workspace: PathBuf,
-    /// The agent: a file or a directory.
-    pub(super) agent: PathBuf,
-    /// What commands cannot change anyway.
-    pub(super) closed: Vec<PathBuf>,
+/// Looks, and remembers what need not be looked at again.
+#[derive(Default)]
+pub(super) struct Looker {
+    walk: Walk,
+    contents: Contents,
 }
 
-impl Looking {
-    /// Everything protected that there is, also where `known` says that something was.
-    pub(super) fn look(&self, known: &BTreeSet<PathBuf>) -> Seen {
-        let mut found = Found { looking: self, seen: Seen::new() };
-        let above = self.agent.ancestors().skip(1);
-        let above: BTreeSet<&Path> =
-            above.take_while(|path| path.starts_with(&self.workspace)).collect();
-        found.named(&self.workspace);
-        above.iter().for_each(|path| found.named(path));
-        found.cassettes();
-        let mut waiting = VecDeque::from([self.workspace.clone()]);
-        let mut left = MOST;
-        while let Some(directory) = waiting.pop_front() {
-            let entries = fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
-            let mut bare = 0;
-            for entry in entries {
-                left = left.saturating_sub(1);
-                let (name, path) = (entry.file_name(), entry.path());
-                if name == ".git" {
-                    found.named(&directory);
-                } else if name.to_str().is_some_and(|name| EVERYWHERE.contains(&name)) {
-                    found.add(&path);
-                } else if name == "HEAD" || name == "refs" || name == "objects" {
-                    // All three make a repository without a `.git`; nothing else of it decides.
-                    bare += 1;
-                } else if left > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    waiting.push_back(path);
-                }
-            }
-            if bare == 3 {
-                found.repository(&directory);
-            }
-            if left == 0 {
-                break;
-            }
-        }
-        known.iter().for_each(|path| found.add(path));
+impl Looker {
+    /// Everything protected that there is in `workspace`, as far as commands reach.
+    pub(super) fn look(&mut self, workspace: &Path, reach: &Reach) -> Seen {
+        let shut = reach.closed.iter().map(PathBuf::as_path).collect();
+        let mut found = Found { reach, shut, seen: Seen::new(), contents: &mut self.contents };
+        let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
+        let root = reach.open.iter().any(is_near);
+        let root = root.then(|| Next { path: workspace.to_owned(), whole: false });
+        self.walk.over(root, |visited| ControlFlow::Continue(found.visit(visited)));
         found.seen
+    }
+
+    /// The directories into which nobody could look the last time.
+    pub(super) fn shut(&self) -> &BTreeSet<PathBuf> {
+        &self.walk.shut
     }
 }
 
 struct Found<'a> {
-    looking: &'a Looking,
+    reach: &'a Reach,
+    /// What is closed, as a walk comes to it.
+    shut: HashSet<&'a Path>,
     seen: Seen,
+    contents: &'a mut Contents,
 }
 
 impl Found<'_> {
-    /// Adds what there is of all protected names in a directory.
-    fn named(&mut self, directory: &Path) {
-        let is_ours = |name: &&Name| name.from_commands && !name.path.starts_with(".git/");
-        names().iter().filter(is_ours).for_each(|name| self.tree(&directory.join(name.path)));
-        self.repository(&directory.join(".git"));
+    /// Adds what a directory holds of protected names, and says where to go on.
+    fn visit(&mut self, visited: &Visited<'_>) -> Vec<Next> {
+        let Visited { path: directory, entries, whole } = *visited;
+        let own = directory.file_name().map(fold).unwrap_or_default();
+        let mut next = Vec::new();
+        for Entry { name, is_directory, is_marked } in entries {
+            let path = directory.join(name);
+            if *is_marked && !whole && fold(name) == ".git" {
+                self.repository(&path);
+                continue;
+            }
+            let is_one = whole || (*is_marked && is_entry(&own, &fold(name)));
+            if is_one {
+                self.add(&path);
+            }
+            if *is_directory && !self.shut.contains(path.as_path()) {
+                next.push(Next { path, whole: is_one });
+            }
+        }
+        let has = |name: &str| entries.iter().any(|it| it.is_marked && it.name == name);
+        if !whole && is_bare(has) {
+            self.repository(directory);
+        }
+        next
     }
 
     /// Adds what decides in a repository.
@@ -105,83 +104,74 @@ impl Found<'_> {
         git::deciding(git).iter().for_each(|path| self.add(path));
     }
 
-    /// Adds recordings beside the agent, which are played instead of a model.
-    fn cassettes(&mut self) {
-        let beside = self.looking.agent.parent().into_iter().chain([self.looking.agent.as_path()]);
-        for directory in beside.filter(|path| path.starts_with(&self.looking.workspace)) {
-            let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-            let paths =
-                entries.filter(|it| it.file_name().to_string_lossy().contains(".cassette."));
-            paths.for_each(|entry| self.add(&entry.path()));
-        }
-    }
-
-    /// Adds a file, or a directory with what is in it.
-    fn tree(&mut self, path: &Path) {
-        let mut waiting = vec![path.to_owned()];
-        let mut left = MOST_IN_ONE;
-        while let Some(path) = waiting.pop() {
-            self.add(&path);
-            if left > 0 && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-                let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
-                let before = waiting.len();
-                waiting.extend(entries.map(|entry| entry.path()).take(left));
-                left -= waiting.len() - before;
-            }
-        }
-    }
-
+    /// Adds what is at a path, if commands can have made it.
     fn add(&mut self, path: &Path) {
-        let closed = &self.looking.closed;
-        if self.seen.contains_key(path) || closed.iter().any(|closed| path.starts_with(closed)) {
+        let Reach { open, closed } = self.reach;
+        let is_below = |all: &[PathBuf]| all.iter().any(|it| path.starts_with(it));
+        if self.seen.contains_key(path) || !is_below(open) || is_below(closed) {
             return;
         }
-        // A directory in which something is closed may only stand for it.
-        let stands = |thing: &Thing| {
-            *thing == Thing::Directory && closed.iter().any(|closed| closed.starts_with(path))
-        };
-        if let Some(thing) = thing(path).filter(|it| !stands(it)) {
+        if let Some(thing) = self.contents.thing(path) {
             self.seen.insert(path.to_owned(), thing);
         }
     }
 }
 
-/// What is at a path, if anything is.
-fn thing(path: &Path) -> Option<Thing> {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some(if found.is_symlink() {
-        Thing::Link(fs::read_link(path).ok()?)
-    } else if found.is_dir() {
-        Thing::Directory
-    } else if found.is_file() {
+/// What files hold, as far as that need not be read again.
+#[derive(Default)]
+struct Contents {
+    known: HashMap<PathBuf, (Stamp, String)>,
+    clocks: Clocks,
+}
+
+impl Contents {
+    /// What is at a path, if anything is.
+    fn thing(&mut self, path: &Path) -> Option<Thing> {
+        let found = fs::symlink_metadata(path).ok()?;
+        if found.is_symlink() {
+            return Some(Thing::Link(fs::read_link(path).ok()?.to_string_lossy().into_owned()));
+        }
+        if found.is_dir() {
+            return Some(Thing::Directory);
+        }
+        if !found.is_file() {
+            return Some(Thing::Other);
+        }
         if is_placeholder(path) {
             return None;
         }
-        let bytes = bytes(path, LONGEST).ok()?;
-        Thing::File { digest: hex(&Sha256::digest(&bytes)) }
-    } else {
-        Thing::Other
-    })
+        let (stamp, mode) = (Stamp::of(&found), found.mode() & 0o7777);
+        if found.len() > LONGEST {
+            return Some(Thing::Long(format!("{stamp:?} {mode:o}")));
+        }
+        if let Some((_, digest)) = self.known.get(path).filter(|(known, _)| *known == stamp) {
+            return Some(Thing::File { digest: digest.clone(), mode });
+        }
+        let told = self.clocks.tell(&stamp, path);
+        let digest = hex(&Sha256::digest(bytes(path).ok()?));
+        if told.contents {
+            self.known.insert(path.to_owned(), (stamp, digest.clone()));
+        }
+        Some(Thing::File { digest, mode })
+    }
 }
 
-/// What a file holds, up to a limit, without waiting for whoever writes to it.
-pub(super) fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// What a file holds, without waiting for whoever writes to it.
+pub(super) fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    opened(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A file, opened without following a link.
+pub(super) fn opened(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
 }
 
 /// Whether something new may stay: what git makes for itself.
 pub(super) fn is_harmless(path: &Path, thing: &Thing) -> bool {
-    match thing {
-        Thing::File { .. } => {
-            bytes(path, LONGEST).is_ok_and(|bytes| git::is_harmless(path, &bytes))
-        }
-        _ => false,
-    }
+    matches!(thing, Thing::File { .. })
+        && bytes(path).is_ok_and(|bytes| git::is_harmless(path, &bytes))
 }

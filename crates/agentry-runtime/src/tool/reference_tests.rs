@@ -81,8 +81,8 @@ fn protected() -> String {
         names.iter().any(|it| it.path != path.to_str().unwrap() && path.starts_with(it.path))
     };
     for name in names.iter().filter(|name| !below(Path::new(name.path))) {
-        let end = if name.is_directory { "/" } else { "" };
-        let _ = writeln!(text, "| `{}{end}` | {} |", name.path, name.why);
+        let end = if name.form == crate::protected::Form::Directory { "/" } else { "" };
+        let _ = writeln!(text, "| `{}{end}` | {} |", name.path, name.kind.why());
     }
     text
 }

@@ -54,7 +54,8 @@ fn confined(socket: &UnixStream) -> io::Result<()> {
     send(socket, &Reply::Ready, &descriptors)?;
     drop(listener);
     forget_code();
-    Helper { socket, running: HashMap::new(), mounts }.work()
+    let back_end = becoming.back_end;
+    Helper { socket, running: HashMap::new(), mounts, back_end }.work()
 }
 
 /// Does what cannot be undone. With a proxy, gives the socket that it listens on.
@@ -80,6 +81,8 @@ fn become_confined(
         }
         BackEnd::Landlock => {
             supervisor::split(socket, &becoming.groups)?;
+            // What commands leave comes to the helper, which ends it with them.
+            system::adopt_orphans()?;
             reads.push("/proc".into());
             reads.extend(["/dev/zero", "/dev/random", "/dev/urandom"].map(PathBuf::from));
             writes.extend(["/dev/null", "/dev/full"].map(PathBuf::from));
@@ -109,6 +112,7 @@ struct Helper<'a> {
     /// The numbers of running commands, by process.
     running: HashMap<libc::pid_t, u64>,
     mounts: Mounts,
+    back_end: BackEnd,
 }
 
 impl Helper<'_> {
@@ -156,12 +160,14 @@ impl Helper<'_> {
                     self.give_up(path)?;
                     return Err(io::Error::other("nothing is protected here any more"));
                 }
-                match begin(start, descriptors) {
-                    Ok(pid) => drop(self.running.insert(pid, id)),
-                    Err(error) => {
-                        send(self.socket, &Reply::NotStarted(id, error.to_string()), &[])?;
+                let reply = match begin(start, descriptors) {
+                    Ok(pid) => {
+                        self.running.insert(pid, id);
+                        Reply::Began(id)
                     }
-                }
+                    Err(error) => Reply::NotStarted(id, error.to_string()),
+                };
+                send(self.socket, &reply, &[])?;
             }
             Request::Kill(id) => {
                 let found = self.running.iter().find(|(_, other)| **other == id);
@@ -176,19 +182,39 @@ impl Helper<'_> {
 
     /// Ends everything at once, since `path` is no longer protected. The world ends with this process.
     fn give_up(&self, path: &Path) -> io::Result<()> {
-        // Everything in this world but its first process, which this is.
-        system::kill(-1, libc::SIGKILL);
+        end_all_in_world();
         send(self.socket, &Reply::Replaced(path.to_owned()), &[])
     }
 
+    /// Says which commands have ended, after what they left running has.
     fn reap(&mut self) -> io::Result<()> {
+        let mut over = Vec::new();
         while let Ok(Some((pid, code, signal))) = system::reap(false) {
             // An orphan of some command has no number.
             if let Some(id) = self.running.remove(&pid) {
-                send(self.socket, &Reply::Ended { id, code, signal }, &[])?;
+                system::kill_group(pid, libc::SIGKILL);
+                over.push(Reply::Ended { id, code, signal });
             }
         }
-        Ok(())
+        if !over.is_empty() && self.running.is_empty() {
+            match self.back_end {
+                BackEnd::Namespaces => end_all_in_world(),
+                BackEnd::Landlock => supervisor::end_all(),
+            }
+        }
+        over.iter().try_for_each(|reply| send(self.socket, reply, &[]))
+    }
+}
+
+/// Ends everything in the world but its first process, which this is, and waits until it is gone.
+fn end_all_in_world() {
+    // While there is no other process, nobody is asked to end any.
+    let mut found = system::reap(false);
+    if found.is_ok() {
+        system::kill(-1, libc::SIGKILL);
+    }
+    while found.is_ok() {
+        found = system::reap(true);
     }
 }
 

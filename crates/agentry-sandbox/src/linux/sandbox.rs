@@ -9,8 +9,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::groups::Groups;
 use super::namespaces;
@@ -18,6 +21,9 @@ use super::prepare::{Prepared, prepare};
 use super::wire::{receive, send};
 use crate::protocol::{Become, Reply, Request, Start};
 use crate::{BackEnd, Command, Confinement, Ended, Error, HELPER, Private};
+
+/// How long the helper may take to start a command.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A confined world in which commands can be run. When it is dropped, everything in it ends.
 pub struct Sandbox {
@@ -34,18 +40,34 @@ pub struct Sandbox {
 /// What is done when a command has ended.
 type Then = Box<dyn FnOnce(Result<Ended, Error>) + Send>;
 
-/// Who waits for the end of which command.
+/// Who waits for a command.
+struct Waiter {
+    /// Hears that it was started, or could not be.
+    started: Option<Sender<()>>,
+    then: Then,
+}
+
+/// Who waits for which command.
 enum Waiting {
-    For(HashMap<u64, Then>),
+    For(HashMap<u64, Waiter>),
     /// Nobody any more: the helper is gone. With what was replaced, if that is why.
     Over(Option<PathBuf>),
 }
 
 impl Waiting {
-    fn remove(&mut self, id: u64) -> Option<Then> {
+    fn remove(&mut self, id: u64) -> Option<Waiter> {
         match self {
             Self::For(waiting) => waiting.remove(&id),
             Self::Over(_) => None,
+        }
+    }
+
+    /// Tells that a command was started.
+    fn begin(&mut self, id: u64) {
+        if let Self::For(waiting) = self
+            && let Some(started) = waiting.get_mut(&id).and_then(|it| it.started.take())
+        {
+            let _ = started.send(());
         }
     }
 
@@ -56,7 +78,9 @@ impl Waiting {
             let all = std::mem::take(all);
             *locked = Self::Over(replaced.cloned());
             drop(locked);
-            all.into_values().for_each(|then| then(Err(over(replaced))));
+            // Whoever waits for the start sees that nobody will tell.
+            let begun = all.into_values().filter(|waiter| waiter.started.is_none());
+            begun.for_each(|waiter| (waiter.then)(Err(over(replaced))));
         }
     }
 }
@@ -185,7 +209,8 @@ impl Sandbox {
     }
 
     /// Starts a command and has `then` called when it has ended, or could not be started. Gives the
-    /// number by which it can be killed.
+    /// number by which it can be killed. If the world is over before it was started, that is an error
+    /// and `then` is not called: it can be started in another one.
     pub fn run_then(
         &self,
         command: Command,
@@ -193,20 +218,27 @@ impl Sandbox {
     ) -> Result<u64, Error> {
         let Command { argv, directory, env, input, output, errors } = command;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, started) = channel();
         match &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
-            Waiting::For(waiting) => drop(waiting.insert(id, Box::new(then))),
+            Waiting::For(waiting) => {
+                let waiter = Waiter { started: Some(sender), then: Box::new(then) };
+                waiting.insert(id, waiter);
+            }
             Waiting::Over(replaced) => return Err(over(replaced.as_ref())),
         }
         let start = Request::Start(Start { id, argv, directory, env });
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = send(&socket, &start, &[input.as_fd(), output.as_fd(), errors.as_fd()]);
-        if let Err(error) = sent {
-            return Err(self.unsent(id, error));
-        }
+        drop(socket);
+        sent.map_err(|error| self.unsent(id, error))?;
+        // A helper that was stopped says nothing.
+        started
+            .recv_timeout(PATIENCE)
+            .map_err(|_| self.unsent(id, io::ErrorKind::BrokenPipe.into()))?;
         Ok(id)
     }
 
-    /// Why a command did not reach the helper.
+    /// Why a command did not reach the helper, or was not started by it.
     fn unsent(&self, id: u64, error: io::Error) -> Error {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         drop(waiting.remove(id));
@@ -223,7 +255,19 @@ impl Sandbox {
         matches!(*waiting, Waiting::Over(_))
     }
 
-    /// Ends a command and all that it started and did not let go of.
+    /// Ends everything, and waits until it is gone. Nothing can be started any more.
+    pub fn end(&self) {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = socket.shutdown(std::net::Shutdown::Both);
+        let Ok(helper) = i32::try_from(self.helper.id()) else { return };
+        // It stays to be waited for when this is dropped.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        if let Some(helper) = Pid::from_raw(helper) {
+            let _ = waitid(WaitId::Pid(helper), options);
+        }
+    }
+
+    /// Ends a command and all that it started.
     pub fn kill(&self, id: u64) -> Result<(), Error> {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(send(&socket, &Request::Kill(id), &[])?)
@@ -256,12 +300,19 @@ fn listen(socket: UnixStream, waiting: Arc<Mutex<Waiting>>) {
                     Waiting::end(&waiting, Some(&path));
                     continue;
                 }
+                Reply::Began(id) => {
+                    waiting.lock().unwrap_or_else(PoisonError::into_inner).begin(id);
+                    continue;
+                }
                 Reply::Ready | Reply::Failed(_) => continue,
             };
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let then = waiting.remove(id);
+            let waiter = waiting.remove(id);
             drop(waiting);
-            if let Some(then) = then {
+            if let Some(Waiter { started, then }) = waiter {
+                if let Some(started) = started {
+                    let _ = started.send(());
+                }
                 then(result);
             }
         }

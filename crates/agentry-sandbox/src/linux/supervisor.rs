@@ -54,7 +54,7 @@ fn reaped(helper: libc::pid_t) -> bool {
 }
 
 /// Ends every process that was started from here; orphans have become children.
-fn end_all() {
+pub(crate) fn end_all() {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         children().into_iter().for_each(|pid| system::kill(pid, libc::SIGKILL));

@@ -27,9 +27,8 @@ pub(crate) fn run(args: &Resume) -> Outcome {
     let (mut journal, about, happened) =
         Journal::open(&home, &id, Arc::default()).map_err(failed)?;
     let settings = &about.settings;
-    // What the sandbox of a killed run has left is in nobody's way.
-    let _ = agentry_sandbox::sweep(&home.join("leavings"));
     let ground = ground(&about)?;
+    ground.tell_what_killed_runs_left();
     admitted(&ground, false)?;
     unchanged(&ground, &about, args.accept_changes)?;
     if !Consents::of(&home).has(&ground.digest, settings.unconfined) {

@@ -24,6 +24,7 @@ mod inherit;
 mod lock;
 mod new;
 mod policy;
+mod quarantine;
 mod readme;
 mod render;
 mod render_files;

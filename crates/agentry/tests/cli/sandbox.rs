@@ -51,10 +51,13 @@ fn what_a_run_protects_is_explained() {
     let agent = careful().file("careful/agent.toml", open).file(".claude/settings.json", "{}\n");
     let value = agent.run("sandbox explain careful --format json").exits(0).json();
     let read_only = list(&value, "read_only");
-    for name in ["careful", ".agentry", ".claude", "agentry.lock", "agentry.toml"] {
+    // What exists, and what does not, by the names that people know.
+    for name in ["careful", ".agentry", ".claude", ".codex", ".pi", "agentry.lock", "agentry.toml"]
+    {
         let is_listed = read_only.iter().any(|it| it == name);
         assert!(is_listed || value["back_end"] == "landlock", "{name}: {read_only:?}");
     }
+    assert!(!read_only.iter().any(|it| it.ends_with("/settings")), "{read_only:?}");
 }
 
 #[test]

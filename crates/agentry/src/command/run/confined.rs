@@ -52,8 +52,8 @@ impl Confined {
         if self.unconfined {
             return commands;
         }
-        let (agent, to) = (ground.full_path(), run.join(quarantine::DIRECTORY));
-        Arc::new(Quarantined::new(commands, ground.workspace.clone(), agent.into(), to, tell))
+        let to = run.join(quarantine::DIRECTORY);
+        Arc::new(Quarantined::new(commands, ground.workspace.clone(), to, tell))
     }
 }
 

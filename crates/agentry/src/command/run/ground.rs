@@ -8,6 +8,7 @@ use agentry_compile::policy::{Action, Call, Judge, Section};
 use agentry_compile::render::{Ledger, Own, definition, protect};
 use agentry_compile::text::Severity;
 use agentry_compile::text::path::join;
+use agentry_compile::text::report::visible;
 use agentry_compile::{
     Ask, Candidate, Caps, Compiled, Config, Links, Plan, Settings, SkillFound, World as _, digest,
     judge, prompt, resolve, resolved,
@@ -76,11 +77,6 @@ impl Ground {
     /// Reads an agent and everything that decides about it.
     pub(crate) fn read(path: &str, format: Option<Format>) -> Result<Self, Failure> {
         let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-        sweep();
-        // What a killed run left may decide about this one.
-        for line in quarantine::sweep(&home.join("runs")) {
-            remark(&format!("note: {line}"));
-        }
         let disk = Arc::new(Disk::default());
         let found = find_one(&disk, path, format)?;
         let mut compiled = usable(&disk, &found)?;
@@ -94,13 +90,7 @@ impl Ground {
             reported(&findings, &sources, "your configuration has errors")
         })?;
         let settings = settings.with_environment(&variable);
-        // A limit that cannot be read must not be passed over.
-        let config = Config::read(&*disk, &found.dir);
-        if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
-            let failure =
-                reported(&config.diagnostics, &config.sources, "`agentry.toml` has errors");
-            return Err(failure.refused());
-        }
+        let config = config(&disk, &found.dir)?;
         let plan = resolve(&*disk, &compiled, &settings, Ask::Nobody);
         show(&plan.problems(), &compiled.sources);
         if !plan.problems().is_empty() {
@@ -125,6 +115,16 @@ impl Ground {
             compiled,
             disk,
         })
+    }
+
+    /// Takes away what only stood there while runs lasted that were killed, and tells what else is not as
+    /// it was since. It may decide about this one. To be called before a real run, and by nobody who
+    /// only reads.
+    pub(crate) fn tell_what_killed_runs_left(&self) {
+        sweep();
+        for line in quarantine::left(&self.home.join("runs"), &self.workspace) {
+            remark(&format!("warning: {}", visible(&line)));
+        }
     }
 
     /// The tools of the agent, under its policy.
@@ -196,6 +196,16 @@ impl Ground {
     pub(crate) fn path(&self) -> &str {
         &self.compiled.found.path
     }
+}
+
+/// What the team says. A limit that cannot be read must not be passed over.
+fn config(disk: &Disk, directory: &str) -> Result<Config, Failure> {
+    let config = Config::read(disk, directory);
+    if config.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+        let failure = reported(&config.diagnostics, &config.sources, "`agentry.toml` has errors");
+        return Err(failure.refused());
+    }
+    Ok(config)
 }
 
 /// What a confinement depends on beside the policy, on this machine: the same for a run and for whoever

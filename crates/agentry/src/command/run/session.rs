@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agentry_compile::text::report::visible;
 use agentry_runtime::approval::Approvals;
 use agentry_runtime::cassette::{self, Recorder};
 use agentry_runtime::driver::output::Output;
@@ -15,7 +16,7 @@ use agentry_runtime::driver::{Broken, Driver};
 use agentry_runtime::journal::{About, Journal, Settings};
 use agentry_runtime::provider::http;
 use agentry_runtime::provider::plan::{Entry, Plan};
-use agentry_runtime::quarantine::Tell;
+use agentry_runtime::quarantine::{self, Tell, Told};
 use agentry_runtime::tool::Search;
 use agentry_runtime::undo::Images;
 use agentry_runtime::written::{digest, written};
@@ -83,6 +84,9 @@ impl Kept {
     /// The run is over.
     fn keep(&self) -> io::Result<()> {
         self.recording.finish()?;
+        // Another run must not take it for what its own command has made.
+        let run = self.part.parent().unwrap_or(Path::new(""));
+        quarantine::note(run, &self.part, &self.path)?;
         cassette::keep(&self.part, &self.path)?;
         fs::remove_file(&self.part)
     }
@@ -112,6 +116,7 @@ impl<'a> Session<'a> {
         commands: Confined,
         prompt: Option<&str>,
     ) -> Result<Self, Failure> {
+        ground.tell_what_killed_runs_left();
         // Before anybody is asked, and anything paid for.
         args.record.as_deref().map(admitted).transpose()?;
         let names: Vec<String> = plan.entries.iter().map(Entry::id).collect();
@@ -345,7 +350,7 @@ fn tools(
 ) -> Result<Arc<dyn Tools>, Failure> {
     let images = Images::new(journal.images());
     let images = images.map_err(|error| Failure::new(said(&error)))?;
-    let tell = tell(setting.format, &watching.terminal);
+    let tell = tell(setting.ground, &watching.hears);
     Ok(Arc::new(setting.ground.tools(Around {
         approvals: Arc::clone(approvals),
         commands: setting.commands.of_run(setting.ground, journal.directory(), tell),
@@ -380,6 +385,10 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
             terminal.lock().unwrap_or_else(PoisonError::into_inner).hear(&output);
         }),
         RunFormat::Json => Arc::new(|output: Output| {
+            // Whoever watches only what goes wrong has to see it, too.
+            if let Output::Quarantined(told) = &output {
+                remark(&format!("warning: {}", visible(&told.to_string())));
+            }
             let line = serde_json::to_string(&output).unwrap_or_default();
             print(&format!("{line}\n"));
         }),
@@ -389,14 +398,12 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
     shown
 }
 
-/// Tells the person, who sees only the first lines of what calls print.
-fn tell(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Tell {
-    let terminal = Arc::clone(terminal);
-    Box::new(move |line| match format {
-        RunFormat::Human => {
-            terminal.lock().unwrap_or_else(PoisonError::into_inner).warn(&format!("note: {line}"));
-        }
-        RunFormat::Json => remark(&format!("note: {line}")),
+/// Whoever watches hears what was taken away or put back.
+fn tell(ground: &Ground, hears: &Sink) -> Tell {
+    let (redactor, hears) = (Arc::clone(&ground.redactor), Arc::clone(hears));
+    Box::new(move |told: &Told| {
+        let path = redactor.text(&told.path);
+        hears(Output::Quarantined(Told { path, ..told.clone() }));
     })
 }
 

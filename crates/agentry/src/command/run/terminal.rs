@@ -84,6 +84,7 @@ impl Terminal {
                 let call = self.calls.remove(id).unwrap_or_default();
                 self.result(&call, text, *failed);
             }
+            Output::Quarantined(told) => self.note(&format!("warning: {told}"), YELLOW),
             Output::ModelFailed { model, message, .. } => {
                 self.note(&format!("{model}: {message}"), RED);
             }
@@ -117,11 +118,6 @@ impl Terminal {
         } else {
             let _ = writeln!(io::stderr(), "{line}");
         }
-    }
-
-    /// Something that the person should know.
-    pub(crate) fn warn(&mut self, line: &str) {
-        self.note(line, YELLOW);
     }
 
     /// Ends the line that the model or the status is on, so that something else can be said.

@@ -1,0 +1,282 @@
+//! The one walk through a workspace: every directory, no link, no limit. What a directory holds is
+//! remembered, and read again only if that may have changed.
+//!
+//! Whoever makes, removes or renames something in a directory changes its `ctime`, which nobody can set.
+//! That tells nothing while the clock of the file system has not moved on since, or where somebody else
+//! keeps the clock: there a directory is read each time.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::io::ErrorKind::{NotADirectory, NotFound};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Dir, FileType, Mode, OFlags};
+
+use super::{fold, may_be_entry};
+
+/// What a walk remembers.
+#[derive(Default)]
+pub(crate) struct Walk {
+    known: HashMap<(u64, u64), Listing>,
+    clocks: Clocks,
+    /// The directories that could not be read the last time.
+    pub(crate) shut: BTreeSet<PathBuf>,
+}
+
+/// Something in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: OsString,
+    pub(crate) is_directory: bool,
+    /// Whether it may be protected by its name.
+    pub(crate) is_marked: bool,
+}
+
+/// A directory that a walk has come to.
+pub(crate) struct Visited<'a> {
+    pub(crate) path: &'a Path,
+    /// Its directories and what is marked; everything, if that was asked for.
+    pub(crate) entries: &'a [Entry],
+    pub(crate) whole: bool,
+}
+
+/// Where a walk goes next.
+pub(crate) struct Next {
+    pub(crate) path: PathBuf,
+    /// Whether everything in it counts.
+    pub(crate) whole: bool,
+}
+
+/// What a directory held.
+struct Listing {
+    stamp: Stamp,
+    /// Whether a change since would have another stamp.
+    sure: bool,
+    whole: bool,
+    entries: Vec<Entry>,
+}
+
+impl Walk {
+    /// Goes through what lies below `roots`, what is nearer first, as far as `visit` says.
+    pub(crate) fn over(
+        &mut self,
+        roots: impl IntoIterator<Item = Next>,
+        mut visit: impl FnMut(&Visited<'_>) -> ControlFlow<(), Vec<Next>>,
+    ) {
+        let mut waiting: VecDeque<Next> = roots.into_iter().collect();
+        let mut seen = HashMap::with_capacity(self.known.len());
+        self.shut.clear();
+        while let Some(Next { path, whole }) = waiting.pop_front() {
+            let (id, listing) = match self.listing(&path, whole, &mut seen) {
+                Ok(found) => found,
+                Err(error) => {
+                    let is_gone = matches!(error.kind(), NotFound | NotADirectory);
+                    self.shut.extend(Some(path).filter(|_| !is_gone));
+                    continue;
+                }
+            };
+            let next = visit(&Visited { path: &path, entries: &listing.entries, whole });
+            seen.insert(id, listing);
+            match next {
+                ControlFlow::Continue(next) => waiting.extend(next),
+                ControlFlow::Break(()) => break,
+            }
+        }
+        self.known = seen;
+    }
+
+    /// What a directory holds: what is remembered of it, if that still holds.
+    fn listing(
+        &mut self,
+        path: &Path,
+        whole: bool,
+        seen: &mut HashMap<(u64, u64), Listing>,
+    ) -> io::Result<((u64, u64), Listing)> {
+        let found = fs::symlink_metadata(path)?;
+        if !found.is_dir() {
+            return Err(NotADirectory.into());
+        }
+        let stamp = Stamp::of(&found);
+        let known = seen.remove(&stamp.id()).or_else(|| self.known.remove(&stamp.id()));
+        match known {
+            Some(known) if known.sure && known.stamp == stamp && (known.whole || !whole) => {
+                Ok((stamp.id(), known))
+            }
+            _ => {
+                let listing = self.read(path, whole)?;
+                Ok((listing.stamp.id(), listing))
+            }
+        }
+    }
+
+    fn read(&mut self, path: &Path, whole: bool) -> io::Result<Listing> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+        let directory = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let stamp = Stamp::of(&directory.metadata()?);
+        let sure = self.clocks.tell(&stamp, path).names;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&directory)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let is_directory = match entry.file_type() {
+                FileType::Unknown => {
+                    fs::symlink_metadata(path.join(name)).is_ok_and(|it| it.is_dir())
+                }
+                kind => kind == FileType::Directory,
+            };
+            let is_marked = may_be_entry(&fold(name));
+            if whole || is_directory || is_marked {
+                entries.push(Entry { name: name.to_owned(), is_directory, is_marked });
+            }
+        }
+        Ok(Listing { stamp, sure, whole, entries })
+    }
+}
+
+/// By which a change shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    length: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            length: found.len(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    fn id(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// What a stamp is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Whether what is made in the directory from now on shows.
+    pub(crate) names: bool,
+    /// Whether what is written to the file from now on shows.
+    pub(crate) contents: bool,
+}
+
+/// How far the clocks of file systems can be relied on.
+#[derive(Default)]
+pub(crate) struct Clocks(HashMap<u64, Told>);
+
+/// File systems of this machine, whose clock is the system's; and of those the ones that also tell when a
+/// file is written through memory.
+const LOCAL: &[(u64, bool)] = &[
+    (0xef53, true),       // ext4
+    (0x5846_5342, true),  // xfs
+    (0x9123_683e, true),  // btrfs
+    (0xf2f5_2010, true),  // f2fs
+    (0x0102_1994, false), // tmpfs
+    (0x794c_7630, false), // overlayfs, whose files may lie on any
+    (0x2fc1_2fc1, false), // zfs
+];
+/// Longer than the clock of a file system stands still, and one that knows only seconds.
+const TICK: Duration = Duration::from_millis(50);
+const SECOND: Duration = Duration::from_millis(2_100);
+
+impl Clocks {
+    /// Whether a change after now has another stamp than this one of `path`.
+    pub(crate) fn tell(&mut self, stamp: &Stamp, path: &Path) -> Told {
+        let system = *self.0.entry(stamp.device).or_insert_with(|| system(path));
+        let (seconds, nanoseconds) = stamp.changed;
+        let changed = Duration::new(
+            u64::try_from(seconds).unwrap_or_default(),
+            u32::try_from(nanoseconds).unwrap_or_default(),
+        );
+        let patience = if nanoseconds == 0 { SECOND } else { TICK };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_past = changed.checked_add(patience).is_some_and(|past| past < now);
+        Told { names: is_past && system.names, contents: is_past && system.contents }
+    }
+}
+
+fn system(path: &Path) -> Told {
+    let kind = rustix::fs::statfs(path).ok().and_then(|it| u64::try_from(it.f_type).ok());
+    let found = LOCAL.iter().find(|(local, _)| Some(*local) == kind);
+    Told { names: found.is_some(), contents: found.is_some_and(|(_, contents)| *contents) }
+}
+
+/// Waits until everything there so far is old enough to be remembered.
+#[cfg(test)]
+pub(crate) fn settled(root: &Path) {
+    let newest = root.join("settled");
+    fs::write(&newest, "").unwrap();
+    let stamp = Stamp::of(&fs::symlink_metadata(&newest).unwrap());
+    while system(root).names && !Clocks::default().tell(&stamp, root).names {
+        std::thread::yield_now();
+    }
+    fs::remove_file(newest).unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(walk: &mut Walk, root: &Path) -> Vec<String> {
+        let mut out = Vec::new();
+        walk.over([Next { path: root.to_owned(), whole: false }], |visited| {
+            let below = |entry: &&Entry| entry.is_directory;
+            let marked = visited.entries.iter().filter(|entry| entry.is_marked);
+            out.extend(marked.map(|entry| {
+                let path = visited.path.join(&entry.name);
+                path.strip_prefix(root).unwrap().display().to_string()
+            }));
+            let next = visited
+                .entries
+                .iter()
+                .filter(below)
+                .map(|entry| Next { path: visited.path.join(&entry.name), whole: false });
+            ControlFlow::Continue(next.collect())
+        });
+        out.sort();
+        out
+    }
+
+    #[test]
+    fn what_is_remembered_is_read_again_when_it_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("a/b/c")).unwrap();
+        fs::write(root.join("a/b/agentry.toml"), "").unwrap();
+        fs::write(root.join("a/b/other"), "").unwrap();
+        settled(root);
+        let mut walk = Walk::default();
+        assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
+        let before = walk.known.values().filter(|it| it.sure).count();
+        // The file that was waited for has changed the root.
+        assert!(before == 3 || !system(root).names, "{before}");
+        assert_eq!(names(&mut walk, root), ["a/b/agentry.toml"]);
+        // A name that appears, with the old times set again.
+        let times = fs::FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
+        fs::write(root.join("a/b/c/agentry.lock"), "").unwrap();
+        fs::File::open(root.join("a/b/c")).unwrap().set_times(times).unwrap();
+        assert_eq!(names(&mut walk, root), ["a/b/agentry.toml", "a/b/c/agentry.lock"]);
+        fs::rename(root.join("a"), root.join("z")).unwrap();
+        assert_eq!(names(&mut walk, root), ["z/b/agentry.toml", "z/b/c/agentry.lock"]);
+        fs::remove_dir_all(root.join("z/b/c")).unwrap();
+        assert_eq!(names(&mut walk, root), ["z/b/agentry.toml"]);
+        std::os::unix::fs::symlink("z", root.join("link")).unwrap();
+        assert_eq!(names(&mut walk, root), ["z/b/agentry.toml"], "no link is followed");
+        assert_eq!(walk.known.len(), 3, "what is gone is forgotten");
+    }
+}

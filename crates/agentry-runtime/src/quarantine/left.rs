@@ -1,0 +1,187 @@
+//! What a run that is killed leaves of its quarantine: what was there before the command that ran then.
+//! Nobody knows who made what came later, so it is only told, once, to whoever works there next.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::DIRECTORY;
+use super::look::{Looker, Seen, Thing, is_harmless};
+use super::own;
+use super::settle::IMAGES;
+use crate::commands::Reach;
+use crate::protected::{Kind, is_protected};
+
+/// What was there before a command; locked as long as its run lives.
+const BEFORE: &str = "before.json";
+/// Is there as long as a command runs.
+const OPEN: &str = "open";
+/// Where images are kept that somebody was told of.
+const WAS: &str = "was";
+
+/// What is written down of a quarantine.
+pub(super) struct Note {
+    workspace: PathBuf,
+    directory: PathBuf,
+    /// Locked as long as this lives.
+    file: File,
+    written: String,
+    is_open: bool,
+}
+
+/// What was there, on the disk. Names that are no text are told as well as can be.
+#[derive(Serialize, Deserialize)]
+struct Before {
+    workspace: String,
+    open: Vec<String>,
+    closed: Vec<String>,
+    seen: BTreeMap<String, Thing>,
+}
+
+impl Note {
+    pub(super) fn new(workspace: &Path, directory: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(directory.join(BEFORE))?;
+        file.lock()?;
+        let (workspace, directory) = (workspace.to_owned(), directory.to_owned());
+        Ok(Self { workspace, directory, file, written: String::new(), is_open: false })
+    }
+
+    /// A command is about to start.
+    pub(super) fn open(&mut self, reach: &Reach, seen: &Seen) -> io::Result<()> {
+        let texts = |paths: &[PathBuf]| paths.iter().map(|path| text(path)).collect();
+        let before = Before {
+            workspace: text(&self.workspace),
+            open: texts(&reach.open),
+            closed: texts(&reach.closed),
+            seen: seen.iter().map(|(path, thing)| (text(path), thing.clone())).collect(),
+        };
+        let now = serde_json::to_string(&before)?;
+        if now != self.written {
+            self.file.set_len(0)?;
+            self.file.rewind()?;
+            self.file.write_all(now.as_bytes())?;
+            self.written = now;
+        }
+        File::create(self.directory.join(OPEN))?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    /// As if the process had been killed now: nothing is dropped but the lock.
+    #[cfg(test)]
+    pub(super) fn unlock(self) {
+        self.file.unlock().unwrap();
+        std::mem::forget(self);
+    }
+
+    /// The command has ended.
+    pub(super) fn close(&mut self) {
+        self.is_open = fs::remove_file(self.directory.join(OPEN)).is_err();
+    }
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        // As long as a command may still run, somebody has to look later.
+        if !self.is_open {
+            forget(&self.directory);
+        }
+    }
+}
+
+/// There is nothing to be told any more. What was taken away stays.
+fn forget(directory: &Path) {
+    let _ = fs::remove_file(directory.join(BEFORE));
+    let _ = fs::remove_file(directory.join(OPEN));
+    let _ = fs::remove_dir_all(directory.join(IMAGES));
+    let _ = fs::remove_dir(directory);
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// What of protected names in `workspace` is not as it was when a run there was killed while a command
+/// ran, in words; it is said once. `runs` has a directory for each run. Nothing of the workspace is
+/// touched.
+pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
+    let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
+    let mut said = Vec::new();
+    for entry in entries {
+        let directory = entry.path().join(DIRECTORY);
+        let Ok(Some((_lock, before))) = killed(&directory) else { continue };
+        if before.workspace != text(workspace) {
+            continue;
+        }
+        if directory.join(OPEN).exists() {
+            let run = entry.file_name().to_string_lossy().into_owned();
+            said.extend(compared(workspace, &directory, &run, &before));
+        }
+        forget(&directory);
+    }
+    said
+}
+
+/// What a run left that does not live any more.
+fn killed(directory: &Path) -> io::Result<Option<(File, Before)>> {
+    let mut file = match OpenOptions::new().read(true).write(true).open(directory.join(BEFORE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    if file.try_lock().is_err() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let before = serde_json::from_str(&text).map_err(io::Error::other)?;
+    Ok(Some((file, before)))
+}
+
+/// One line for everything that is not as it was.
+fn compared(workspace: &Path, directory: &Path, run: &str, before: &Before) -> Vec<String> {
+    let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
+    let reach = Reach { open: paths(&before.open), closed: paths(&before.closed) };
+    let now = Looker::default().look(workspace, &reach);
+    let mut said = Vec::new();
+    let line = |path: &Path, what: &str, was: Option<PathBuf>| {
+        let below = path.strip_prefix(workspace).unwrap_or(path);
+        let why = is_protected(below).unwrap_or(Kind::Repository.why());
+        let was = was.map_or(String::new(), |was| format!("; it was `{}`", was.display()));
+        let path = below.display();
+        format!("`{path}` {what} since a command of the run `{run}` was killed ({why}){was}")
+    };
+    for (path, thing) in &now {
+        let known = before.seen.get(&text(path));
+        let is_own = || match thing {
+            Thing::File { digest, .. } => own::is_own(directory, path, digest),
+            _ => *thing == Thing::Directory,
+        };
+        if known == Some(thing) || is_harmless(path, thing) || is_own() {
+            continue;
+        }
+        let what = if known.is_some() { "was changed" } else { "appeared" };
+        said.push(line(path, what, known.and_then(|known| image(directory, path, known))));
+    }
+    for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
+        let is_gone = !now.contains_key(path) && fs::symlink_metadata(path).is_err();
+        if is_gone && *thing != Thing::Directory {
+            said.push(line(path, "has gone", image(directory, path, thing)));
+        }
+    }
+    said
+}
+
+/// Keeps what a file was for whoever is told of it.
+fn image(directory: &Path, path: &Path, thing: &Thing) -> Option<PathBuf> {
+    let Thing::File { digest, .. } = thing else { return None };
+    let was = directory.join(WAS);
+    fs::create_dir_all(&was).ok()?;
+    let number = fs::read_dir(&was).ok()?.count();
+    let to = was.join(format!("{number}-{}", path.file_name()?.to_string_lossy()));
+    fs::copy(directory.join(IMAGES).join(digest), &to).ok().map(|_| to)
+}

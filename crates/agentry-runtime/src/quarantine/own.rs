@@ -1,0 +1,36 @@
+//! What the program itself writes under protected names while commands run, perhaps those of another run:
+//! recordings. It is noted before it is written.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::undo::hex;
+
+/// The note, in the directory of a run.
+const NOTE: &str = "recorded.json";
+
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    path: PathBuf,
+    digest: String,
+}
+
+/// Notes that the run with this directory is about to write what is in `from` to `path`.
+pub fn note(run: &Path, from: &Path, path: &Path) -> io::Result<()> {
+    let digest = hex(&Sha256::digest(fs::read(from)?));
+    let recorded = Recorded { path: path.to_owned(), digest };
+    fs::write(run.join(NOTE), serde_json::to_vec(&recorded)?)
+}
+
+/// Whether a run, any of those beside that of this quarantine, has written this to a path.
+pub(super) fn is_own(quarantine: &Path, path: &Path, digest: &str) -> bool {
+    let Some(runs) = quarantine.parent().and_then(Path::parent) else { return false };
+    let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
+    let notes = entries.filter_map(|entry| fs::read(entry.path().join(NOTE)).ok());
+    let mut notes = notes.filter_map(|text| serde_json::from_slice::<Recorded>(&text).ok());
+    notes.any(|note| note.path == path && note.digest == digest)
+}

@@ -1,0 +1,255 @@
+//! What was there before a command, and what is made of what is there after it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::hold::Held;
+use super::look::{self, LONGEST, Looker, Seen, Thing};
+use super::told::{Did, Told};
+use super::{left, own};
+use crate::commands::Reach;
+use crate::protected::{Kind, fold, is_protected};
+use crate::undo::hex;
+
+/// The most bytes of which images are kept in one run.
+const MOST_OF_IMAGES: u64 = 512 << 20;
+
+/// The quarantine of one run.
+pub(super) struct Quarantine {
+    looker: Looker,
+    workspace: PathBuf,
+    reach: Reach,
+    /// What belongs where it is.
+    seen: Seen,
+    /// Where nobody could look before.
+    shut: BTreeSet<PathBuf>,
+    directory: PathBuf,
+    note: left::Note,
+    images: HashSet<String>,
+    /// How many bytes of images there may still be.
+    room: u64,
+    /// How many things were taken away.
+    taken: usize,
+}
+
+impl Quarantine {
+    /// The quarantine of a run in `directory`.
+    pub(super) fn new(workspace: &Path, directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        // A run that goes on has taken things away before.
+        let taken = fs::read_dir(directory.join(TAKEN)).map_or(0, Iterator::count);
+        Ok(Self {
+            looker: Looker::default(),
+            workspace: workspace.to_owned(),
+            reach: Reach::default(),
+            seen: Seen::new(),
+            shut: BTreeSet::new(),
+            directory: directory.to_owned(),
+            note: left::Note::new(workspace, directory)?,
+            images: HashSet::new(),
+            room: MOST_OF_IMAGES,
+            taken,
+        })
+    }
+
+    /// A command is about to start: what is there now belongs there.
+    pub(super) fn open(&mut self, reach: Reach) -> io::Result<()> {
+        self.reach = reach;
+        self.seen = self.looker.look(&self.workspace, &self.reach);
+        self.shut.clone_from(self.looker.shut());
+        for (path, thing) in &self.seen.clone() {
+            self.keep_image(path, thing);
+        }
+        self.note.open(&self.reach, &self.seen)
+    }
+
+    /// No command runs any more.
+    pub(super) fn close(&mut self) {
+        self.note.close();
+    }
+
+    /// As if the process had been killed now.
+    #[cfg(test)]
+    pub(super) fn forget_to_close(self) {
+        let Self { note, .. } = self;
+        note.unlock();
+    }
+
+    /// A command has ended: takes away what is new, puts back what is not as it was, and says so.
+    pub(super) fn settle(&mut self) -> Vec<Told> {
+        let (now, mut told) = self.look_everywhere();
+        let mut gone: Vec<&PathBuf> = Vec::new();
+        for (path, thing) in &now {
+            let before = self.seen.get(path).cloned();
+            let is_same = before.as_ref() == Some(thing);
+            if is_same || gone.iter().any(|it| path.starts_with(it)) {
+                continue;
+            }
+            if self.may_stay(path, thing, &now) {
+                self.keep_image(path, thing);
+                self.seen.insert(path.clone(), thing.clone());
+                continue;
+            }
+            gone.push(path);
+            told.extend(self.undo(path, before));
+        }
+        told.extend(self.missing(&now));
+        told
+    }
+
+    /// Looks, also into directories that are shut since the command ran.
+    fn look_everywhere(&mut self) -> (Seen, Vec<Told>) {
+        let mut told = Vec::new();
+        loop {
+            let now = self.looker.look(&self.workspace, &self.reach);
+            let new: Vec<PathBuf> = self.looker.shut().difference(&self.shut).cloned().collect();
+            if new.is_empty() {
+                return (now, told);
+            }
+            for path in new {
+                let opened = Held::new(&self.workspace, &path).and_then(|held| held.open_up());
+                told.push(self.told(&path, Did::Shut, None, opened.err()));
+                // Whatever came of it, it is told once.
+                self.shut.insert(path);
+            }
+        }
+    }
+
+    /// Whether something new is of no consequence, or not the command's.
+    fn may_stay(&self, path: &Path, thing: &Thing, now: &Seen) -> bool {
+        match thing {
+            // A directory decides nothing as long as there is nothing in it; another run may have made
+            // it to stand for something.
+            Thing::Directory => {
+                let below = now.range(path.to_owned()..).take_while(|(it, _)| it.starts_with(path));
+                !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
+            }
+            Thing::File { digest, .. } => {
+                look::is_harmless(path, thing) || own::is_own(&self.directory, path, digest)
+            }
+            Thing::Long(_) | Thing::Link(_) | Thing::Other => false,
+        }
+    }
+
+    /// Takes away what is at a path, and puts back what was there.
+    fn undo(&mut self, path: &Path, before: Option<Thing>) -> Option<Told> {
+        let did = if before.is_some() { Did::Changed } else { Did::Made };
+        let (kept, failed) = match self.take_away(path) {
+            // Another run was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && before.is_none() => {
+                return None;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => (None, Some(error)),
+            taken => (taken.ok(), before.and_then(|before| self.put_back(path, &before).err())),
+        };
+        Some(self.told(path, did, kept, failed))
+    }
+
+    /// Puts back what is no longer there.
+    fn missing(&mut self, now: &Seen) -> Vec<Told> {
+        let gone: Vec<(PathBuf, Thing)> = self
+            .seen
+            .iter()
+            .filter(|(path, _)| !now.contains_key(*path) && fs::symlink_metadata(path).is_err())
+            .map(|(path, thing)| (path.clone(), thing.clone()))
+            .collect();
+        let mut told = Vec::new();
+        for (path, thing) in gone {
+            // Whoever removes or renames what is around it takes it along.
+            let is_meant = self.around(&path).is_some_and(|around| !around.is_dir());
+            if is_meant {
+                self.seen.remove(&path);
+            } else if thing != Thing::Directory {
+                // A directory comes back with what was in it.
+                let failed = self.put_back(&path, &thing).err();
+                told.push(self.told(&path, Did::Removed, None, failed));
+            }
+        }
+        told
+    }
+
+    /// The directory that has to be there for a path to be missed: that in which the outermost protected
+    /// name on its way is, for what is in a repository that of git.
+    fn around(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(&self.workspace).ok()?;
+        let is_git = |path: &Path| path.file_name().is_some_and(|name| fold(name) == ".git");
+        let mut way: Vec<&Path> = below.ancestors().collect();
+        way.reverse();
+        let mut protected = way.into_iter().filter(|it| is_protected(it).is_some());
+        let first = protected.find(|it| !is_git(it)).unwrap_or(below);
+        Some(self.workspace.join(first.parent()?))
+    }
+
+    fn told(
+        &self,
+        path: &Path,
+        did: Did,
+        kept: Option<PathBuf>,
+        failed: Option<io::Error>,
+    ) -> Told {
+        let below = path.strip_prefix(&self.workspace).unwrap_or(path);
+        let why = match did {
+            Did::Shut => "nobody could see what is in it",
+            _ => is_protected(below).unwrap_or(Kind::Repository.why()),
+        };
+        let path = below.display().to_string();
+        Told { path, did, why, kept, failed: failed.map(|error| error.to_string()) }
+    }
+
+    /// Keeps what is at a path, so that it can be put back.
+    fn keep_image(&mut self, path: &Path, thing: &Thing) {
+        let Thing::File { digest, .. } = thing else { return };
+        if self.images.contains(digest) {
+            return;
+        }
+        let images = self.directory.join(IMAGES);
+        let kept = fs::create_dir_all(&images).and_then(|()| look::bytes(path)).and_then(|bytes| {
+            if hex(&Sha256::digest(&bytes)) != *digest {
+                return Err(io::Error::other("somebody writes to it"));
+            }
+            let length = bytes.len() as u64;
+            let left = self.room.checked_sub(length);
+            self.room = left.ok_or_else(|| io::Error::other("there are too many of them"))?;
+            fs::write(images.join(digest), bytes)
+        });
+        if kept.is_ok() {
+            self.images.insert(digest.clone());
+        }
+    }
+
+    /// Moves what is at a path to where nobody reads it.
+    fn take_away(&mut self, path: &Path) -> io::Result<PathBuf> {
+        let taken = self.directory.join(TAKEN);
+        fs::create_dir_all(&taken)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let to = taken.join(format!("{}-{name}", self.taken));
+        self.taken += 1;
+        Held::new(&self.workspace, path)?.move_to(&to)?;
+        Ok(to)
+    }
+
+    /// Puts back what was at a path.
+    fn put_back(&self, path: &Path, before: &Thing) -> io::Result<()> {
+        let held = || Held::made(&self.workspace, path);
+        match before {
+            Thing::File { digest, mode } => {
+                held()?.write(&fs::read(self.directory.join(IMAGES).join(digest))?, *mode)
+            }
+            Thing::Directory => held()?.directory(),
+            Thing::Link(target) => held()?.link(Path::new(target)),
+            Thing::Long(_) => {
+                Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)))
+            }
+            Thing::Other => Err(io::Error::other("it was no file")),
+        }
+    }
+}
+
+/// Where images are, in the directory of a quarantine.
+pub(super) const IMAGES: &str = "images";
+/// Where things are that were taken away.
+pub(super) const TAKEN: &str = "taken";

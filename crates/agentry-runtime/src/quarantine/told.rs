@@ -1,0 +1,59 @@
+//! What became of something that commands must not make, for the person and for the model.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Something that was found after a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// Where it was found, from the workspace.
+    pub path: String,
+    /// What commands did.
+    pub did: Did,
+    /// Why they must not.
+    pub why: &'static str,
+    /// Where what they made is kept, if there was anything.
+    pub kept: Option<PathBuf>,
+    /// What went wrong when it was taken back.
+    pub failed: Option<String>,
+}
+
+/// What commands did to something protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Did {
+    /// They made it; it was moved away.
+    Made,
+    /// They changed it; it was put back.
+    Changed,
+    /// They removed it; it was put back.
+    Removed,
+    /// They made a directory one that cannot be read; it was opened to its owner.
+    Shut,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, did, why, kept, failed } = self;
+        match (did, failed) {
+            (Did::Made, None) => write!(f, "`{path}` was moved away: commands must not make it"),
+            (Did::Changed, None) => write!(f, "`{path}` was put back: commands must not change it"),
+            (Did::Removed, None) => write!(f, "`{path}` was put back: commands must not remove it"),
+            (Did::Shut, None) => write!(f, "`{path}` was opened: commands must not shut it"),
+            (Did::Shut, Some(error)) => write!(f, "`{path}` cannot be looked into: {error}"),
+            (Did::Made, Some(error)) => {
+                write!(f, "`{path}` must not be made by commands and is still there: {error}")
+            }
+            (Did::Changed | Did::Removed, Some(error)) => {
+                write!(f, "`{path}` must not be changed by commands and is not as it was: {error}")
+            }
+        }?;
+        write!(f, " ({why})")?;
+        match kept {
+            Some(kept) => write!(f, "; what was there is kept in `{}`", kept.display()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What commands made under protected names is taken away and told; what others made never is.
+#![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::server::{Protocol, Reply, Server, Turn};
+use crate::test::{Ran, Test};
+
+const WORKER: &str = "name = \"worker\"\ndescription = \"Works\"\n\n\
+    [permissions.bash]\nintent = \"allow\"\n\n[permissions.edit]\nintent = \"allow\"\n";
+
+/// A workspace with an agent whose commands are confined here, if they can be.
+fn worker() -> Option<Test> {
+    let test = Test::new()
+        .file("worker/agent.toml", WORKER)
+        .file("worker/system-prompt.md", "You work.\n")
+        .file(".git/config", "[core]\n\tbare = false\n")
+        .file(".vscode/settings.json", "{}\n");
+    let back_end = test.run("doctor --format json").json()["back_end"].clone();
+    if back_end == "namespaces" {
+        return Some(test);
+    }
+    eprintln!("SKIPPED: commands are confined by {back_end} here");
+    None
+}
+
+/// A model that has these lines run, one after the other; before each, somebody does something.
+fn model(
+    lines: &'static [&'static str],
+    meanwhile: impl Fn(usize) + Send + Sync + 'static,
+) -> Server {
+    Server::answering(move |asked| {
+        let at = asked.results.len();
+        meanwhile(at);
+        match lines.get(at) {
+            Some(line) => Turn::call("bash", json!({ "command": line, "timeout": 20 })).into(),
+            None => Reply::from(Turn::text("finished")),
+        }
+    })
+}
+
+fn program(test: &Test, server: &Server, args: &[&str]) -> Command {
+    let mut command = test.command(args);
+    command.env("ANTHROPIC_API_KEY", "key-of-the-test").env("PATH", "/usr/bin:/bin");
+    command.env("ANTHROPIC_BASE_URL", server.base(Protocol::Anthropic));
+    command
+}
+
+fn run(test: &Test, server: &Server, args: &[&str]) -> Ran {
+    let output = program(test, server, args).output().expect("the program runs");
+    test.ended(&args.join(" "), &output)
+}
+
+/// What the last request has of results.
+fn results(server: &Server) -> Vec<String> {
+    let asked = server.asked();
+    let last = asked.last().expect("a request");
+    last.results.iter().map(|(_, text)| text.clone()).collect()
+}
+
+fn write(root: &Path, name: &str, text: &str) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+    fs::write(path, text).expect("written");
+}
+
+fn wait_for(holds: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < until, "it never came true");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_recording_beside_the_agent_stays_whatever_commands_ran() {
+    let Some(test) = worker() else { return };
+    let path = "worker.cassette.jsonl";
+    for word in ["first", "second"] {
+        let server = model(&["echo hello"], |_| {});
+        let ran = run(&test, &server, &["run", "worker", word, "--yes", "--record", path]);
+        assert!(!ran.exits(0).stderr.contains("warning"), "{word}");
+        let recorded = test.read(path);
+        assert!(recorded.contains(word) && recorded.contains("hello"), "{word}: {recorded}");
+    }
+    test.run("test").exits(0);
+}
+
+/// What the user makes.
+const MINE: &[&str] =
+    &[".mcp.json", ".vscode/settings.json", "sub/agentry.toml", "a.cassette.jsonl", ".claude/x"];
+
+#[test]
+fn what_the_user_makes_between_commands_stays_theirs() {
+    let Some(test) = worker() else { return };
+    let root = test.path("");
+    let server = model(&["echo one", "echo two", "echo three"], move |at| {
+        // Before the first command, and when there is a sandbox already.
+        if at == 1 {
+            MINE.iter().for_each(|name| write(&root, name, "\"mine\"\n"));
+            // As git does it.
+            write(&root, ".git/config.lock", "[core]\n\tbare = false\n[user]\n\tname = me\n");
+            fs::rename(root.join(".git/config.lock"), root.join(".git/config")).expect("renamed");
+        }
+        if at == 2 {
+            fs::remove_file(root.join("sub/agentry.toml")).expect("removed");
+        }
+    });
+    let ran = run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    assert_eq!(results(&server), ["one\n", "two\n", "three\n"]);
+    assert!(!ran.stderr.contains("warning"), "{ran}");
+    for name in MINE.iter().filter(|name| **name != "sub/agentry.toml") {
+        assert_eq!(test.read(name), "\"mine\"\n", "{name}");
+    }
+    assert!(!test.has("sub/agentry.toml"));
+    assert!(test.read(".git/config").contains("name = me"));
+}
+
+/// Over and over, so that one of them falls between the question and the start.
+const LINES: &[&str] = &["sh try.sh"; 12];
+
+#[test]
+fn what_is_replaced_from_outside_is_protected_anew() {
+    let Some(test) = worker() else { return };
+    test.write("try.sh", "echo x >> .git/config; cat .git/config\n");
+    let root = test.path("");
+    let server = model(LINES, move |_| {
+        write(&root, ".git/config.lock", "[core]\n\tbare = false\n");
+        fs::rename(root.join(".git/config.lock"), root.join(".git/config")).expect("renamed");
+    });
+    run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    let results = results(&server);
+    assert_eq!(results.len(), LINES.len());
+    for result in results {
+        assert!(result.contains("Read-only file system"), "{result}");
+        assert!(result.ends_with("[core]\n\tbare = false\n"), "{result}");
+    }
+}
+
+#[test]
+fn what_a_command_makes_is_taken_away_and_told() {
+    let Some(test) = worker() else { return };
+    test.write("try.sh", "mkdir -p zz/deep; echo evil > zz/deep/agentry.toml\necho '{\"a\": 1}' > .vscode/settings.json\n");
+    let names = [
+        ("zz/deep/agentry.toml", "made", "evil\n"),
+        (".vscode/settings.json", "changed", "{\"a\": 1}\n"),
+    ];
+    for format in ["human", "json"] {
+        let server = model(&["sh try.sh"], |_| {});
+        let args = ["run", "worker", "go", "--yes", "--format", format];
+        let output = program(&test, &server, &args).output().expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
+        let result = results(&server).remove(0);
+        assert!(!test.has("zz/deep/agentry.toml"));
+        assert_eq!(test.read(".vscode/settings.json"), "{}\n");
+        let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let events: Vec<Value> = lines.filter(|it| it["type"] == "quarantined").collect();
+        assert_eq!(events.len(), if format == "json" { 2 } else { 0 }, "{said}");
+        for (name, did, text) in names {
+            assert!(result.contains(&format!("`{name}` was ")), "{result}");
+            assert!(stderr.contains(&format!("warning: `{name}` was ")), "{stderr}");
+            let line = result.lines().find(|line| line.contains(name)).expect("a line");
+            let kept = PathBuf::from(line.split('`').nth_back(1).expect("a path"));
+            assert!(kept.to_string_lossy().contains("/quarantine/taken/"), "{line}");
+            assert_eq!(fs::read_to_string(&kept).expect("kept"), text, "{name}");
+            if let Some(event) = events.iter().find(|it| it["path"] == name) {
+                assert_eq!(event["did"], did);
+                assert_eq!(event["kept"], kept.to_str().expect("text"));
+                assert!(event["why"].as_str().is_some_and(|why| why.starts_with("it decides")));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_is_looked_after_however_it_ends() {
+    let Some(test) = worker() else { return };
+    test.write("try.sh", "mkdir -p sub; echo x > sub/agentry.toml; sleep 60\n");
+    test.write("later.sh", "sleep 0.3; mkdir -p late; echo x > late/agentry.toml\n");
+    let server = Server::answering(|asked| match asked.results.len() {
+        0 => Turn::call("bash", json!({ "command": "sh try.sh", "timeout": 1 })).into(),
+        // What is left running would make it between two commands.
+        1 => {
+            let line = "setsid sh later.sh >/dev/null 2>&1 </dev/null & echo left";
+            Turn::call("bash", json!({ "command": line })).into()
+        }
+        2 => Turn::call("bash", json!({ "command": "sleep 0.6; ls -d late" })).into(),
+        _ => Turn::text("finished").into(),
+    });
+    run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    let results = results(&server);
+    assert!(results[0].contains("`sub/agentry.toml` was moved away"), "{results:?}");
+    assert!(!test.has("sub/agentry.toml"));
+    assert_eq!(results[1], "left\n");
+    assert!(results[2].contains("No such file"), "{results:?}");
+    assert!(!test.has("late"));
+}
+
+/// Runs the program as an ordinary user.
+fn as_user(command: &Command) -> Command {
+    let mut out = Command::new("unshare");
+    out.args(["-U", "--map-user=1000", "--map-group=1000", "--keep-caps", "setpriv"]);
+    out.args(["--ambient-caps=-all", "--inh-caps=-all", "--bounding-set=-all"]);
+    out.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    out.env_clear().current_dir(command.get_current_dir().expect("a directory"));
+    out.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    out
+}
+
+#[test]
+fn a_directory_that_nobody_could_look_into_is_opened() {
+    let Some(test) = worker() else { return };
+    let mut doctor = test.command(["doctor", "--format", "json"]);
+    let said = as_user(doctor.env("PATH", "/usr/bin:/bin")).output();
+    let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if !said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
+        eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
+        return;
+    }
+    let script = "mkdir -p a/b; echo x > a/b/agentry.toml; chmod 311 a/b a\n";
+    test.write("try.sh", script);
+    fs::create_dir_all(test.path("mine")).expect("a directory");
+    let shut = std::os::unix::fs::PermissionsExt::from_mode(0o311);
+    fs::set_permissions(test.path("mine"), shut).expect("shut");
+    let server = model(&["sh try.sh"], |_| {});
+    let command = program(&test, &server, &["run", "worker", "go", "--yes"]);
+    let output = as_user(&command).output().expect("the program runs");
+    test.ended("run", &output).exits(0);
+    let result = results(&server).remove(0);
+    for line in ["`a` was opened", "`a/b` was opened", "`a/b/agentry.toml` was moved away"] {
+        assert!(result.contains(line), "{result}");
+    }
+    assert!(!result.contains("mine"), "{result}");
+    assert!(!test.has("a/b/agentry.toml"));
+}
+
+#[test]
+fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
+    let Some(test) = worker() else { return };
+    let (server, slow) = (model(&["true"], |_| {}), model(&["touch ready; sleep 600"], |_| {}));
+    let args = ["run", "worker", "go", "--yes", "--format", "json"];
+    let mut child = program(&test, &slow, &args).stdout(Stdio::piped()).spawn().expect("started");
+    wait_for(|| test.has("ready"));
+    child.kill().expect("killed");
+    let said = child.wait_with_output().expect("an end").stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let first: Value = serde_json::from_str(said.lines().next().expect("a line")).expect("JSON");
+    let id = first["id"].as_str().expect("text").to_owned();
+    // What the user does since.
+    let mine = [".mcp.json", ".vscode/settings.json", "worker.cassette.jsonl", "sub/agentry.toml"];
+    mine.iter().for_each(|name| test.write(name, "\"mine\"\n"));
+    let stays = || mine.iter().for_each(|name| assert_eq!(test.read(name), "\"mine\"\n", "{name}"));
+    // Whoever only reads says nothing and changes nothing.
+    for line in ["test worker", "runs", "show worker", "sandbox explain worker", "check"] {
+        assert!(!test.run(line).stderr.contains(&id), "{line}");
+        stays();
+    }
+    let replayed = run(&test, &server, &["run", "worker", "--replay", "worker.cassette.jsonl"]);
+    assert!(!replayed.stderr.contains(&id), "{replayed}");
+    // Another workspace of the same user.
+    let other = worker().expect("it worked before");
+    let mut elsewhere = program(&other, &server, &["run", "worker", "go", "--yes"]);
+    let elsewhere = elsewhere.env("HOME", test.path("home")).output().expect("the program runs");
+    assert!(!String::from_utf8_lossy(&elsewhere.stderr).contains("warning"), "{elsewhere:?}");
+    stays();
+    let ran = run(&test, &server, &["run", "worker", "go", "--yes"]).exits(0);
+    for (name, what) in mine.iter().zip(["appeared", "was changed", "appeared", "appeared"]) {
+        let line = format!("warning: `{name}` {what} since a command of the run `{id}` was killed");
+        assert!(ran.stderr.contains(&line), "{line}: {ran}");
+    }
+    stays();
+    for args in [["run", "worker", "go", "--yes"].as_slice(), &["resume", &id]] {
+        let ran = run(&test, &server, args);
+        assert!(!ran.stderr.contains("was killed"), "{ran}");
+        stays();
+    }
+}
