@@ -71,11 +71,8 @@ fn unique(subjects: &[Subject], settings: &Settings<'_>, out: &mut [Rendered]) {
     for (subject, out) in subjects.iter().zip(out) {
         let own = front::path(&subject.name);
         let rivals = known.get(&subject.name);
-        if let Some(rival) = rivals.into_iter().flatten().find(|path| **path != own) {
-            let message =
-                format!("`{rival}` has the same name, and Claude Code takes only one of the two");
-            let hint = "remove it, or give the agent an alias in `agentry.toml`";
-            out.refuse("name", message, Some(hint));
+        for rival in rivals.into_iter().flatten().filter(|path| **path != own) {
+            out.rival(rival.clone(), "Claude Code", settings);
         }
     }
 }
