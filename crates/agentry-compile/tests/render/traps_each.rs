@@ -1,6 +1,6 @@
 //! Traps that every target has to get past, for those that have no test of their own.
 
-use agentry_compile::targets::{LossKind, Rendered, Rendering, Scope, TARGETS};
+use agentry_compile::targets::{File, LossKind, Rendered, Rendering, Scope, TARGETS};
 
 use crate::claude_code::{settings, several};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
@@ -92,7 +92,7 @@ fn t33_a_path_of_an_address_takes_the_tool_away() {
         let rendered = one(harness, &lines, Wish::default());
         assert_eq!(rendered.refused, None, "{harness}");
         assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{harness}");
-        let texts: String = rendered.files.iter().map(|file| file.text()).collect();
+        let texts: String = rendered.files.iter().map(File::text).collect();
         for tool in ["web_search = \"live\"", "fetch_content", "fetch", "docs.example.org"] {
             assert!(!texts.contains(tool), "{harness} {tool}: {texts}");
         }
@@ -153,7 +153,7 @@ fn t45_prompts_stay_whole_and_what_is_trimmed_is_told() {
             let mut files = agent("helper", "");
             files[1].1 = prompt.to_owned();
             let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
-            let texts: Vec<&str> = rendered.files.iter().map(|file| file.text()).collect();
+            let texts: Vec<&str> = rendered.files.iter().map(File::text).collect();
             assert!(texts.iter().any(|text| text.contains(expected)), "{harness} {prompt:.20}");
             let is_told = lost(&rendered, LossKind::Dropped, "system");
             assert_eq!(is_told, is_trimmed, "{harness} {prompt:.20?}: {}", told(&rendered));

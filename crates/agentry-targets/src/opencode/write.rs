@@ -30,7 +30,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     });
     let mut shared = Vec::new();
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
-        shared.push(plugin(subjects));
+        shared.push(plugin(subjects, settings));
     }
     Rendering { agents, shared }
 }
@@ -178,14 +178,24 @@ fn is_complete(text: &str) -> bool {
 }
 
 /// The plugin that puts the calls of all agents to the guard.
-fn plugin(subjects: &[Subject]) -> File {
-    let definition = |subject: &Subject| Data::strings([&subject.path, &subject.digest]).to_json();
+fn plugin(subjects: &[Subject], settings: &Settings<'_>) -> File {
+    let definition = |subject: &Subject| {
+        let rules = permission(subject, settings, &mut Rendered::default());
+        serde_json::json!([subject.path, subject.digest, allowing(&rules)])
+    };
     let agents: serde_json::Map<_, _> =
         subjects.iter().map(|subject| (subject.name.clone(), definition(subject))).collect();
     let agents = serde_json::Value::Object(agents).to_string();
     let mark = front::MARK.replacen('#', "//", 1);
     let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
     File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
+}
+
+/// The keys of some rules in order, and whether each allows whatever a tool is called with.
+fn allowing(rules: &Data) -> Vec<(&str, bool)> {
+    let Data::Map(entries) = rules else { return Vec::new() };
+    let is_allow = |value: &Data| value.as_str() == Some(Action::Allow.as_str());
+    entries.iter().map(|(key, value)| (key.as_str(), is_allow(value))).collect()
 }
 
 /// What the guard cannot help.

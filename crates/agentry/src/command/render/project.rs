@@ -6,7 +6,7 @@ use std::path::Path;
 use agentry_compile::render::{
     Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Replaced, Situation, Wanted, plan, run,
 };
-use agentry_compile::targets::{Subject, Target};
+use agentry_compile::targets::{Rendered, Subject, Target};
 use agentry_compile::text::path::split;
 use agentry_compile::{Compiled, Config, Found, Recorder, read, subject};
 use rayon::prelude::*;
@@ -116,7 +116,7 @@ impl Project<'_> {
         let close_gaps = |target: &Target| self.closes_gaps(target);
         let runs = run(&self.job(&existing, &guard, &close_gaps), &mut subjects);
         let plan = self.plan(&runs, &agents, &held);
-        let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| it.is_lossy());
+        let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(Rendered::is_lossy);
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
