@@ -1,6 +1,6 @@
 //! From agents to the files of a harness, proved: written, read back, compared with the source.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use agentry_policy::Section;
 use rayon::prelude::*;
@@ -52,6 +52,7 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     rendering.agents = each_of(unverified, |subject, (mut rendered, model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
         unplaced::report(&subject.agent, target.title, &mut rendered);
+        trimmed(subject, target.title, &mut rendered);
         rendered
     });
     let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
@@ -60,10 +61,25 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     for rendered in &mut rendering.agents {
         if rendered.refused.is_some() {
             rendered.files.clear();
+            rendered.replaced.clear();
         }
     }
     beyond_the_project(target, subjects, &mut rendering, settings);
     rendering
+}
+
+/// Notes that a prompt is written without the blanks around it, where it is.
+fn trimmed(subject: &Subject, title: &str, out: &mut Rendered) {
+    let Some(system) = &subject.agent.instructions.system else { return };
+    let text = system.value.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    // An empty line below the metadata, and the end of the last line, belong to the file.
+    let whole = text.trim_start_matches('\n');
+    let whole = whole.strip_suffix('\n').unwrap_or(whole);
+    let is_there = || out.files.iter().any(|file| file.text().contains(whole));
+    if whole != whole.trim() && !is_there() {
+        let detail = format!("{title} gets the prompt without the blanks at its start and its end");
+        out.lose("system", LossKind::Dropped, detail);
+    }
 }
 
 /// What the harness makes of the files as they would be.
@@ -79,6 +95,7 @@ pub fn read_back(
 /// The files as they would be.
 struct Written<'a> {
     files: HashMap<&'a str, &'a File>,
+    replaced: HashSet<&'a str>,
     settings: &'a Settings<'a>,
 }
 
@@ -86,7 +103,8 @@ impl<'a> Written<'a> {
     fn of(rendering: &'a Rendering, settings: &'a Settings<'a>) -> Self {
         let own = rendering.agents.iter().flat_map(|agent| &agent.files);
         let files = own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
-        Self { files, settings }
+        let replaced = rendering.agents.iter().flat_map(|agent| &agent.replaced);
+        Self { files, replaced: replaced.map(String::as_str).collect(), settings }
     }
 
     /// What a harness makes of them.
@@ -97,6 +115,7 @@ impl<'a> Written<'a> {
     ) -> Option<Model> {
         let files = |path: &str| match self.files.get(path) {
             Some(file) => Some(file.text().to_owned()),
+            None if self.replaced.contains(path) => None,
             None => (self.settings.existing)(path),
         };
         model(&files, &subject.name)

@@ -14,6 +14,8 @@ pub struct Settings<'a> {
     pub guard: bool,
     /// Whether what the harness does not look at is closed by stricter rules.
     pub close_gaps: bool,
+    /// Whether files that somebody else wrote may be replaced.
+    pub force: bool,
     /// Options of the target from `agentry.toml`, by name: `primary` names Pi's main agent.
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
@@ -45,6 +47,8 @@ pub struct Rendering {
 pub struct Rendered {
     /// Files that are wholly its own, by their path below the root.
     pub files: Vec<File>,
+    /// Files of somebody else with an agent of the same name, which go.
+    pub replaced: BTreeSet<String>,
     /// What the harness does not get, or gets stricter, sorted by field.
     pub losses: BTreeSet<Loss>,
     /// Why nothing may be written for it.
@@ -111,6 +115,11 @@ words! {
 }
 
 impl Rendered {
+    /// Whether something is lost of what is written.
+    pub fn is_lossy(&self) -> bool {
+        self.refused.is_none() && !self.losses.is_empty()
+    }
+
     /// Notes a loss.
     pub fn lose(&mut self, field: impl Into<String>, kind: LossKind, detail: impl Into<String>) {
         self.losses.insert(Loss { field: field.into(), kind, detail: detail.into() });
@@ -118,8 +127,9 @@ impl Rendered {
 
     /// Takes over what was noted elsewhere.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, losses, refused, guarded } = other;
+        let Self { files, replaced, losses, refused, guarded } = other;
         self.files.extend(files);
+        self.replaced.extend(replaced);
         self.losses.extend(losses);
         self.guarded.extend(guarded);
         self.refused = self.refused.take().or(refused);
@@ -129,6 +139,19 @@ impl Rendered {
     pub fn relies_on_guard(&mut self, section: Section, detail: impl Into<String>) {
         self.guarded.insert(section);
         self.lose(format!("permissions.{section}"), LossKind::Gap, detail);
+    }
+
+    /// Another file has an agent of this name, of which the harness takes one: it goes if that is wished,
+    /// else nothing is written. `whose` is the harness.
+    pub(crate) fn rival(&mut self, path: String, whose: &str, settings: &Settings<'_>) {
+        if settings.force {
+            self.replaced.insert(path);
+            return;
+        }
+        let message = format!("`{path}` has the same name, and {whose} takes only one of the two");
+        let hint = "pass `--force` once to replace it, if the definition was imported from it; else remove \
+                    it, or give the agent an alias in `agentry.toml`";
+        self.refuse("name", message, Some(hint));
     }
 
     /// Says why nothing may be written; the first reason counts.

@@ -129,9 +129,12 @@ impl Ledger {
         let lines: Vec<String> = self.entries.iter().map(|entry| line(entry).to_string()).collect();
         let files =
             if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
-        let of = |key: &str, targets: &BTreeSet<String>| match targets.is_empty() {
-            true => String::new(),
-            false => format!("\"{key}\": {},\n", json!(targets)),
+        let of = |key: &str, targets: &BTreeSet<String>| {
+            if targets.is_empty() {
+                String::new()
+            } else {
+                format!("\"{key}\": {},\n", json!(targets))
+            }
         };
         let wishes = of("guarded", &self.guarded) + &of("closed", &self.closed);
         format!("{{\n\"version\": {VERSION},\n{wishes}\"files\": {files}\n}}\n")

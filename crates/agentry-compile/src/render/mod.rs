@@ -26,7 +26,9 @@ pub use explain::{Explained, Side};
 pub use guard::{Guarded, guard, judged};
 pub use ledger::{Entry, Ledger, sha256};
 pub use merged::{Hunk, Merge};
-pub use plan::{Change, ChangeKind, Plan, Present, Refused, Situation, Wanted, existing, plan};
+pub use plan::{
+    Change, ChangeKind, Plan, Present, Refused, Replaced, Situation, Wanted, existing, plan,
+};
 pub use protected::{Own, definition, protect};
 pub use run::{Job, Ran, run};
 pub use subject::subject;

@@ -2,6 +2,7 @@
 //! there, of what was written before, and of what is there now.
 
 mod clashes;
+mod stale;
 mod staying;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,17 @@ pub struct Wanted {
     pub agent: String,
     /// Whether it may hold settings of the user.
     pub shared: bool,
+}
+
+/// A file of somebody else that goes when an agent takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// Below the root.
+    pub path: String,
+    /// The harness that it is for.
+    pub target: String,
+    /// The definition that takes its place.
+    pub agent: String,
 }
 
 /// What is at a path now.
@@ -106,6 +118,8 @@ pub struct Situation<'a> {
     pub held: &'a BTreeSet<String>,
     /// Whether files are replaced and removed that somebody else wrote or edited.
     pub force: bool,
+    /// Files of somebody else that go then.
+    pub replaced: &'a [Replaced],
 }
 
 const TAKE_OVER: &str =
@@ -143,6 +157,8 @@ pub fn plan(wanted: &[Wanted], situation: &Situation<'_>) -> Plan {
             planner.unwanted(entry);
         }
     }
+    let replaced = situation.replaced.iter().filter(|it| !paths.contains(it.path.as_str()));
+    replaced.for_each(|it| planner.replaced(it));
     let Planner { changes, refused, kept, .. } = planner;
     Plan { changes, refused, ledger: Ledger::new(kept) }
 }
@@ -275,57 +291,6 @@ impl Planner<'_> {
         }
     }
 
-    /// What happens to a file that was rendered once and is not wanted now.
-    fn unwanted(&mut self, entry: &Entry) {
-        if self.is_blocked(&entry.target, &entry.agent) {
-            return;
-        }
-        let is_held = self.situation.held.contains(&entry.agent)
-            || (entry.agent.is_empty() && self.is_shared_with_others(&entry.target));
-        if is_held || !(self.situation.covers)(entry) {
-            self.kept.push(entry.clone());
-            return;
-        }
-        let bytes = match (self.situation.present)(&entry.path) {
-            Present::Nothing => return,
-            Present::File(bytes) => bytes,
-            Present::Blocked(why) => {
-                self.keep(entry, format!("`{}` {why}", entry.path), "remove it by hand");
-                return;
-            }
-        };
-        let untouched = sha256(&bytes) == entry.sha256;
-        let text = String::from_utf8_lossy(&bytes);
-        let (kind, after) = match &entry.merge {
-            None if untouched || self.situation.force => (ChangeKind::Remove, None),
-            None => {
-                let path = &entry.path;
-                let message =
-                    format!("`{path}` is not rendered any more, and was edited before that");
-                self.keep(entry, message, "remove it by hand, or pass `--force`");
-                return;
-            }
-            Some(merge) => match unmerge(merge, &text, untouched) {
-                Unmerged::Nothing => (ChangeKind::Remove, None),
-                Unmerged::Text(rest) => (ChangeKind::Update, Some(rest.into_bytes())),
-                Unmerged::Unknown => {
-                    let message = format!("what was rendered into `{}` was edited", entry.path);
-                    self.keep(entry, message, "take it out by hand");
-                    return;
-                }
-            },
-        };
-        let Entry { path, target, agent, .. } = entry.clone();
-        self.changes.push(Change { path, target, agent, kind, before: Some(bytes.clone()), after });
-    }
-
-    /// Leaves a file that should go.
-    fn keep(&mut self, entry: &Entry, message: String, hint: &'static str) {
-        let Entry { path, target, agent, .. } = entry.clone();
-        self.kept.push(entry.clone());
-        self.refused.push(Refused { path, target, agent, message, hint });
-    }
-
     fn refuse(&mut self, file: &Wanted, message: String, hint: &'static str) {
         let Wanted { path, target, agent, .. } = file.clone();
         self.refused.push(Refused { path, target, agent, message, hint });
@@ -381,7 +346,8 @@ mod tests {
         let ledger = Ledger::new(ledger.to_vec());
         let covers = |entry: &Entry| entry.agent.starts_with(covered);
         let (present, covers, held) = (&present, &covers, &BTreeSet::from(["held".to_owned()]));
-        let situation = Situation { ledger: &ledger, present, covers, held, force };
+        let replaced: &[Replaced] = &[];
+        let situation = Situation { ledger: &ledger, present, covers, held, force, replaced };
         let plan = plan(wanted, &situation);
         let sign = |kind| match kind {
             ChangeKind::Create => '+',

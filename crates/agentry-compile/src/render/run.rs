@@ -7,7 +7,7 @@ use agentry_targets::{File, Loss, Rendered, Rendering, Scope, Settings, Subject,
 
 use super::config::RenderConfig;
 use super::explain::{Explained, explain, plain};
-use super::plan::Wanted;
+use super::plan::{Replaced, Wanted};
 
 /// How agents are rendered.
 pub struct Job<'a> {
@@ -19,6 +19,8 @@ pub struct Job<'a> {
     pub guard: &'a dyn Fn(&Target) -> bool,
     /// For which harnesses gaps are closed by stricter rules.
     pub close_gaps: &'a dyn Fn(&Target) -> bool,
+    /// Whether files that somebody else wrote may be replaced.
+    pub force: bool,
     /// Whether both sides of every section are kept.
     pub explain: bool,
     /// What the workspace says.
@@ -52,6 +54,7 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
             scope: job.scope,
             guard: (job.guard)(target),
             close_gaps: (job.close_gaps)(target),
+            force: job.force,
             options: job.config.options(target),
             existing: &existing,
         };
@@ -102,6 +105,19 @@ fn in_words_of_the_user(rendered: &mut Rendered) {
 }
 
 impl Ran {
+    /// The files of others that go, with the definitions that take their place.
+    pub fn replaced(&self, agents: &[String]) -> Vec<Replaced> {
+        let agents = self.rendering.agents.iter().zip(agents);
+        let replaced = agents.flat_map(|(rendered, agent)| {
+            rendered.replaced.iter().map(move |path| Replaced {
+                path: path.clone(),
+                target: self.target.name.to_owned(),
+                agent: agent.clone(),
+            })
+        });
+        replaced.collect()
+    }
+
     /// The files that should be there, with the definitions that they are made from.
     pub fn wanted(&self, agents: &[String]) -> Vec<Wanted> {
         let target = self.target.name;

@@ -20,7 +20,11 @@ use crate::world::World;
 /// The agent as a harness gets it, under the name `name` if that is given. What it may do is seen from
 /// stand-in places, so that the same definition gives the same files everywhere.
 pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Subject {
-    let agent = with_defaults(convertible(compiled, other(compiled), false), compiled.found.format);
+    let mut agent =
+        with_defaults(convertible(compiled, other(compiled), false), compiled.found.format);
+    if let Some(system) = &mut agent.instructions.system {
+        system.value.push_str(blanks_behind(compiled, system.span));
+    }
     let places = Places::default();
     let place = place(&agent, &compiled.dir);
     let permissions = to_permissions(&agent.policy, &place).unwrap_or_default();
@@ -37,6 +41,14 @@ pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Su
         policy: OnceLock::new(),
         kind: OnceLock::new(),
     }
+}
+
+/// The blanks behind a prompt that ends its file: a reader takes them off, and whoever renders it tells.
+fn blanks_behind(compiled: &Compiled, prompt: Span) -> &str {
+    let source = compiled.sources.get(prompt.file);
+    let source = source.filter(|source| source.path.ends_with(".md"));
+    let rest = source.and_then(|source| source.text.get(prompt.range().end..)).unwrap_or_default();
+    if rest.trim().is_empty() { rest } else { "" }
 }
 
 /// Some other format, so that what an omission means is written out.

@@ -14,6 +14,7 @@ use crate::{Wish, agent, chiron, file, one, rendering, told};
 const PASSED: Wish<'_> = Wish {
     guard: false,
     close_gaps: false,
+    force: false,
     scope: None,
     options: &[("policy", "passed")],
     alias: None,
@@ -220,7 +221,7 @@ fn t36_gaps_are_told_and_closed() {
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\", \"cat *:allow\"]\n";
     let gaps = told(&one("gemini", lines, PASSED));
     assert!(gaps.contains("gap permissions.bash: dangerous options"), "{gaps}");
-    let closed = one("gemini", lines, Wish { close_gaps: true, ..PASSED });
+    let closed = one("gemini", lines, Wish { close_gaps: true, force: false, ..PASSED });
     assert!(!told(&closed).contains("gap permissions.bash"), "{}", told(&closed));
 }
 
@@ -340,8 +341,14 @@ fn whatever_the_rules_they_permit_no_more() {
     let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
         let scope = Scope::Project;
-        let settings =
-            Settings { scope, guard: false, close_gaps, options: &options, existing: &|_| None };
+        let settings = Settings {
+            scope,
+            guard: false,
+            close_gaps,
+            force: false,
+            options: &options,
+            existing: &|_| None,
+        };
         let target = target("gemini").expect("a target");
         let rendered = render(target, &[subject], &settings).agents.remove(0);
         all.set(all.get() + 1);

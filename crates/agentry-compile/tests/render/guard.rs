@@ -216,6 +216,7 @@ fn what_the_guard_does_not_see_is_told() {
     let wish = Wish {
         guard: true,
         close_gaps: false,
+        force: false,
         scope: None,
         options: &[],
         alias: None,

@@ -31,6 +31,7 @@ mod refused;
 mod skills;
 mod toolless;
 mod traps;
+mod traps_each;
 
 use agentry_compile::targets::{Rendered, Rendering, Scope, Settings, Subject, render, target};
 use agentry_compile::{MemoryWorld, discover, read, subject};
@@ -54,6 +55,8 @@ pub(crate) fn chiron() -> Vec<(String, String)> {
 pub(crate) struct Wish<'a> {
     pub(crate) guard: bool,
     pub(crate) close_gaps: bool,
+    /// Whether files of others are replaced.
+    pub(crate) force: bool,
     /// A project, unless said otherwise.
     pub(crate) scope: Option<Scope>,
     /// Options of the target.
@@ -103,6 +106,7 @@ pub(crate) fn rendering<T: Clone + Into<Vec<u8>>>(
         scope: wish.scope.unwrap_or(Scope::Project),
         guard: wish.guard,
         close_gaps: wish.close_gaps,
+        force: wish.force,
         options: &options,
         existing: &existing,
     };

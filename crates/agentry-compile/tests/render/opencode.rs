@@ -269,7 +269,7 @@ fn gaps_are_closed_by_stricter_rules() {
     ] {
         let rendered = one("opencode", &lines, wish);
         let told = told(&rendered);
-        assert!(!told.contains("gap permissions"), "{lines}{told}");
+        assert!(!told.contains("gap permissions."), "{lines}{told}");
         assert_eq!(rendered.refused, None);
     }
     let text = one("opencode", "", wish);

@@ -2,8 +2,15 @@
 
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
-const GUARD: Wish<'_> =
-    Wish { guard: true, close_gaps: false, scope: None, options: &[], alias: None, existing: &[] };
+const GUARD: Wish<'_> = Wish {
+    guard: true,
+    close_gaps: false,
+    force: false,
+    scope: None,
+    options: &[],
+    alias: None,
+    existing: &[],
+};
 
 #[test]
 fn what_is_allowed_is_asked_without_the_plugin() {

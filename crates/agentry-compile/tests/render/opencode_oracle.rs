@@ -107,6 +107,7 @@ fn never_milder(subject: &Subject) -> Result<(), TestCaseError> {
         scope: Scope::Project,
         guard: false,
         close_gaps: false,
+        force: false,
         options: &[],
         existing: &|_| None,
     };

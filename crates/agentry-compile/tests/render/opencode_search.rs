@@ -49,6 +49,12 @@ fn nothing_that_the_guard_decides_about_is_allowed_below_it() {
     for tool in TOOLS.iter().chain(&["bash", "edit", "read", "external_directory"]) {
         assert!(!text.contains(&format!("\n  {tool}: allow\n")), "{tool}\n{text}");
     }
+    // Where a rule allows a tool altogether, the plugin knows it: a question is a refusal there.
+    let lines = "[permissions.websearch]\nintent = \"allow\"\n";
+    let rendering = crate::rendering("opencode", &agent("helper", lines), wish);
+    let plugin = rendering.shared[0].text();
+    assert!(plugin.contains("[\"websearch\",true]") && plugin.contains("[\"bash\",false]"));
+    assert!(plugin.contains("decision === \"ask\" && isAllowed("), "{plugin}");
     // What it allows it answers for, whichever tool it is.
     let plugin = rendering.shared[0].text();
     assert!(plugin.contains("permission !== call.tool) return") && !plugin.contains("LEFT"));

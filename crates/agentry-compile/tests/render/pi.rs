@@ -49,8 +49,14 @@ pub(crate) fn subjects(files: &[(String, String)]) -> Vec<Subject> {
 }
 
 fn with(files: &[(String, String)], options: &[(String, String)], scope: Scope) -> Rendering {
-    let settings =
-        Settings { scope, guard: false, close_gaps: false, options, existing: &|_| None };
+    let settings = Settings {
+        scope,
+        guard: false,
+        close_gaps: false,
+        force: false,
+        options,
+        existing: &|_| None,
+    };
     render(target("pi").expect("a target"), &subjects(files), &settings)
 }
 
@@ -400,6 +406,7 @@ fn what_pi_understands_comes_back() {
             scope: Scope::Project,
             guard: false,
             close_gaps: false,
+            force: false,
             options: &[],
             existing: &|_| None,
         };

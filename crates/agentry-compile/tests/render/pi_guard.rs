@@ -5,8 +5,15 @@ use agentry_compile::targets::{Scope, Settings, render, target};
 use crate::pi::subjects;
 use crate::{Wish, agent, file, one, rendering, told};
 
-const GUARD: Wish<'_> =
-    Wish { guard: true, close_gaps: false, scope: None, options: &[], alias: None, existing: &[] };
+const GUARD: Wish<'_> = Wish {
+    guard: true,
+    close_gaps: false,
+    force: false,
+    scope: None,
+    options: &[],
+    alias: None,
+    existing: &[],
+};
 
 const LINES: &str = r#"
 [permissions.bash]
@@ -109,6 +116,7 @@ fn the_guard_needs_the_project() {
         scope: Scope::User,
         guard: true,
         close_gaps: false,
+        force: false,
         options: &[],
         existing: &|_| None,
     };

@@ -82,6 +82,7 @@ fn no_target_permits_more_than_the_source() {
                 scope: Scope::Project,
                 guard: guard && target.guard.is_some(),
                 close_gaps,
+                force: false,
                 options: &[],
                 existing: &|path| found(existing, path),
             };

@@ -123,6 +123,7 @@ fn what_is_left_out_is_reported() {
             scope: Scope::Project,
             guard: &|_| false,
             close_gaps: &|_| false,
+            force: false,
             explain: false,
             config: &RenderConfig::default(),
             existing: &|_| None,

@@ -60,7 +60,7 @@ pub fn may_be_secret(path: &str, home: Option<&str>) -> Option<&'static str> {
 /// What lies above and below a directory whose files are made to be shared with a project, though it
 /// holds secrets in a home: the list of rendered files, agents and skills.
 fn shared<'a, 'p>(segments: &'a [&'p str]) -> Option<(&'a [&'p str], &'a [&'p str])> {
-    const SHARED: &[&str] = &["agents", "skills", "policies"];
+    const SHARED: &[&str] = &["agents", "agentry-policies", "skills"];
     let is_shared = |pair: &[&str]| match pair {
         [".agentry", name] => *name == "rendered.json",
         [".gemini", name] => SHARED.contains(name),

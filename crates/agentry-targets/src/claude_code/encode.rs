@@ -4,6 +4,8 @@
 //! everything is allowed but for some asks and denials; everything is asked but for some denials; or
 //! the tool is taken away.
 
+use std::collections::HashSet;
+
 use agentry_policy::known::Known;
 use agentry_policy::tables::secrets;
 use agentry_policy::{Action, PatternRule, Section};
@@ -101,9 +103,21 @@ pub(super) fn is_allowed(subject: &Subject, section: Section) -> bool {
     within(&[allow], &subject.bounds(section)) == Proof::Holds
 }
 
+/// The rules of a section but for those that are never asked: a pattern that stood before, and all behind
+/// one for everything.
 fn source(subject: &Subject, section: Section) -> impl Iterator<Item = &PatternRule> {
     let rules = subject.permissions.get(section).map(|rules| &rules.rules);
-    rules.into_iter().flatten().map(|rule| &rule.value)
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut live = Vec::new();
+    for rule in rules.into_iter().flatten().map(|rule| &rule.value) {
+        if seen.insert(rule.pattern.as_str()) {
+            live.push(rule);
+        }
+        if matches!(rule.pattern.as_str(), "*" | "**") {
+            break;
+        }
+    }
+    live.into_iter()
 }
 
 fn encoding(section: Section, entries: Vec<Entry>, default: Action) -> Encoding {

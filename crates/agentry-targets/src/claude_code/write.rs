@@ -36,7 +36,7 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let (agents, rules) = arranged(subjects, settings, is_alone(subjects, settings, &others));
     let unwritten = agents.iter().map(|agent| (agent.subject, agent));
     let mut out = each_of(unwritten, |_, agent| write(agent, settings));
-    unique(subjects, &others, &mut out);
+    unique(subjects, &others, settings, &mut out);
     let hooks = settings.guard.then(hook::of_settings);
     let existing = (settings.existing)(settings::SHARED);
     let mut files = Vec::new();
@@ -79,20 +79,17 @@ fn others(settings: &Settings<'_>) -> Others {
 /// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
 /// project, whatever is there.
 fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &Others) -> bool {
-    let own: HashSet<String> = subjects.iter().map(|it| front::path(&it.name)).collect();
-    settings.scope == Scope::Project && others.values().flatten().all(|path| own.contains(path))
+    let own: HashSet<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+    settings.scope == Scope::Project && others.keys().all(|name| own.contains(name.as_str()))
 }
 
 /// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
-fn unique(subjects: &[Subject], others: &Others, out: &mut [Rendered]) {
+fn unique(subjects: &[Subject], others: &Others, settings: &Settings<'_>, out: &mut [Rendered]) {
     for (subject, out) in subjects.iter().zip(out) {
         let own = front::path(&subject.name);
         let rivals = others.get(&subject.name);
-        if let Some(rival) = rivals.into_iter().flatten().find(|path| **path != own) {
-            let message =
-                format!("`{rival}` has the same name, and Claude Code takes only one of the two");
-            let hint = "remove it, or give the agent an alias in `agentry.toml`";
-            out.refuse("name", message, Some(hint));
+        for rival in rivals.into_iter().flatten().filter(|path| **path != own) {
+            out.rival(rival.clone(), "Claude Code", settings);
         }
     }
 }

@@ -54,6 +54,10 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == Scope::User { user } else { project };
     out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
+    let plain = format!("{root}/agents/{}.md", subject.name);
+    if (settings.existing)(&plain).is_some() {
+        out.rival(plain, "Copilot", settings);
+    }
     skills::copy(subject, SKILLS, &format!("{root}/skills"), &mut out);
     out
 }

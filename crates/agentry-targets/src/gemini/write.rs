@@ -13,13 +13,28 @@ use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{loss, servers, skills};
+use crate::{elsewhere, lenient, loss, servers, skills};
 
 /// Directories in which Gemini finds skills by itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let agents = each(subjects, |subject| agent(subject, settings));
+    let named = elsewhere::by_name(settings.existing, &[".gemini/agents/"], |text| {
+        let metadata = lenient::read(text).ok()?.metadata;
+        // An agent that was imported has a name with `-`.
+        metadata
+            .get("name")
+            .and_then(Data::as_str)
+            .map(|name| name.to_lowercase().replace('_', "-"))
+    });
+    let agents = each(subjects, |subject| {
+        let mut out = agent(subject, settings);
+        let own = path(&subject.name);
+        for rival in named.get(&subject.name).into_iter().flatten().filter(|path| **path != own) {
+            out.rival(rival.clone(), "Gemini", settings);
+        }
+        out
+    });
     Rendering { agents, shared: Vec::new() }
 }
 

@@ -4,10 +4,12 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-// By name: the definition, seen from the project, and its digest.
+// By name: the definition, seen from the project, its digest, and which of its rules allow a whole tool.
 const AGENTS = new Map(Object.entries(__AGENTS__))
 // What the guard's approval answers; a tool of its own name too.
 const ANSWERED = new Set(["bash", "edit", "read", "webfetch", "websearch", "external_directory", "skill", "task"])
+// Tools that one permission is asked for.
+const EDITING = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
 // Agents of OpenCode itself that share a session with others and have no tools.
 const HELPERS = new Set(["title", "summary", "compaction"])
 const ROOT = fileURLToPath(new URL("../..", import.meta.url))
@@ -52,6 +54,8 @@ export const AgentryGuard = async ({ client, directory }) => {
       const question = { tool: input.tool, args: output.args ?? {}, directory, servers: await servers(input.tool) }
       const { decision, reason } = await ask(definition, question)
       if (decision === "deny") throw new Error(`agentry: ${reason}`)
+      // Where OpenCode would not ask, nobody can be asked.
+      if (decision === "ask" && isAllowed(definition[2], input.tool)) throw new Error(`agentry: ${reason}`)
       if (decision !== "allow") return
       if (approved.size >= MOST_CALLS) approved.delete(approved.keys().next().value)
       approved.set(input.callID, { sessionID: input.sessionID, tool: input.tool })
@@ -73,6 +77,14 @@ export const AgentryGuard = async ({ client, directory }) => {
       })
     },
   }
+}
+
+// Whether the rules allow a tool whatever it is called with: the last that is about it decides.
+function isAllowed(rules, tool) {
+  const permission = EDITING.has(tool) ? "edit" : tool
+  const one = (key) => key.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".")
+  const found = rules.findLast(([key]) => new RegExp(`^${one(key)}$`, "s").test(permission))
+  return found !== undefined && found[1]
 }
 
 // The guard's decision; every failure is an exception, which refuses the call.

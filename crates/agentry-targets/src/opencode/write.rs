@@ -1,6 +1,7 @@
 //! Writes the files of agents for OpenCode.
 
 use agentry_model::{Agent, Behaviour, Identity, Mode, ModelChoice};
+use agentry_policy::Action;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -21,13 +22,15 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let renamed = layers::renamed(settings.existing);
     let agents = each(subjects, |subject| {
         let mut out = agent(subject, settings);
-        let rival = renamed.get(&subject.name).and_then(|paths| paths.first()).cloned();
-        taken(rival.or_else(|| layers::above(settings.existing, &subject.name)), &mut out);
+        for rival in renamed.get(&subject.name).into_iter().flatten() {
+            out.rival(rival.clone(), "OpenCode", settings);
+        }
+        taken(layers::above(settings.existing, &subject.name), &mut out);
         out
     });
     let mut shared = Vec::new();
     if settings.guard && agents.iter().any(|agent| agent.refused.is_none()) {
-        shared.push(plugin(subjects));
+        shared.push(plugin(subjects, settings));
     }
     Rendering { agents, shared }
 }
@@ -53,6 +56,11 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
     let home = home(settings);
     let metadata = metadata(subject, settings, &mut out);
+    if metadata.get("permission").is_some_and(asks) {
+        let detail =
+            "`opencode --auto` allows what is asked about; other runs without a person refuse it";
+        out.lose("permissions", LossKind::Gap, detail);
+    }
     lost(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&subject.path, &metadata, &body);
@@ -76,6 +84,14 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     metadata.set_opt("steps", steps(behaviour, out));
     metadata.set("permission", permission(subject, settings, out));
     metadata.build()
+}
+
+/// Whether some rule asks.
+fn asks(rules: &Data) -> bool {
+    match rules {
+        Data::Map(entries) => entries.iter().any(|(_, value)| asks(value)),
+        other => other.as_str() == Some(Action::Ask.as_str()),
+    }
 }
 
 fn steps(behaviour: &Behaviour, out: &mut Rendered) -> Option<Data> {
@@ -126,14 +142,10 @@ fn others(subject: &Subject, settings: &Settings<'_>, path: &str, out: &mut Rend
         out.refuse("permissions", message, Some("mend the file first"));
     }
     if let Some(rival) = layers::rival(&existing, &subject.name, path) {
-        let message =
-            format!("`{rival}` has the same name, and OpenCode takes only one of the two");
-        out.refuse(
-            "name",
-            message,
-            Some("remove it, or give the agent an alias in `agentry.toml`"),
-        );
+        out.rival(rival, "OpenCode", settings);
     }
+    let replaced = out.replaced.clone();
+    let existing = |other: &str| existing(other).filter(|_| !replaced.contains(other));
     for other in layers::places(&existing, &subject.name) {
         let detail =
             format!("`{other}` is about an agent of this name too: OpenCode joins the two");
@@ -166,14 +178,24 @@ fn is_complete(text: &str) -> bool {
 }
 
 /// The plugin that puts the calls of all agents to the guard.
-fn plugin(subjects: &[Subject]) -> File {
-    let definition = |subject: &Subject| Data::strings([&subject.path, &subject.digest]).to_json();
+fn plugin(subjects: &[Subject], settings: &Settings<'_>) -> File {
+    let definition = |subject: &Subject| {
+        let rules = permission(subject, settings, &mut Rendered::default());
+        serde_json::json!([subject.path, subject.digest, allowing(&rules)])
+    };
     let agents: serde_json::Map<_, _> =
         subjects.iter().map(|subject| (subject.name.clone(), definition(subject))).collect();
     let agents = serde_json::Value::Object(agents).to_string();
     let mark = front::MARK.replacen('#', "//", 1);
     let text = format!("{mark}the definitions of its agents\n{PLUGIN}");
     File::new(".opencode/plugins/agentry-guard.js", text.replace("__AGENTS__", &agents))
+}
+
+/// The keys of some rules in order, and whether each allows whatever a tool is called with.
+fn allowing(rules: &Data) -> Vec<(&str, bool)> {
+    let Data::Map(entries) = rules else { return Vec::new() };
+    let is_allow = |value: &Data| value.as_str() == Some(Action::Allow.as_str());
+    entries.iter().map(|(key, value)| (key.as_str(), is_allow(value))).collect()
 }
 
 /// What the guard cannot help.

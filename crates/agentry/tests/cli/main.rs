@@ -30,6 +30,7 @@ mod render;
 mod render_files;
 mod render_refused;
 mod render_remembered;
+mod render_rivals;
 mod render_watch;
 mod resolve;
 mod rules;

@@ -28,6 +28,7 @@ fn without_arguments_the_workspace_is_rendered() {
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (helper, pusher)
       gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
@@ -35,7 +36,7 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 created; 9 gaps
+    rendered 2 agents for opencode: 2 created; 11 gaps
     --- exit 0
     "#);
     let file = test.read(HELPER_FILE);
@@ -79,11 +80,12 @@ fn what_would_happen() {
     opencode
       would create  .opencode/agents/helper.md
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
 
-    would render 1 agent for opencode: 1 created; 3 gaps
+    would render 1 agent for opencode: 1 created; 4 gaps
     --- exit 0
     "#);
     assert!(!test.has(".opencode") && !test.has(".agentry"));

@@ -23,11 +23,12 @@ fn t54_stale_files_are_removed_and_no_others() {
       removed    .opencode/agents/pusher.md
       unchanged  1 file
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there
 
-    rendered 1 agent for opencode: 1 unchanged, 1 removed; 3 gaps
+    rendered 1 agent for opencode: 1 unchanged, 1 removed; 4 gaps
     --- exit 0
     "#);
     assert!(!test.has(PUSHER) && test.has(HELPER) && test.has(".opencode/agents/mine.md"));
@@ -83,14 +84,15 @@ fn what_was_edited_by_hand_stays() {
       refused  helper: `.opencode/agents/helper.md` was edited after it was rendered
         = help: take the change over into the definition, or pass `--force` to undo it
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
       gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
-      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 9 gaps
+    rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -123,14 +125,15 @@ fn what_somebody_else_wrote_stays() {
       refused  helper: `.opencode/agents/helper.md` is there already, and agentry did not write it
         = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
       gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
-      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 9 gaps
+    rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");

@@ -1,8 +1,8 @@
-//! Files that stand in each other's way.
+//! Files that stand in each other's way, or in that of an agent.
 
 use std::collections::BTreeMap;
 
-use super::{Planner, Wanted};
+use super::{Change, ChangeKind, Planner, Present, Refused, Replaced, Wanted};
 
 impl Planner<'_> {
     /// The files without those that another one stands in the way of.
@@ -38,5 +38,30 @@ impl Planner<'_> {
             }
         }
         out
+    }
+
+    /// Takes away a file of somebody else that an agent takes the place of.
+    pub(super) fn replaced(&mut self, file: &Replaced) {
+        let Replaced { path, target, agent } = file.clone();
+        if !self.situation.force || self.is_blocked(&target, &agent) {
+            return;
+        }
+        match (self.situation.present)(&path) {
+            Present::Nothing => {}
+            Present::File(bytes) => {
+                let (kind, before) = (ChangeKind::Remove, Some(bytes));
+                self.changes.push(Change { path, target, agent, kind, before, after: None });
+            }
+            Present::Blocked(why) => {
+                let message = format!("`{path}` {why}");
+                self.refused.push(Refused {
+                    path,
+                    target,
+                    agent,
+                    message,
+                    hint: "remove it by hand",
+                });
+            }
+        }
     }
 }

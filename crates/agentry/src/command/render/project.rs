@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentry_compile::render::{
-    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Situation, Wanted, plan, run,
+    Change, ChangeKind, Entry, Job, Ledger, Plan, Ran, Replaced, Situation, Wanted, plan, run,
 };
-use agentry_compile::targets::{Subject, Target};
+use agentry_compile::targets::{Rendered, Subject, Target};
 use agentry_compile::text::path::split;
 use agentry_compile::{Compiled, Config, Found, Recorder, read, subject};
 use rayon::prelude::*;
@@ -116,8 +116,7 @@ impl Project<'_> {
         let close_gaps = |target: &Target| self.closes_gaps(target);
         let runs = run(&self.job(&existing, &guard, &close_gaps), &mut subjects);
         let plan = self.plan(&runs, &agents, &held);
-        let lost =
-            runs.iter().flat_map(|ran| &ran.rendering.agents).any(|it| !it.losses.is_empty());
+        let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(Rendered::is_lossy);
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
         if !dry {
             self.write(&plan)?;
@@ -172,6 +171,7 @@ impl Project<'_> {
             scope: self.place.scope,
             guard,
             close_gaps,
+            force: self.args.force,
             explain: self.args.explain,
             config: render,
             existing,
@@ -211,6 +211,8 @@ impl Project<'_> {
     fn plan(&self, runs: &[Ran], agents: &[Agent], held: &BTreeSet<String>) -> Plan {
         let definitions: Vec<String> = agents.iter().map(|it| it.definition.clone()).collect();
         let wanted: Vec<Wanted> = runs.iter().flat_map(|ran| ran.wanted(&definitions)).collect();
+        let replaced: Vec<Replaced> =
+            runs.iter().flat_map(|ran| ran.replaced(&definitions)).collect();
         let refused = self.left_as_they_are(runs, &definitions);
         let covers = |entry: &Entry| {
             let is_left = |(target, definition): &(&str, &str)| {
@@ -225,6 +227,7 @@ impl Project<'_> {
             covers: &covers,
             held,
             force: self.args.force,
+            replaced: &replaced,
         };
         let Plan { changes, refused, ledger } = plan(&wanted, &situation);
         Plan { changes, refused, ledger: self.remembering(ledger) }

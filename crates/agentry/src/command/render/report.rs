@@ -170,17 +170,15 @@ impl<'a> Report<'a> {
     }
 
     fn lost(&mut self, done: &Done, ran: &Ran) {
-        let asked: Vec<_> = agents(done, ran).filter(|(agent, _)| agent.asked).collect();
+        let asked: Vec<_> = agents(done, ran)
+            .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered))
+            .collect();
+        let is_only = done.agents.iter().filter(|agent| agent.asked).count() == 1;
         // What is lost in the same words is said once.
         let mut rows: BTreeMap<(usize, &str, &str), Vec<&str>> = BTreeMap::new();
         let mut exact = Vec::new();
         for (agent, rendered) in &asked {
-            let refused = done
-                .plan
-                .refused
-                .iter()
-                .any(|it| it.target == ran.target.name && it.agent == agent.definition);
-            if rendered.losses.is_empty() && rendered.refused.is_none() && !refused {
+            if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
             }
             for Loss { field, kind, detail } in &rendered.losses {
@@ -207,7 +205,7 @@ impl<'a> Report<'a> {
         }
         for ((order, field, detail), who) in rows {
             let kind = ORDER.get(order).map_or("", |kind| kind.as_str());
-            let who = if asked.len() == 1 { String::new() } else { format!(" ({})", names(&who)) };
+            let who = if is_only { String::new() } else { format!(" ({})", names(&who)) };
             let detail = format!("{}{who}", visible(detail));
             table.push(vec![format!("  {kind}"), visible(field).into_owned(), detail]);
         }
@@ -361,6 +359,14 @@ fn reach(done: &Done, change: &Change) -> &'static str {
 /// The agents of a run, with what became of them.
 fn agents<'a>(done: &'a Done, ran: &'a Ran) -> impl Iterator<Item = (&'a Agent, &'a Rendered)> {
     done.agents.iter().zip(&ran.rendering.agents)
+}
+
+/// Whether nothing was written for an agent: there is nothing then that could be lost.
+fn is_refused(done: &Done, ran: &Ran, agent: &Agent, rendered: &Rendered) -> bool {
+    let name = ran.target.name;
+    let mut refused = done.plan.refused.iter().filter(|it| it.target == name);
+    rendered.refused.is_some()
+        || refused.any(|it| it.agent.is_empty() || it.agent == agent.definition)
 }
 
 /// The name of the agent of a definition; nothing for a file of all agents.

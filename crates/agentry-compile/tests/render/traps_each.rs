@@ -1,0 +1,243 @@
+//! Traps that every target has to get past, for those that have no test of their own.
+
+use agentry_compile::targets::{File, LossKind, Rendered, Rendering, Scope, TARGETS};
+
+use crate::claude_code::{settings, several};
+use crate::{Wish, agent, chiron, file, one, rendering, told};
+
+/// A section in agent-toml.
+fn section(name: &str, intent: &str, rules: &[&str]) -> String {
+    format!("[permissions.{name}]\nintent = \"{intent}\"\nrules = {rules:?}\n")
+}
+
+fn lost(rendered: &Rendered, kind: LossKind, field: &str) -> bool {
+    rendered.losses.iter().any(|loss| loss.kind == kind && loss.field == field)
+}
+
+/// An agent of Codex, and the rules that all agents share there.
+fn codex(lines: &str) -> (Rendered, String) {
+    let mut rendering = rendering("codex", &agent("helper", lines), Wish::default());
+    let rules = rendering.shared.iter().find(|file| file.path == ".codex/rules/agentry.rules");
+    let rules = rules.map(|file| file.text().to_owned()).unwrap_or_default();
+    (rendering.agents.remove(0), rules)
+}
+
+/// What is written in the settings of Claude Code for an agent with these rules about commands.
+fn claude_code(intent: &str, rules: &[&str]) -> (Rendered, String) {
+    let mut rendering = several(&[("helper", &section("bash", intent, rules))], Wish::default());
+    let text = settings(&rendering);
+    (rendering.agents.remove(0), text)
+}
+
+#[test]
+fn t2_the_first_of_two_rules_with_one_pattern_counts() {
+    let (rendered, text) = claude_code("allow", &["git *:ask", "git *:deny"]);
+    assert_eq!(rendered.refused, None);
+    assert!(text.contains("\"Bash(git *)\""), "{text}");
+    assert_eq!(text.matches("Bash(git *)").count(), 2, "once, and in what is ours: {text}");
+    assert!(!text.contains("\"deny\""), "{text}");
+    // The strictest wins in Codex: an allow before a denial is lost, and told.
+    let (rendered, rules) = codex(&section("bash", "ask", &["git *:allow", "git *:deny"]));
+    assert_eq!(rendered.refused, None);
+    assert!(!rules.contains("\"allow\""), "{rules}");
+    assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{}", told(&rendered));
+}
+
+#[test]
+fn t3_nothing_stands_behind_a_rule_for_everything() {
+    for all in ["*", "**"] {
+        let rule = format!("{all}:allow");
+        let (rendered, text) = claude_code("deny", &[&rule, "rm *:deny"]);
+        assert!(file(&rendered, ".md").contains("Bash"), "{}", told(&rendered));
+        assert!(!text.contains("Bash(rm"), "{text}");
+        let (rendered, rules) = codex(&section("bash", "deny", &[&rule]));
+        assert_eq!(rendered.refused, None, "{all}");
+        assert!(!rules.contains("forbidden") && !rules.contains("\"allow\""), "{rules}");
+    }
+}
+
+#[test]
+fn t26_t32_characters_that_mean_something_elsewhere_are_words_in_codex() {
+    let cases = [
+        ("npm run test:unit", Some("[\"npm\", \"run\", \"test:unit\"]")),
+        ("curl https://h:8080/x", Some("[\"curl\", \"https://h:8080/x\"]")),
+        ("x [c] {d,e}", Some("[\"x\", \"[c]\", \"{d,e}\"]")),
+        ("a?b *", Some("[\"a?b\"]")),
+        // A part of a word is no prefix: the words before it are.
+        ("curl https://h:8080/*", Some("[\"curl\"]")),
+        ("cur*", None),
+    ];
+    for (pattern, expected) in cases {
+        let (rendered, rules) = codex(&section("bash", "ask", &[&format!("{pattern}:deny")]));
+        assert_eq!(rendered.refused, None, "{pattern}");
+        let has_shell = !file(&rendered, ".toml").contains("shell_tool = false");
+        match expected {
+            Some(words) if has_shell => {
+                let rule = format!("prefix_rule(pattern = {words}, decision = \"forbidden\")");
+                assert!(rules.contains(&rule), "{pattern}: {rules}");
+            }
+            // Where words cannot be told from wildcards, nothing is left to the shell.
+            _ => {
+                assert!(!has_shell, "{pattern}: {rules}");
+                assert!(lost(&rendered, LossKind::Narrowed, "permissions.bash"), "{pattern}");
+            }
+        }
+    }
+}
+
+#[test]
+fn t33_a_path_of_an_address_takes_the_tool_away() {
+    let lines = section("webfetch", "deny", &["https://docs.example.org/*:allow"]);
+    for harness in ["codex", "copilot", "pi"] {
+        let rendered = one(harness, &lines, Wish::default());
+        assert_eq!(rendered.refused, None, "{harness}");
+        assert!(lost(&rendered, LossKind::Narrowed, "permissions.webfetch"), "{harness}");
+        let texts: String = rendered.files.iter().map(File::text).collect();
+        for tool in ["web_search = \"live\"", "fetch_content", "fetch", "docs.example.org"] {
+            assert!(!texts.contains(tool), "{harness} {tool}: {texts}");
+        }
+    }
+}
+
+#[test]
+fn t39_only_known_keys_in_copilot() {
+    let known = [
+        "---",
+        "# rendered by agentry",
+        "name: ",
+        "description: ",
+        "tools: ",
+        "disable-model-invocation: ",
+        "user-invocable: ",
+        "model: ",
+    ];
+    let lines = "mode = \"primary\"\ntags = [\"x\"]\nmax_turns = 3\n";
+    let rendered = one("copilot", lines, Wish::default());
+    let text = file(&rendered, ".agent.md");
+    let head = text.split("\n\n").next().unwrap_or_default();
+    assert!(head.lines().all(|line| known.iter().any(|it| line.starts_with(it))), "{head}");
+}
+
+#[test]
+fn t41_a_limit_of_turns_is_a_whole_number_above_zero() {
+    let rendered = one("claude-code", "max_turns = 7\n", Wish::default());
+    assert!(file(&rendered, ".md").contains("\nmaxTurns: 7\n"), "{}", told(&rendered));
+    let rendered = one("claude-code", "", Wish::default());
+    assert!(!file(&rendered, ".md").contains("maxTurns"));
+    let world = agent("helper", "max_turns = 0\n");
+    assert!(crate::policies::subject_of(&world).is_none(), "an error of the definition");
+}
+
+#[test]
+fn t43_what_is_not_given_is_switched_off_in_codex() {
+    let sections = ["bash", "edit", "webfetch", "websearch", "skill", "mcp", "tool"];
+    let lines: String = sections.iter().map(|name| section(name, "deny", &[])).collect();
+    let (rendered, _) = codex(&lines);
+    let text = file(&rendered, ".toml");
+    for off in ["shell_tool = false", "web_search = \"disabled\"", "sandbox_mode = \"read-only\""] {
+        assert!(text.contains(off), "{off}: {text}");
+    }
+}
+
+#[test]
+fn t45_prompts_stay_whole_and_what_is_trimmed_is_told() {
+    let long = "word ".repeat(5_000);
+    let cases = [
+        ("You answer.\n", "You answer.", false),
+        ("You answer {{ x }} and {file:./x}.\n", "You answer {{ x }} and {file:./x}.", false),
+        ("You answer.\n\n\n", "You answer.", true),
+        (long.as_str(), long.trim_end(), true),
+    ];
+    for harness in ["opencode", "claude-code", "gemini", "codex", "copilot", "pi"] {
+        for (prompt, expected, is_trimmed) in cases {
+            let mut files = agent("helper", "");
+            files[1].1 = prompt.to_owned();
+            let rendered = rendering(harness, &files, Wish::default()).agents.remove(0);
+            let texts: Vec<&str> = rendered.files.iter().map(File::text).collect();
+            assert!(texts.iter().any(|text| text.contains(expected)), "{harness} {prompt:.20}");
+            let is_told = lost(&rendered, LossKind::Dropped, "system");
+            assert_eq!(is_told, is_trimmed, "{harness} {prompt:.20?}: {}", told(&rendered));
+        }
+    }
+}
+
+#[test]
+fn t46_a_mode_that_has_no_place_is_told() {
+    for harness in ["gemini", "codex"] {
+        let rendered = one(harness, "mode = \"primary\"\n", Wish::default());
+        assert!(lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", told(&rendered));
+        let rendered = one(harness, "", Wish::default());
+        assert!(!lost(&rendered, LossKind::Dropped, "mode"), "{harness}: {}", told(&rendered));
+    }
+}
+
+#[test]
+fn t49_editing_is_writing_too() {
+    let all = |action| {
+        ["edit", "external_directory"].map(|name| section(name, action, &[])).concat()
+            + &section("bash", "deny", &[])
+    };
+    let rendered = one("copilot", &all("allow"), Wish::default());
+    assert!(file(&rendered, ".md").contains("tools: [read, search, edit]"), "{}", told(&rendered));
+    let rendered = one("copilot", &all("deny"), Wish::default());
+    assert!(!file(&rendered, ".md").contains("edit"), "{}", file(&rendered, ".md"));
+    // The sandbox of Codex knows writing and no editing.
+    let (rendered, _) = codex(&all("deny"));
+    assert!(file(&rendered, ".toml").contains("sandbox_mode = \"read-only\""));
+}
+
+#[test]
+fn t50_that_nobody_may_be_there_is_told() {
+    let gap = "`opencode --auto` allows what is asked about";
+    for guard in [false, true] {
+        let wish = Wish { guard, ..Wish::default() };
+        let rendered = one("opencode", &section("bash", "ask", &[]), wish);
+        assert!(told(&rendered).contains(gap), "{}", told(&rendered));
+    }
+    let sections = [
+        "bash",
+        "edit",
+        "read",
+        "webfetch",
+        "websearch",
+        "question",
+        "external_directory",
+        "mcp",
+        "tool",
+        "skill",
+        "delegate",
+    ];
+    let lines: String = sections.iter().map(|name| section(name, "deny", &[])).collect();
+    let rendered = one("opencode", &lines, Wish::default());
+    assert!(!told(&rendered).contains(gap), "{}", told(&rendered));
+}
+
+/// Every path of a rendering.
+fn paths(rendering: &Rendering) -> Vec<&str> {
+    let own = rendering.agents.iter().flat_map(|agent| &agent.files);
+    own.chain(&rendering.shared).map(|file| file.path.as_str()).collect()
+}
+
+/// Targets that are chosen together never write one file with two texts, in either scope, with the guard
+/// and without.
+#[test]
+fn t52_targets_that_are_chosen_together_do_not_meet() {
+    for scope in [Scope::Project, Scope::User] {
+        for guard in [false, true] {
+            let wish = Wish { guard, scope: Some(scope), ..Wish::default() };
+            let all: Vec<Rendering> =
+                TARGETS.iter().map(|target| rendering(target.name, &chiron(), wish)).collect();
+            for (at, one) in all.iter().enumerate() {
+                for other in all.iter().skip(at + 1) {
+                    let theirs = paths(other);
+                    let both = paths(one).into_iter().filter(|path| theirs.contains(path));
+                    // Files that hold the parts of several, and skills of the open standard.
+                    let clash = both.into_iter().find(|path| {
+                        !path.ends_with("AGENTS.md") && !path.starts_with(".agents/skills/")
+                    });
+                    assert_eq!(clash, None, "{scope:?} {guard}");
+                }
+            }
+        }
+    }
+}

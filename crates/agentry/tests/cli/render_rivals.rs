@@ -1,0 +1,80 @@
+//! `agentry render` where an agent of the same name is there already, under another name of a file: the
+//! usual case after an import.
+
+use crate::render::agent;
+use crate::test::Test;
+
+/// Harness, the file of somebody else, its text, and the file that is rendered.
+const RIVALS: &[(&str, &str, &str, &str)] = &[
+    (
+        "opencode",
+        ".opencode/agent/one.md",
+        "---\ndescription: x\n---\nx\n",
+        ".opencode/agents/one.md",
+    ),
+    (
+        "opencode",
+        ".opencode/agents/other.md",
+        "---\nname: one\ndescription: x\n---\nx\n",
+        ".opencode/agents/one.md",
+    ),
+    (
+        "claude-code",
+        ".claude/agents/other.md",
+        "---\nname: one\ndescription: x\n---\nx\n",
+        ".claude/agents/one.md",
+    ),
+    (
+        "copilot",
+        ".github/agents/one.md",
+        "---\ndescription: x\n---\nx\n",
+        ".github/agents/one.agent.md",
+    ),
+    (
+        "gemini",
+        ".gemini/agents/other.md",
+        "---\nname: ONE\ndescription: x\n---\nx\n",
+        ".gemini/agents/one.md",
+    ),
+];
+
+/// What was rendered goes with its agent in every harness, and nothing else does.
+#[test]
+fn t54_stale_files_go_in_every_harness() {
+    let cases = [
+        ("codex", ".codex/agents/one.toml", ".codex/agents/mine.toml"),
+        ("gemini", ".gemini/agents/one.md", ".gemini/agents/mine.md"),
+        ("copilot", ".github/agents/one.agent.md", ".github/agents/mine.agent.md"),
+        ("claude-code", ".claude/agents/one.md", ".claude/agents/mine.md"),
+        ("pi", ".pi/agents/one.md", ".pi/agents/mine.md"),
+    ];
+    for (harness, own, mine) in cases {
+        let test = agent(agent(Test::new(), "one", ""), "two", "");
+        test.write(mine, "mine");
+        test.run(&format!("render --target {harness}")).exits(0);
+        let other = own.replace("one", "two");
+        assert!(test.has(own) && test.has(&other), "{harness}");
+        std::fs::remove_dir_all(test.path("agents/one")).expect("a folder");
+        test.run(&format!("render --target {harness}")).exits(0);
+        assert!(!test.has(own) && test.has(&other), "{harness}");
+        assert_eq!(test.read(mine), "mine", "{harness}");
+    }
+}
+
+#[test]
+fn another_file_of_the_same_name_goes_once_and_by_force_only() {
+    for (harness, rival, text, own) in RIVALS {
+        let test = agent(Test::new(), "one", "").file(rival, text);
+        let ran = test.run(&format!("render --target {harness}")).exits(1);
+        let expected = format!("`{rival}` has the same name");
+        assert!(ran.stdout.contains(&expected), "{rival}: {ran}");
+        assert!(ran.stdout.contains("pass `--force` once to replace it"), "{rival}: {ran}");
+        assert!(test.has(rival) && !test.has(own), "{rival}");
+        let ran = test.run(&format!("render --target {harness} --force --dry-run")).exits(0);
+        assert!(ran.stdout.contains(&format!("would remove  {rival}")), "{rival}: {ran}");
+        assert!(test.has(rival), "{rival}");
+        test.run(&format!("render --target {harness} --force")).exits(0);
+        assert!(!test.has(rival) && test.has(own), "{rival}");
+        test.run(&format!("render --target {harness} --check")).exits(0);
+    }
+}
