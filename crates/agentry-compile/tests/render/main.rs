@@ -16,6 +16,7 @@ mod gemini;
 mod guard;
 mod hostile;
 mod import_bound;
+mod import_least;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;

@@ -77,7 +77,9 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
 /// The tools that the metadata gives to an agent.
 pub(super) fn tools(front: &Front) -> Tools {
     let list = |key: &str| front.metadata.get(key).map(|list| names(list).unwrap_or_default());
-    Tools { listed: list("tools"), removed: list("disallowedTools").unwrap_or_default() }
+    // `*` is every tool, as if there were no list.
+    let listed = list("tools").filter(|names| !names.iter().any(|name| name == "*"));
+    Tools { listed, removed: list("disallowedTools").unwrap_or_default() }
 }
 
 fn has_hook(front: &Front) -> bool {

@@ -12,7 +12,7 @@ use super::layers;
 use super::ruleset::{OWN, Ruled, is_about_tool, of, takes};
 use crate::Files;
 use crate::encoding::View;
-use crate::import::{Import, Read};
+use crate::import::{Bound, Import, Read};
 use crate::imported::{Draft, at};
 use crate::lenient;
 use crate::rendering::LossKind;
@@ -28,6 +28,7 @@ pub(super) const IMPORT: Import = Import {
         (".config/opencode/agents", ".md"),
     ],
     is_one: |path, _| place(path).is_some(),
+    several: None,
     read,
 };
 
@@ -83,11 +84,8 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     if found.fields.get("disable") == Some(&Data::Bool(true)) {
         return Err("it is switched off (`disable`)".to_owned());
     }
-    let mut draft = Draft::new(&name.replace('/', "-"), &front.body);
+    let mut draft = Draft::new(name, &front.body);
     draft.lenient(front.notes);
-    if name.contains('/') {
-        draft.lose("name", LossKind::Dropped, format!("`{name}` became one word"));
-    }
     for other in found.places.iter().filter(|other| format!("{root}{other}") != path) {
         draft.lose("name", LossKind::Gap, format!("`{other}` is about this agent too"));
     }
@@ -100,27 +98,19 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     }
     permissions(&rules, &mut draft);
     let model = of(&rules, &found.servers, View::Strictest);
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
 /// What is said of the agent besides its rules.
 fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str).map(|it| at(it.to_owned()));
-    let mode = text("mode").and_then(|mode| mode.value.parse().ok());
+    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
+    let mode = text("mode").and_then(|mode| mode.parse().ok());
     let mode = if kind.starts_with("mode") { Some(Mode::Primary) } else { mode };
-    draft.agent.identity.description = text("description");
+    draft.description(text("description"));
     draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
-    draft.agent.model.preferred = text("model").map(|model| vec![model]);
-    draft.agent.behaviour.temperature = match metadata.get("temperature") {
-        Some(Data::Float(value)) => Some(at(*value)),
-        #[expect(clippy::cast_precision_loss, reason = "a temperature is a small number")]
-        Some(Data::Int(value)) => Some(at(*value as f64)),
-        _ => None,
-    };
-    let steps = metadata.get("steps").or_else(|| metadata.get("maxSteps"));
-    if let Some(Data::Int(steps)) = steps {
-        draft.agent.behaviour.max_turns = Some(at(*steps));
-    }
+    draft.models(text("model").into_iter());
+    draft.temperature(metadata.get("temperature"));
+    draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     draft.unknown(metadata, KNOWN);
 }
 
