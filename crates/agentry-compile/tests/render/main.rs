@@ -15,6 +15,7 @@ mod formats;
 mod gemini;
 mod guard;
 mod hostile;
+mod identity;
 mod import_bound;
 mod import_least;
 mod opencode;
