@@ -77,6 +77,11 @@ const CASES: &[Case] = &[
         )
     },
     case(
+        "claude-code",
+        ".claude/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: Read, Grep, Glob, mcp__github__get_issue\n---\nHi.\n",
+    ),
+    case(
         "pi",
         ".pi/agents/x.md",
         "---\nname: x\ndescription: d\ntools: read, grep, find, ls\nmodel: a/b\n---\nYou review.\n",
