@@ -155,6 +155,7 @@ impl Narrowing {
             written.rules.clear();
             written.intent = Some(Spanned::new(Action::Deny, written.section.span));
         }
+        self.simplify(written, &bounds);
         if let Proof::Fails { example, source, target } =
             within(&bounds, &self.layers(written, &Rules::new(written, &Places::default())))
         {
@@ -180,6 +181,26 @@ impl Narrowing {
             }
         }
         Err("nobody knows how to say it: nothing is allowed".to_owned())
+    }
+
+    /// Leaves out that what is inside the workspace is told apart from what is outside, where the rules
+    /// about places outside say that already.
+    fn simplify(&self, written: &mut SectionRules, bounds: &[Rules]) {
+        let is_inside = |rule: &&Spanned<PatternRule>| {
+            let [deep, itself] = inside(rule.value.action);
+            rule.value == deep || rule.value == itself
+        };
+        let kept = written.rules.iter().rev().take_while(is_inside).count();
+        let kept = written.rules.len() - kept;
+        let Some(action) = written.rules.get(kept).map(|rule| rule.value.action) else { return };
+        let mut plain = written.clone();
+        plain.rules.truncate(kept);
+        plain.intent = written.intent.map(|intent| Spanned::new(action, intent.span));
+        let layers = |written| self.layers(written, &Rules::new(written, &Places::default()));
+        let fits = within(&layers(&plain), bounds) == Proof::Holds;
+        if fits && within(&layers(written), &layers(&plain)) == Proof::Holds {
+            *written = plain;
+        }
     }
 
     /// The rules, and for files those about places outside the workspace.

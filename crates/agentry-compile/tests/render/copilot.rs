@@ -190,7 +190,8 @@ fn import_takes_what_people_write() {
     };
     assert_eq!(told(Section::Bash), ("ask", 0));
     assert_eq!(told(Section::Edit), ("deny", 0));
-    assert_eq!(told(Section::Read), ("ask", 2));
+    assert_eq!(told(Section::Read), ("allow", 0));
+    assert_eq!(told(Section::ExternalDirectory), ("ask", 0));
     assert_eq!(told(Section::Mcp), ("deny", 1));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
     assert_eq!(fields, ["handoffs", "metadata", "name", "permissions", "tools"]);

@@ -112,7 +112,8 @@ fn one_tool_of_a_server_of_gemini_is_not_all_of_them() {
         let text = format!("---\nname: x\ndescription: y\ntools: {tools}\n---\nx\n");
         let found = imported("gemini", &[(path, &text)], path).expect("an agent");
         assert_eq!(said(&found, Section::Mcp), expected, "{tools}");
-        assert_eq!(said(&found, Section::Read), "**/*:allow .:allow deny", "{tools}");
+        assert_eq!(said(&found, Section::Read), "allow", "{tools}");
+        assert_eq!(said(&found, Section::ExternalDirectory), "deny", "{tools}");
     }
     // Names of files are not what is in them.
     let text = "---\nname: x\ndescription: y\ntools: [glob]\n---\nx\n";
@@ -140,7 +141,8 @@ fn tools_of_copilot_by_the_names_of_vs_code() {
     let tools = "[search/codebase, edit/editFiles, githubRepo, usages, github/get_issue, docs/*]";
     let text = format!("---\ndescription: y\ntools: {tools}\n---\nx\n");
     let found = imported("copilot", &[(path, &text)], path).expect("an agent");
-    assert_eq!(said(&found, Section::Read), "**/*:allow .:allow ask");
+    assert_eq!(said(&found, Section::Read), "allow");
+    assert_eq!(said(&found, Section::ExternalDirectory), "ask");
     assert_eq!(said(&found, Section::Edit), "ask");
     assert_eq!(said(&found, Section::Bash), "deny");
     assert_eq!(said(&found, Section::Mcp), "github/get_issue:ask docs/*:ask deny");
@@ -174,7 +176,7 @@ fn one_file_that_must_not_be_read_is_not_all_files() {
     let found = imported("claude-code", &files, path).expect("an agent");
     let env = "**/.env:deny **/.env/**:deny /**/.env:deny /**/.env/**:deny";
     assert_eq!(said(&found, Section::Edit), format!("{env} ask"));
-    assert_eq!(said(&found, Section::Read), format!("{env} **/*:allow ask"));
+    assert_eq!(said(&found, Section::Read), format!("{env} allow"));
     assert_eq!(told(&found), "");
     let files = crate::back::definition(&found);
     let again = crate::rendering("claude-code", &files, crate::Wish::default());

@@ -11,7 +11,7 @@ use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::Files;
 use crate::import::{Bound, Import, Read};
-use crate::imported::Draft;
+use crate::imported::{Draft, inside};
 use crate::rendering::LossKind;
 use crate::servers::Variables;
 use crate::wildcard::reworded;
@@ -154,6 +154,7 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft
             draft.rules(group.section, rules, intent);
         }
     }
+    outside(known, silence, draft);
     let (mut rules, mut intent) = section(Section::Mcp, known, silence);
     if tools.listed.is_some() {
         let others = tools.others().map(|name| allow(name.to_owned())).collect();
@@ -164,6 +165,19 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft
         draft.section(Section::Tool, silence.action(Section::Tool));
     }
     draft.rules(Section::Mcp, rules, intent);
+}
+
+/// What is said of places outside the workspace: Claude Code asks, but where a rule about files says
+/// otherwise.
+fn outside(known: &Known, silence: Silence, draft: &mut Draft) {
+    let sections = [Section::Read, Section::Edit];
+    let allowed = sections.iter().flat_map(|of| {
+        let texts = known.rules.allow.iter();
+        let texts = texts.filter(|text| rule::entry(*of, text, Action::Allow).is_some());
+        texts.flat_map(|text| patterns::source(*of, text, Action::Allow))
+    });
+    let rooted = allowed.filter(|pattern| pattern.starts_with(['/', '~']));
+    draft.rules(Section::ExternalDirectory, rooted.map(allow).collect(), silence.asked());
 }
 
 fn allow(pattern: String) -> PatternRule {
@@ -199,7 +213,7 @@ fn section(section: Section, known: &Known, silence: Silence) -> (Vec<PatternRul
         list.iter().for_each(|text| add(section, text, action));
     }
     if section == Section::Read && whole.is_none() {
-        rules.push(allow("**/*".to_owned()));
+        rules.extend(inside(Action::Allow));
     }
     (rules, whole.unwrap_or_else(|| silence.action(section)))
 }

@@ -149,6 +149,8 @@ fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
     let mut entries = entries(section, &known.rules, silence);
     if section == Section::Read || silence == Silence::Runs {
         entries.push(workspace());
+        // No call is about the directory itself, so that it may count as inside where that is simpler.
+        entries.extend((silence != Silence::Runs).then(|| directory(&Places::default().workspace)));
         entries.extend(known.directories.iter().map(|path| directory(path)));
     }
     let default = silence.action(section).max(Action::Ask);

@@ -94,6 +94,7 @@ fn identity(metadata: &Data, draft: &mut Draft) {
 
 /// What each tool may do, as rules of the model.
 fn permissions(names: &[String], model: &Model, rules: &[Ruled], draft: &mut Draft) {
+    draft.section(Section::ExternalDirectory, Action::Deny);
     for section in Section::ALL.iter().copied() {
         let Some(way) = model.ways.iter().find(|way| way.section == section) else { continue };
         let is_about = |rule: &&Ruled| match section {

@@ -92,6 +92,16 @@ fn strict_writes_what_loses_nothing() {
 }
 
 #[test]
+fn an_agent_that_reads_reads_in_every_format() {
+    for (path, text) in SMALL.iter().filter(|(path, _)| !path.starts_with(".codex")) {
+        let test = Test::new().file(path, text);
+        let ran = test.run(&format!("import {path} --to manifest -o x.agent")).exits(0);
+        let read_only = ran.stdout.contains("filesystem read-only");
+        assert_eq!(read_only, !path.starts_with(".cursor"), "{ran}");
+    }
+}
+
+#[test]
 fn agents_in_settings() {
     let settings = "{ // mine\n \"agent\": {\"reviewer\": {\"description\": \"d\", \"prompt\": \"{file:./p.txt}\"},\n \
         \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";
