@@ -195,3 +195,17 @@ fn every_tool_of_claude_code() {
         }
     }
 }
+
+#[test]
+fn skills_that_an_agent_is_given_are_not_denied() {
+    for (harness, path, text) in [
+        ("claude-code", ".claude/agents/x.md", "tools: Read\nskills: pdf, git"),
+        ("pi", ".pi/agents/x.md", "tools: read\nskills: pdf, git"),
+    ] {
+        let text = format!("---\nname: x\ndescription: y\n{text}\n---\nx\n");
+        let found = imported(harness, &[(path, &text)], path).expect("an agent");
+        assert_eq!(said(&found, Section::Skill), "pdf:allow git:allow deny", "{harness}");
+        assert_eq!(found.agent.skills.as_ref().map(Vec::len), Some(2), "{harness}");
+        assert_eq!(told(&found), "", "{harness}");
+    }
+}

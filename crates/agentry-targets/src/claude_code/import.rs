@@ -5,16 +5,17 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
-use super::ruleset::{Silence, of, tools};
+use super::ruleset::{Silence, of, only, tools};
 use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
-use crate::Files;
 use crate::import::{Bound, Import, Read};
 use crate::imported::{Draft, inside};
+use crate::model::escape;
 use crate::rendering::LossKind;
 use crate::servers::Variables;
 use crate::wildcard::reworded;
+use crate::{Files, Model};
 
 pub(super) const IMPORT: Import =
     Import { places: &[(".claude/agents", ".md")], is_one, several: None, read };
@@ -40,8 +41,21 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let silence = silence(&front, &mut draft);
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);
-    let bound = Bound::new(of(&tools, &known, silence));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
+    let mut model = of(&tools, &known, silence);
+    preloaded(&front, &tools, &mut model, &mut draft);
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+}
+
+/// An agent knows the skills that its file names, also without the tool that loads others.
+fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft) {
+    let skills = front.metadata.get("skills").and_then(names).unwrap_or_default();
+    if skills.is_empty() || tools.has("Skill") {
+        return;
+    }
+    let known: Vec<String> = skills.iter().map(|name| escape(name)).collect();
+    let known = only(Section::Skill, &known, Action::Allow, Action::Deny).rules();
+    model.add(Section::Skill, "skills", vec![known]);
+    draft.rules(Section::Skill, skills.into_iter().map(allow).collect(), Action::Deny);
 }
 
 /// Notes what the user's own settings say, which hold for agents of every project and are no part of

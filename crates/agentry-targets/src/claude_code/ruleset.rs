@@ -248,7 +248,12 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
     }
 }
 
-fn only(section: Section, names: &[String], action: Action, default: Action) -> Encoding {
+pub(super) fn only(
+    section: Section,
+    names: &[String],
+    action: Action,
+    default: Action,
+) -> Encoding {
     let entry = |regex: &String| Entry {
         text: regex.clone(),
         action,

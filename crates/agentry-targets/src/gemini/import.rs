@@ -71,13 +71,14 @@ fn rules(
         let ranked = policy::ranked(&text, name);
         let detail = match &ranked {
             Some(rules) if rules.is_empty() => continue,
-            Some(_) => format!("your own rules in `{path}` are taken over"),
+            Some(_) => format!("what your own `{path}` asks about or denies is taken over"),
             None => format!("`{path}` is not understood: nothing is allowed that it may forbid"),
         };
         draft.lose("permissions", LossKind::Changed, detail);
         let (tool, action) = ("*".to_owned(), Action::Deny);
         let anything = Ruled { tool, server: None, when: When::Unknown, action };
-        all.extend(ranked.unwrap_or_else(|| vec![(i64::MAX, anything)]));
+        let ranked = ranked.unwrap_or_else(|| vec![(i64::MAX, anything)]);
+        all.extend(ranked.into_iter().filter(|(_, rule)| rule.action > Action::Allow));
     }
     Ok(policy::sorted(all))
 }

@@ -76,7 +76,7 @@ const SEVERAL: Several = Several {
             // The others are about agents that have a file, or that are built in.
             let places = layers::places(files, name);
             !super::TARGET.built_in.contains(&name.as_str())
-                && !places.iter().any(|place| place.ends_with(".md"))
+                && !places.iter().any(|place| place.strip_suffix(".md").is_some())
                 && layers::find(files, name)
                     .is_some_and(|it| it.places.last().is_some_and(|last| last == path))
         };

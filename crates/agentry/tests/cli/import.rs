@@ -137,7 +137,10 @@ fn one_agent_in_two_harnesses() {
     let test = Test::new()
         .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
         .file(".opencode/agents/x.md", "---\ndescription: d\n---\nHello.\n")
-        .file(".github/agents/x.agent.md", "---\ndescription: d\ntools: [read]\n---\nHello.\n");
+        .file(
+            ".github/agents/x.agent.md",
+            "---\ndescription: d\ntools: [read, todo]\n---\nHello.\n",
+        );
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     for (dir, name) in [("x", "x"), ("x-opencode", "x-opencode"), ("x-copilot", "x-copilot")] {
         let text = test.read(&format!("out/{dir}/agent.toml"));
