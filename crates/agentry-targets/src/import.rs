@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
-use agentry_policy::{Action, Places, Rules, Section, SectionRules};
+use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
 use agentry_text::Spanned;
 
-use crate::model::outside;
+use crate::imported::{at, inside};
+use crate::model::{always, outside};
 use crate::proof::{Proof, within};
 use crate::rendering::{Loss, LossKind};
 use crate::{Files, Model, Target};
@@ -20,9 +21,36 @@ pub struct Import {
     pub places: &'static [(&'static str, &'static str)],
     /// Whether a file is one, by its path and its text.
     pub is_one: fn(&str, &str) -> bool,
-    /// Reads the agent at a path, as leniently as the harness does; why not otherwise. Its policy is
+    /// Files that hold several of them by name.
+    pub several: Option<Several>,
+    /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
     /// the nearest that the reader has words for: it is narrowed afterwards.
     pub read: fn(&Files<'_>, &str) -> Result<Read, String>,
+}
+
+/// Settings in which a harness finds agents by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Several {
+    /// Their paths below a project or a home.
+    pub files: &'static [&'static str],
+    /// The names in one of them, without those that have a file of their own.
+    pub names: fn(&Files<'_>, &str) -> Vec<String>,
+}
+
+impl Several {
+    /// The path by which one of the agents in a file is read.
+    pub fn path(file: &str, name: &str) -> String {
+        format!("{file}#{name}")
+    }
+
+    /// The file and the name, if a path was made of both.
+    pub fn split<'a>(&self, path: &'a str) -> (&'a str, Option<&'a str>) {
+        let ends = |file: &str| self.files.iter().any(|known| file.ends_with(known));
+        match path.split_once('#').filter(|(file, _)| ends(file)) {
+            Some((file, name)) => (file, Some(name)),
+            None => (path, None),
+        }
+    }
 }
 
 /// An agent as a harness has it.
@@ -30,10 +58,30 @@ pub struct Import {
 pub struct Read {
     /// It, with `permissions` for its policy.
     pub agent: Agent,
-    /// What the harness permits it.
-    pub model: Model,
+    /// What the harness permits it for sure.
+    pub bound: Bound,
     /// What has no place in the model, and where the reader was lenient.
     pub losses: BTreeSet<Loss>,
+}
+
+/// What a harness permits for sure. A [`Model`] is the most that the files of a harness may mean, which
+/// is what a rendered agent must hold against; this is the least, which an imported one must stay within.
+#[derive(Debug)]
+pub struct Bound(Model);
+
+impl Bound {
+    /// From a model that was made by [`View::Strictest`](crate::encoding::View::Strictest).
+    pub fn new(model: Model) -> Self {
+        Self(model)
+    }
+
+    /// What holds for a section: of each of its ways, the strictest. A section that nothing is known of
+    /// is one in which nothing is permitted.
+    fn of(&self, section: Section) -> Vec<Rules> {
+        let ways = self.0.ways.iter().filter(|way| way.section == section);
+        let layers: Vec<Rules> = ways.flat_map(|way| way.layers.iter().cloned()).collect();
+        if layers.is_empty() { vec![always(section, Action::Deny, "no such tool")] } else { layers }
+    }
 }
 
 /// An imported agent.
@@ -48,83 +96,177 @@ pub struct Imported {
 /// Reads an agent of a harness. Rules that would permit more than the harness does are made stricter.
 pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, String> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
-    let Read { mut agent, model, mut losses } = (import.read)(files, path)?;
+    let Read { mut agent, bound, losses } = (import.read)(files, path)?;
     let permissions = agent.policy.permissions.get_or_insert_default();
+    for section in bounded() {
+        if permissions.get(section).is_some() {
+            continue;
+        }
+        let intent = Some(at(Action::Deny));
+        permissions.sections.push(SectionRules { section: at(section), intent, rules: vec![] });
+    }
     // What is said of places outside the workspace bounds what is said of files.
-    let is_files = |section| matches!(section, Section::Edit | Section::Read);
-    for written in permissions.sections.iter_mut().filter(|it| !is_files(it.section.value)) {
-        narrow(written, &model, None, &mut losses);
-    }
     let beyond = permissions.get(Section::ExternalDirectory).cloned();
-    let beyond = beyond.map(|written| Rules::new(&written, &Places::default()));
-    for written in permissions.sections.iter_mut().filter(|it| is_files(it.section.value)) {
-        narrow(written, &model, beyond.as_ref(), &mut losses);
+    let mut narrowing = Narrowing { title: target.title, bound, beyond: None, losses };
+    if let Some(mut written) = beyond.filter(|_| narrowing.knows(Section::ExternalDirectory)) {
+        narrowing.section(&mut written);
+        permissions.sections.retain(|it| it.section.value != Section::ExternalDirectory);
+        permissions.sections.push(written);
     }
-    Ok(Imported { agent, losses })
+    let beyond = permissions.get(Section::ExternalDirectory);
+    narrowing.beyond = beyond.map(|written| Rules::new(written, &Places::default()));
+    let sections = permissions.sections.iter_mut();
+    for written in sections.filter(|it| bounded().any(|section| section == it.section.value)) {
+        narrowing.section(written);
+    }
+    permissions.sections.sort_by_key(|written| written.section.value);
+    Ok(Imported { agent, losses: narrowing.losses })
 }
 
-/// Makes the rules of a section stricter until no way of the harness is stricter than they are.
-fn narrow(
-    written: &mut SectionRules,
-    model: &Model,
-    beyond: Option<&Rules>,
-    losses: &mut BTreeSet<Loss>,
-) {
-    let section = written.section.value;
-    settle(written);
-    let beyond = beyond.map(|rules| outside(section, rules));
-    let bounds: Vec<Rules> = model
-        .ways
-        .iter()
-        .filter(|way| way.section == section)
-        .flat_map(|way| way.layers.iter().cloned())
-        .collect();
-    // Each step makes one rule stricter; there are two steps from allow to deny.
-    for _ in 0..=2 * (written.rules.len() + 1) {
-        let rules = Rules::new(written, &Places::default());
-        let layers: Vec<Rules> = [rules.as_written()].into_iter().chain(beyond.clone()).collect();
-        match within(&layers, &bounds) {
-            Proof::Holds => return,
-            Proof::Fails { example, source, target } => {
-                let detail = format!("`{example}` would be {target} instead of {source}");
-                losses.insert(loss(section, detail));
-                raise(written, &rules, &example, source);
-            }
-            Proof::Unknown(why) => {
-                losses.insert(loss(section, why));
-                break;
-            }
+/// The sections that a harness has to permit something in. What is said of places outside the workspace
+/// is bounded by what is said of files, unless the harness has rules about it; no harness says anything
+/// about variables.
+fn bounded() -> impl Iterator<Item = Section> {
+    let free = [Section::ExternalDirectory, Section::Env];
+    Section::ALL.iter().copied().filter(move |section| !free.contains(section))
+}
+
+/// Rules on their way into their bound.
+struct Narrowing {
+    title: &'static str,
+    bound: Bound,
+    /// What is said of places outside the workspace.
+    beyond: Option<Rules>,
+    losses: BTreeSet<Loss>,
+}
+
+impl Narrowing {
+    fn knows(&self, section: Section) -> bool {
+        self.bound.0.ways.iter().any(|way| way.section == section)
+    }
+
+    /// Makes the rules of a section stricter until no way of the harness is stricter than they are, and
+    /// tells what they are stricter about then.
+    fn section(&mut self, written: &mut SectionRules) {
+        settle(written);
+        let bounds = self.bound.of(written.section.value);
+        if let Err(why) = self.narrow(written, &bounds) {
+            self.lose(written, why);
+            written.rules.clear();
+            written.intent = Some(Spanned::new(Action::Deny, written.section.span));
+        }
+        self.simplify(written, &bounds);
+        if let Proof::Fails { example, source, target } =
+            within(&bounds, &self.layers(written, &Rules::new(written, &Places::default())))
+        {
+            // The sides are swapped: what the harness does is on the left.
+            let detail = format!("`{example}` is {target} in {} and {source} here", self.title);
+            self.lose(written, detail);
         }
     }
-    written.rules.clear();
-    let place = written.section.span;
-    written.intent = Some(Spanned::new(Action::Deny, place));
+
+    fn narrow(&self, written: &mut SectionRules, bounds: &[Rules]) -> Result<(), String> {
+        // Each step makes one rule stricter; there are two steps from allow to deny, and one more where
+        // what is inside the workspace is told apart from what is outside.
+        for step in 0..=2 * (written.rules.len() + 4) {
+            let rules = Rules::new(written, &Places::default());
+            match within(&self.layers(written, &rules), bounds) {
+                Proof::Holds if step > 0 => {
+                    tidy(written);
+                    return Ok(());
+                }
+                Proof::Holds => return Ok(()),
+                Proof::Fails { example, source, .. } => raise(written, &rules, &example, source),
+                Proof::Unknown(why) => return Err(why),
+            }
+        }
+        Err("nobody knows how to say it: nothing is allowed".to_owned())
+    }
+
+    /// Leaves out that what is inside the workspace is told apart from what is outside, where the rules
+    /// about places outside say that already.
+    fn simplify(&self, written: &mut SectionRules, bounds: &[Rules]) {
+        let is_inside = |rule: &&Spanned<PatternRule>| {
+            let [deep, itself] = inside(rule.value.action);
+            rule.value == deep || rule.value == itself
+        };
+        let kept = written.rules.iter().rev().take_while(is_inside).count();
+        let kept = written.rules.len() - kept;
+        let Some(action) = written.rules.get(kept).map(|rule| rule.value.action) else { return };
+        let mut plain = written.clone();
+        plain.rules.truncate(kept);
+        plain.intent = written.intent.map(|intent| Spanned::new(action, intent.span));
+        let layers = |written| self.layers(written, &Rules::new(written, &Places::default()));
+        let fits = within(&layers(&plain), bounds) == Proof::Holds;
+        if fits && within(&layers(written), &layers(&plain)) == Proof::Holds {
+            *written = plain;
+        }
+    }
+
+    /// The rules, and for files those about places outside the workspace.
+    fn layers(&self, written: &SectionRules, rules: &Rules) -> Vec<Rules> {
+        let section = written.section.value;
+        let beyond = self.beyond.as_ref().filter(|_| is_files(section));
+        let beyond = beyond.map(|rules| outside(section, rules));
+        [rules.as_written()].into_iter().chain(beyond).collect()
+    }
+
+    fn lose(&mut self, written: &SectionRules, detail: String) {
+        let field = format!("permissions.{}", written.section.value);
+        self.losses.insert(Loss { field, kind: LossKind::Narrowed, detail });
+    }
 }
 
-/// A rule about every command is the answer to all that comes after it.
+fn is_files(section: Section) -> bool {
+    matches!(section, Section::Edit | Section::Read)
+}
+
+/// A rule about every call is the answer to all that comes after it.
 fn settle(written: &mut SectionRules) {
-    let is_all = |pattern: &str| matches!(pattern, "*" | "**");
+    let section = written.section.value;
+    let is_all = |pattern: &str| match section.kind() {
+        Kind::Command => matches!(pattern, "*" | "**"),
+        Kind::Path => false,
+        Kind::Name | Kind::Web | Kind::Text => pattern == "**",
+    };
     let all = written.rules.iter().position(|rule| is_all(&rule.value.pattern));
-    let all = all.filter(|_| written.section.value == Section::Bash);
     if let Some(rule) = all.and_then(|at| written.rules.drain(at..).next()) {
         written.intent = Some(Spanned::new(rule.value.action, rule.span));
     }
 }
 
-fn loss(section: Section, detail: String) -> Loss {
-    Loss { field: format!("permissions.{section}"), kind: LossKind::Narrowed, detail }
-}
-
-/// Makes the rule that decides about `example` as strict as `action`.
+/// Makes the rule that decides about `example` as strict as `action`. Where none does, it is the answer
+/// to everything else; for a file outside the workspace only what is outside gets stricter.
 fn raise(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) {
     let plain = rules.as_written();
     let decides =
         |rule: &agentry_policy::Rule| example.with(|subject| rule.pattern.matches(subject));
-    match plain.rules.iter().position(decides).and_then(|at| written.rules.get_mut(at)) {
-        Some(rule) => rule.value.action = action,
-        None => {
-            let place = written.intent.map_or(written.section.span, |intent| intent.span);
-            written.intent = Some(Spanned::new(action, place));
-        }
+    if let Some(rule) =
+        plain.rules.iter().position(decides).and_then(|at| written.rules.get_mut(at))
+    {
+        rule.value.action = action;
+        return;
     }
+    let place = written.intent.map_or(written.section.span, |intent| intent.span);
+    let before = written.intent.map_or(Action::Ask, |intent| intent.value);
+    if is_files(written.section.value) && !is_inside(example) {
+        let inside = inside(before).map(|rule| Spanned::new(rule, place));
+        written.rules.extend(inside);
+    }
+    written.intent = Some(Spanned::new(action, place));
+}
+
+/// Leaves out the last rules that say what holds without them.
+fn tidy(written: &mut SectionRules) {
+    let is_said = |rule: &Spanned<PatternRule>, intent: Action| rule.value.action == intent;
+    let Some(intent) = written.intent else { return };
+    while written.rules.last().is_some_and(|rule| is_said(rule, intent.value)) {
+        written.rules.pop();
+    }
+}
+
+fn is_inside(example: &Example) -> bool {
+    let Example::Text(text) = example else { return false };
+    let below = text.strip_prefix(&Places::default().workspace);
+    below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use agentry_model::Agent;
+use agentry_model::{Agent, SkillRef};
 use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::rendering::{Loss, LossKind};
 use crate::servers::{self, Variables};
+
+/// What is said of a field that no definition has.
+pub(crate) const PLACELESS: &str = "a definition has no place for it";
 
 /// An agent on its way from a harness.
 #[derive(Debug, Default)]
@@ -21,12 +24,30 @@ pub(crate) fn at<T>(value: T) -> Spanned<T> {
     Spanned::new(value, Span::start_of(FileId::BUILT_IN))
 }
 
+/// What is said of all files inside the workspace.
+pub(crate) fn inside(action: Action) -> [PatternRule; 2] {
+    ["**/*", "."].map(|text| PatternRule { pattern: text.to_owned(), action })
+}
+
 impl Draft {
-    /// An agent with this name and this prompt.
+    /// An agent with this name, as far as a name may look so, and this prompt.
     pub(crate) fn new(name: &str, prompt: &str) -> Self {
+        let mut draft = Self::shown(name, prompt);
+        if let Some(name) = draft.agent.identity.display_name.take() {
+            let detail = format!("`{}` became `{}`", name.value, draft.agent.name());
+            draft.lose("name", LossKind::Changed, detail);
+        }
+        draft
+    }
+
+    /// The same where the name is one that is shown, and stays that.
+    pub(crate) fn shown(name: &str, prompt: &str) -> Self {
         let mut draft = Self::default();
-        draft.agent.identity.name = Some(at(name.to_owned()));
-        draft.agent.instructions.system = Some(at(format!("{}\n", prompt.trim())));
+        let slug = Some(agentry_model::slug(name)).filter(|slug| !slug.is_empty());
+        let slug = slug.unwrap_or_else(|| name.to_owned());
+        draft.agent.identity.display_name = (slug != name).then(|| at(name.to_owned()));
+        draft.agent.identity.name = Some(at(slug));
+        draft.agent.instructions.system = Some(at(prompt.trim().to_owned()));
         draft.agent.policy.permissions = Some(Permissions::default());
         draft
     }
@@ -47,8 +68,52 @@ impl Draft {
     pub(crate) fn unknown(&mut self, metadata: &Data, known: &[&str]) {
         let Data::Map(entries) = metadata else { return };
         for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
-            self.lose(key, LossKind::Dropped, "the model has no place for it");
+            self.lose(key, LossKind::Dropped, PLACELESS);
         }
+    }
+
+    /// Notes those of these keys that are there.
+    pub(crate) fn placeless(&mut self, metadata: &Data, keys: &[&str]) {
+        for key in keys.iter().filter(|key| metadata.get(key).is_some()) {
+            self.lose(key, LossKind::Dropped, PLACELESS);
+        }
+    }
+
+    /// What it is for.
+    pub(crate) fn description(&mut self, text: Option<&str>) {
+        self.agent.identity.description = text.map(|text| at(text.to_owned()));
+    }
+
+    /// The models that it may use, the first it would rather.
+    pub(crate) fn models<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        let names: Vec<_> = names.map(|name| at(name.to_owned())).collect();
+        self.agent.model.preferred = (!names.is_empty()).then_some(names);
+    }
+
+    /// The most rounds that it may take.
+    pub(crate) fn turns(&mut self, number: Option<&Data>) {
+        let turns = match number {
+            Some(Data::Int(turns)) => Some(*turns),
+            Some(Data::Str(turns)) => turns.parse().ok(),
+            _ => None,
+        };
+        self.agent.behaviour.max_turns = turns.filter(|turns| *turns > 0).map(at);
+    }
+
+    /// How freely its model speaks.
+    pub(crate) fn temperature(&mut self, number: Option<&Data>) {
+        self.agent.behaviour.temperature = match number {
+            Some(Data::Float(value)) => Some(at(*value)),
+            Some(Data::Int(value)) => i32::try_from(*value).ok().map(|it| at(f64::from(it))),
+            _ => None,
+        };
+    }
+
+    /// The skills that it knows.
+    pub(crate) fn skills(&mut self, names: Vec<String>) {
+        let skill = |name| at(SkillRef { name, optional: false, options: Vec::new() });
+        let skills: Vec<_> = names.into_iter().map(skill).collect();
+        self.agent.skills = (!skills.is_empty()).then_some(skills);
     }
 
     /// What is said about a section as a whole.
@@ -58,8 +123,7 @@ impl Draft {
 
     /// What is said about files: inside the workspace, and outside.
     pub(crate) fn files(&mut self, section: Section, inside: Action, outside: Action) {
-        let rule = |text: &str| PatternRule { pattern: text.to_owned(), action: inside };
-        let rules = if inside == outside { vec![] } else { vec![rule("**/*"), rule(".")] };
+        let rules = if inside == outside { vec![] } else { self::inside(inside).into() };
         self.rules(section, rules, outside);
     }
 
@@ -75,11 +139,14 @@ impl Draft {
 
     /// The servers of a map by name, as most harnesses write them.
     pub(crate) fn servers(&mut self, data: Option<&Data>) {
+        self.servers_with(data, Variables::Untouched);
+    }
+
+    /// The same, for a harness that writes variables so.
+    pub(crate) fn servers_with(&mut self, data: Option<&Data>, variables: Variables) {
         let Some(Data::Map(servers)) = data else { return };
-        let servers: Vec<_> = servers
-            .iter()
-            .map(|(name, data)| at(servers::read(name, data, Variables::Untouched)))
-            .collect();
+        let read = |(name, data): &(String, Data)| at(servers::read(name, data, variables));
+        let servers: Vec<_> = servers.iter().map(read).collect();
         self.agent.tools.mcp = (!servers.is_empty()).then_some(servers);
     }
 }

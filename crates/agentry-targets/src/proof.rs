@@ -29,6 +29,9 @@ static KNOWN: Known<String, Proof> = Known::new();
 /// Whether `target` permits nowhere more than `source`. Only what the rules say counts; what Agentry
 /// looks at beyond them is a matter of gaps.
 pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
+    if source.is_empty() {
+        return Proof::Unknown("nothing is known that it could stay within".to_owned());
+    }
     if is_plain(target, source) {
         return Proof::Holds;
     }

@@ -207,7 +207,7 @@ fn real_files_are_read_as_they_are() {
         let found = found.expect(text);
         assert_eq!(found.agent.name(), "helper");
         let system = found.agent.instructions.system.as_ref().map(|it| it.value.as_str());
-        assert_eq!(system, Some("You help.\n"), "{text}");
+        assert_eq!(system, Some("You help."), "{text}");
         let permissions = found.agent.policy.permissions.expect("permissions");
         assert_eq!(permissions.mildest(Section::Read), Action::Allow, "{text}");
         assert_eq!(permissions.mildest(Section::Bash), Action::Deny, "{text}");

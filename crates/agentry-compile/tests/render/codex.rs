@@ -211,7 +211,7 @@ fn t53_built_in_names() {
 #[test]
 fn import_and_render_again() {
     let bash = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push *:deny\"]\n";
-    for lines in [String::new(), OPEN.to_owned(), format!("{bash}{OPEN}")] {
+    for lines in [String::new(), OPEN.to_owned(), bash.replace("allow", "ask")] {
         let mut rendering = rendering("codex", &agent("helper", &lines), Wish::default());
         let mut rendered = rendering.agents.remove(0);
         rendered.files.append(&mut rendering.shared);
@@ -246,11 +246,11 @@ fn import_takes_what_people_write() {
         let list = rules.rules.iter().map(|rule| rule.value.to_string());
         (rules.intent.expect("an intent").value.as_str(), list.collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(told(Section::Bash), ("allow", "rm *:deny".to_owned()));
+    assert_eq!(told(Section::Bash), ("ask", "rm *:deny ls *:allow".to_owned()));
     assert_eq!(told(Section::Edit), ("ask", String::new()));
     assert_eq!(told(Section::Read), ("allow", String::new()));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["model_reasoning_effort"]);
+    assert_eq!(fields, ["model_reasoning_effort", "name", "permissions.bash"]);
     for bad in ["name = x", "name = \"x\"\ndescription = \"y\"\n"] {
         assert!(crate::back::imported("codex", &[(path, bad)], path).is_err(), "{bad}");
     }
@@ -276,7 +276,7 @@ fn import_takes_all_rules_and_the_settings_around_an_agent() {
         let list: Vec<String> = rules.rules.iter().map(|rule| rule.value.to_string()).collect();
         format!("{} {}", rules.intent.expect("an intent").value, list.join(" "))
     };
-    assert_eq!(section(&files, Section::Bash), "allow rm *:deny git push *:deny");
+    assert_eq!(section(&files, Section::Bash), "deny rm *:deny git push *:deny");
     assert_eq!(section(&files, Section::Edit), "deny ");
     // What the agent says itself counts more.
     let own =
@@ -286,5 +286,5 @@ fn import_takes_all_rules_and_the_settings_around_an_agent() {
     // Settings that nobody understands may forbid anything.
     let files = [(path, text), (".codex/config.toml", "sandbox_mode = ")];
     assert_eq!(section(&files, Section::Bash), "deny ");
-    assert_eq!(section(&files, Section::Edit), "deny **/*:deny .:deny");
+    assert_eq!(section(&files, Section::Edit), "deny ");
 }

@@ -165,8 +165,8 @@ fn users_have_a_place_of_their_own() {
 
 #[test]
 fn import_and_render_again() {
-    let cases = ["", ALL, "mode = \"subagent\"\ndisplay_name = \"X: y\"\n"];
-    for lines in cases {
+    let reads = "[permissions.read]\nintent = \"allow\"\n[permissions.tool]\nintent = \"allow\"\n";
+    for lines in ["", reads, "mode = \"subagent\"\ndisplay_name = \"X: y\"\n"] {
         let rendered = one("copilot", lines, Wish::default());
         assert_stable("copilot", &rendered, Wish::default());
     }
@@ -188,12 +188,13 @@ fn import_takes_what_people_write() {
         let rules = permissions.get(section).expect("a section");
         (rules.intent.expect("an intent").value.as_str(), rules.rules.len())
     };
-    assert_eq!(told(Section::Bash), ("allow", 0));
+    assert_eq!(told(Section::Bash), ("ask", 0));
     assert_eq!(told(Section::Edit), ("deny", 0));
-    assert_eq!(told(Section::Read), ("ask", 2));
+    assert_eq!(told(Section::Read), ("allow", 0));
+    assert_eq!(told(Section::ExternalDirectory), ("ask", 0));
     assert_eq!(told(Section::Mcp), ("deny", 1));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["handoffs", "metadata"]);
+    assert_eq!(fields, ["handoffs", "metadata", "name", "permissions", "tools"]);
     assert!(!definition(&imported).is_empty());
 }
 
@@ -202,6 +203,9 @@ fn import_without_a_list_has_all_tools() {
     let path = ".github/agents/x.agent.md";
     let imported = imported("copilot", &[(path, "---\ndescription: x\n---\nx")], path);
     let permissions = imported.expect("an agent").agent.policy.permissions.expect("permissions");
-    let intent = permissions.get(Section::Bash).and_then(|rules| rules.intent);
-    assert_eq!(intent.expect("an intent").value.as_str(), "allow");
+    let intent = |section| permissions.get(section).and_then(|rules| rules.intent);
+    // Some of the programs that read the file would ask.
+    for section in [Section::Bash, Section::Edit, Section::Webfetch, Section::Mcp] {
+        assert_eq!(intent(section).expect("an intent").value.as_str(), "ask", "{section}");
+    }
 }

@@ -121,7 +121,7 @@ fn rules_of_codex_over_several_lines() {
     let cases = [
         (
             "prefix_rule(\n  pattern = ['frob', ['a', 'b']],\n  decision = 'forbidden',\n)\n",
-            Action::Allow,
+            Action::Ask,
         ),
         ("prefix_rule(pattern = ['frob'] + X, decision = 'forbidden')\n", Action::Deny),
     ];

@@ -98,3 +98,32 @@ fn what_is_no_agent() {
         assert_eq!(imported("opencode", &[(path, text)], path).err().as_deref(), Some(expected));
     }
 }
+
+#[test]
+fn what_does_nothing_is_told() {
+    let path = ".opencode/agents/x.md";
+    let rules = "write: deny\n  bash:\n    \"rm *\": deny\n    \"*\": allow\n    \"rm -rf ?\": deny\n  lsp: deny\n  \"*\": allow";
+    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+    let told: Vec<String> =
+        found.losses.iter().map(|it| format!("{} {}: {}", it.kind, it.field, it.detail)).collect();
+    for line in [
+        "dropped permission.write: deny does nothing: OpenCode asks `edit` about it",
+        "dropped permission.bash: `rm *` to deny does nothing: `bash: allow` comes later",
+        "dropped permission.lsp: `*` to deny does nothing: `*: allow` comes later",
+    ] {
+        assert!(told.iter().any(|it| it == line), "{line}\n{told:#?}");
+    }
+    let rules = "bash:\n    \"*\": allow\n    \"rm -rf ?\": deny";
+    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+    let line = "`rm -rf` is allow in OpenCode and deny here";
+    assert!(found.losses.iter().any(|it| it.detail == line), "{:#?}", found.losses);
+    // What one agent says otherwise than all is no loss.
+    let files = [
+        ("opencode.json", "{\"permission\": {\"bash\": \"ask\"}}"),
+        (path, "---\npermission:\n  bash: allow\n---\nx\n"),
+    ];
+    let found = imported("opencode", &files, path).expect("an agent");
+    assert_eq!(found.losses.iter().filter(|it| it.field.starts_with("permission.")).count(), 0);
+}

@@ -430,7 +430,10 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
     assert_eq!(read.agent.identity.description.expect("one").value, "Use this: x \"y\"");
     let details: Vec<_> =
         read.losses.iter().map(|it| format!("{}: {}", it.field, it.detail)).collect();
-    assert!(details.contains(&"thinking: there is no place for it".to_owned()), "{details:?}");
+    assert!(
+        details.contains(&"thinking: a definition has no place for it".to_owned()),
+        "{details:?}"
+    );
     let one = "permissions: `edit` and `write` are one permission: neither is granted";
     assert!(details.contains(&one.to_owned()), "{details:?}");
     let permissions = read.agent.policy.permissions.expect("some");

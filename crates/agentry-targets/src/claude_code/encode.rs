@@ -254,7 +254,8 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     let declared = subject.agent.tools.mcp.iter().flatten();
     let usable = declared.filter(|it| is_plain(&it.name) && !it.name.contains("__"));
     let mut entries = stricter(subject, Section::Mcp, scope);
-    let names: Vec<String> = usable.map(|server| format!("mcp__{}", server.name)).collect();
+    let names = usable.map(|server| format!("mcp__{}", server.name));
+    let names: Vec<String> = names.chain(single(subject)).collect();
     entries.retain(|entry| !names.contains(&entry.text));
     entries.extend(names.iter().filter_map(|name| entry(Section::Mcp, name, Action::Allow)));
     let bounds = subject.bounds(Section::Mcp);
@@ -265,8 +266,30 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     Plan { kept, rules: lists(encoding.entries, kept) }
 }
 
-/// Other tools that the source allows by name.
+/// Single tools of servers that are set up elsewhere, as the source names them.
+fn single(subject: &Subject) -> impl Iterator<Item = String> {
+    let declared =
+        |server: &str| subject.agent.tools.mcp.iter().flatten().any(|known| known.name == server);
+    let rules = source(subject, Section::Mcp).filter(|rule| rule.action < Action::Deny);
+    rules.filter_map(move |rule| {
+        let (server, tool) = rule.pattern.split_once('/')?;
+        let plain = is_plain(server) && is_plain(tool) && !server.contains("__");
+        (plain && !declared(server)).then(|| format!("mcp__{server}__{tool}"))
+    })
+}
+
+/// Other tools that the source permits by name, those of servers with a question where it asks.
 pub(super) fn named(subject: &Subject) -> Vec<String> {
+    let plan = servers(subject, Scope::Project);
+    let Lists { allow, ask, deny } = &plan.rules;
+    let mut names = tools_by_name(subject);
+    // With a denial that another agent cannot bear, the questions would go too.
+    let kept = single(subject).filter(|name| allow.contains(name) || ask.contains(name));
+    names.extend(kept.filter(|_| deny.is_empty()));
+    names
+}
+
+fn tools_by_name(subject: &Subject) -> Vec<String> {
     let allow = source(subject, Section::Tool).filter(|rule| rule.action == Action::Allow);
     let plain = allow.filter(|rule| is_plain(&rule.pattern) && section_of(&rule.pattern).is_none());
     let allowed = |rule: &&PatternRule| {

@@ -1,25 +1,24 @@
 //! Reads agents of Claude Code with the settings around them. What the mode of a session decides is
 //! taken for asked, so that nothing gets wider.
 
-use std::collections::BTreeSet;
-
-use agentry_model::{Agent, McpServer, SkillRef};
-use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
-use agentry_text::{Data, Spanned};
+use agentry_policy::{Action, PatternRule, Section};
+use agentry_text::Data;
 
 use super::front::{self, Front};
-use super::ruleset::{Silence, of, tools};
+use super::ruleset::{Silence, of, only, tools};
 use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
-use crate::Files;
-use crate::import::{Import, Read};
-use crate::imported::at;
-use crate::rendering::{Loss, LossKind};
-use crate::servers::{self, Variables};
+use crate::import::{Bound, Import, Read};
+use crate::imported::{Draft, inside};
+use crate::model::escape;
+use crate::rendering::LossKind;
+use crate::servers::Variables;
 use crate::wildcard::reworded;
+use crate::{Files, Model};
 
-pub(super) const IMPORT: Import = Import { places: &[(".claude/agents", ".md")], is_one, read };
+pub(super) const IMPORT: Import =
+    Import { places: &[(".claude/agents", ".md")], is_one, several: None, read };
 
 fn is_one(path: &str, text: &str) -> bool {
     let named = || front::read(text).is_some_and(|front| front.metadata.get("name").is_some());
@@ -30,10 +29,8 @@ fn is_one(path: &str, text: &str) -> bool {
 fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
-    let mut losses = BTreeSet::new();
-    let mut agent = Agent::default();
-    identity(&front, &mut agent, &mut losses)?;
-    of_the_user(files, &mut losses);
+    let mut draft = identity(&front)?;
+    of_the_user(files, &mut draft);
     let mut known = known(files);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
@@ -41,16 +38,29 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         known.rules.allow.clear();
     }
     let tools = tools(&front);
-    let silence = silence(&front, &mut losses);
-    agent.policy.permissions = Some(permissions(&tools, &known, silence));
-    changed(&known, &mut losses);
-    let model = of(&tools, &known, silence);
-    Ok(Read { agent, model, losses })
+    let silence = silence(&front, &mut draft);
+    permissions(&tools, &known, silence, &mut draft);
+    changed(&known, &mut draft);
+    let mut model = of(&tools, &known, silence);
+    preloaded(&front, &tools, &mut model, &mut draft);
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+}
+
+/// An agent knows the skills that its file names, also without the tool that loads others.
+fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft) {
+    let skills = front.metadata.get("skills").and_then(names).unwrap_or_default();
+    if skills.is_empty() || tools.has("Skill") {
+        return;
+    }
+    let known: Vec<String> = skills.iter().map(|name| escape(name)).collect();
+    let known = only(Section::Skill, &known, Action::Allow, Action::Deny).rules();
+    model.add(Section::Skill, "skills", vec![known]);
+    draft.rules(Section::Skill, skills.into_iter().map(allow).collect(), Action::Deny);
 }
 
 /// Notes what the user's own settings say, which hold for agents of every project and are no part of
 /// one.
-fn of_the_user(files: &Files<'_>, losses: &mut BTreeSet<Loss>) {
+fn of_the_user(files: &Files<'_>, draft: &mut Draft) {
     let Lists { allow, ask, deny } = &personal(files).rules;
     for (list, verb) in [(allow, "allows"), (ask, "asks about"), (deny, "denies")] {
         if let Some((first, more)) = list.split_first() {
@@ -58,27 +68,23 @@ fn of_the_user(files: &Files<'_>, losses: &mut BTreeSet<Loss>) {
             let detail = format!(
                 "your own `{PERSONAL}` {verb} `{first}`{more} in every project: not taken over"
             );
-            lose(losses, "permissions", LossKind::Changed, detail);
+            draft.lose("permissions", LossKind::Changed, detail);
         }
     }
 }
 
 /// Notes the rules about commands that became others.
-fn changed(known: &Known, losses: &mut BTreeSet<Loss>) {
+fn changed(known: &Known, draft: &mut Draft) {
     let Lists { allow, ask, deny } = &known.rules;
     for (list, action) in [(deny, Action::Deny), (ask, Action::Ask), (allow, Action::Allow)] {
         for text in list.iter().filter(|text| rule::parse(text).tool == "Bash") {
             let only = rule::parse(text).only.unwrap_or_default();
             let words = patterns::source(Section::Bash, text, action);
             if let Some(detail) = reworded(Section::Bash, only, action, &words) {
-                lose(losses, "permissions.bash", LossKind::Narrowed, detail);
+                draft.lose("permissions.bash", LossKind::Narrowed, detail);
             }
         }
     }
-}
-
-fn lose(losses: &mut BTreeSet<Loss>, field: &str, kind: LossKind, detail: impl Into<String>) {
-    losses.insert(Loss { field: field.to_owned(), kind, detail: detail.into() });
 }
 
 /// Fields of the metadata that have a place in the model.
@@ -95,112 +101,105 @@ const PLACED: &[&str] = &[
 ];
 
 /// All but what the agent may do.
-fn identity(front: &Front, agent: &mut Agent, losses: &mut BTreeSet<Loss>) -> Result<(), String> {
-    let Data::Map(fields) = &front.metadata else { return Err("there is no metadata".to_owned()) };
-    let text = |key: &str| front.metadata.get(key).and_then(Data::as_str).map(str::to_owned);
+fn identity(front: &Front) -> Result<Draft, String> {
+    let metadata = &front.metadata;
+    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
+    let mut draft = Draft::new(text("name").ok_or("`name` is missing")?, &front.body);
     if front.lenient {
         let detail = "it is no valid YAML and was read line by line, as Claude Code does";
-        lose(losses, "metadata", LossKind::Changed, detail);
+        draft.lose("metadata", LossKind::Changed, detail);
     }
     for line in &front.unread {
         let detail = format!("`{line}` says nothing when it is read line by line");
-        lose(losses, "metadata", LossKind::Dropped, detail);
+        draft.lose("metadata", LossKind::Dropped, detail);
     }
-    for entry in front.metadata.get("tools").map(restricted).unwrap_or_default() {
+    for entry in metadata.get("tools").map(restricted).unwrap_or_default() {
         let why = if matches!(section_of(&name_of(&entry)), Some(Section::Delegate)) {
             "which agents it may start is not taken over"
         } else {
             "Claude Code does not restrict by it"
         };
-        lose(losses, "tools", LossKind::Dropped, format!("`{entry}`: {why}"));
+        draft.lose("tools", LossKind::Dropped, format!("`{entry}`: {why}"));
     }
-    agent.identity.name = Some(at(text("name").ok_or("`name` is missing")?));
-    agent.identity.description = text("description").map(at);
-    agent.instructions.system = Some(at(front.body.clone() + "\n"));
-    agent.behaviour.max_turns = match front.metadata.get("maxTurns") {
-        Some(Data::Int(turns)) if *turns > 0 => Some(at(*turns)),
-        Some(Data::Str(turns)) => turns.parse().ok().filter(|turns| *turns > 0).map(at),
-        _ => None,
-    };
-    agent.model.preferred =
-        text("model").filter(|model| model != "inherit").map(|model| vec![at(model)]);
-    let skills = front.metadata.get("skills").and_then(names);
-    let skill = |name| at(SkillRef { name, optional: false, options: Vec::new() });
-    agent.skills = skills.map(|skills| skills.into_iter().map(skill).collect());
-    agent.tools.mcp = front.metadata.get("mcpServers").map(|list| listed(list, losses));
-    for (field, _) in fields.iter().filter(|(field, _)| !PLACED.contains(&field.as_str())) {
-        lose(losses, field, LossKind::Dropped, "it has no place in the model");
-    }
-    Ok(())
+    draft.description(text("description"));
+    draft.turns(metadata.get("maxTurns"));
+    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
+    draft.skills(metadata.get("skills").and_then(names).unwrap_or_default());
+    servers(metadata.get("mcpServers"), &mut draft);
+    draft.unknown(metadata, PLACED);
+    Ok(draft)
 }
 
 /// Servers that are written out; those that are only named are set up elsewhere.
-fn listed(list: &Data, losses: &mut BTreeSet<Loss>) -> Vec<Spanned<McpServer>> {
+fn servers(list: Option<&Data>, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
-    match list {
-        Data::Map(entries) => named.extend(entries.iter().cloned()),
-        Data::List(items) => {
-            for item in items {
-                match item {
-                    Data::Map(entries) => named.extend(entries.iter().cloned()),
-                    other => {
-                        let detail = format!("the server {} is set up elsewhere", other.to_json());
-                        lose(losses, "tools.mcp", LossKind::Dropped, detail);
-                    }
-                }
+    let items = match list {
+        Some(Data::List(items)) => items.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    for item in items {
+        match item {
+            Data::Map(entries) => named.extend(entries.iter().cloned()),
+            other => {
+                let detail = format!("the server {} is set up elsewhere", other.to_json());
+                draft.lose("tools.mcp", LossKind::Dropped, detail);
             }
         }
-        _ => {}
     }
-    let server = |(name, data): (String, Data)| at(servers::read(&name, &data, Variables::Bare));
-    named.into_iter().map(server).collect()
+    draft.servers_with(Some(&Data::Map(named)), Variables::Bare);
 }
 
 /// What becomes of calls that no rule is about.
-fn silence(front: &Front, losses: &mut BTreeSet<Loss>) -> Silence {
+fn silence(front: &Front, draft: &mut Draft) -> Silence {
     let mode = front.metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
         let detail = format!("`{mode}` is no promise: a session above it decides, and asks here");
-        lose(losses, "permissionMode", LossKind::Narrowed, detail);
+        draft.lose("permissionMode", LossKind::Narrowed, detail);
     }
     if matches!(mode, Some("dontAsk" | "plan")) { Silence::Denies } else { Silence::Asks }
 }
 
 /// The rules of all sections.
-fn permissions(tools: &Tools, known: &Known, silence: Silence) -> Permissions {
-    let mut sections: Vec<SectionRules> = GROUPS
-        .iter()
-        .map(|group| {
-            let has = group.tools.iter().any(|tool| tools.has(tool));
-            if has {
-                section(group.section, known, silence)
-            } else {
-                intent(group.section, Action::Deny)
-            }
-        })
-        .collect();
-    let mut mcp = section(Section::Mcp, known, silence);
-    let mut others = intent(Section::Tool, silence.action(Section::Tool));
-    if tools.listed.is_some() {
-        let allow = |name: &str| allow(name.to_owned());
-        others.rules = tools.others().map(allow).collect();
-        others.intent = Some(at(Action::Deny));
-        mcp = of_servers(tools, mcp);
+fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft) {
+    for group in GROUPS {
+        if group.tools.iter().any(|tool| tools.has(tool)) {
+            let (rules, intent) = section(group.section, known, silence);
+            draft.rules(group.section, rules, intent);
+        }
     }
-    sections.extend([mcp, others]);
-    Permissions { sections }
+    outside(known, silence, draft);
+    let (mut rules, mut intent) = section(Section::Mcp, known, silence);
+    if tools.listed.is_some() {
+        let others = tools.others().map(|name| allow(name.to_owned())).collect();
+        draft.rules(Section::Tool, others, Action::Deny);
+        rules.extend(of_servers(tools, &rules, intent));
+        intent = Action::Deny;
+    } else {
+        draft.section(Section::Tool, silence.action(Section::Tool));
+    }
+    draft.rules(Section::Mcp, rules, intent);
 }
 
-fn allow(pattern: String) -> Spanned<PatternRule> {
-    at(PatternRule { pattern, action: Action::Allow })
+/// What is said of places outside the workspace: Claude Code asks, but where a rule about files says
+/// otherwise.
+fn outside(known: &Known, silence: Silence, draft: &mut Draft) {
+    let sections = [Section::Read, Section::Edit];
+    let allowed = sections.iter().flat_map(|of| {
+        let texts = known.rules.allow.iter();
+        let texts = texts.filter(|text| rule::entry(*of, text, Action::Allow).is_some());
+        texts.flat_map(|text| patterns::source(*of, text, Action::Allow))
+    });
+    let rooted = allowed.filter(|pattern| pattern.starts_with(['/', '~']));
+    draft.rules(Section::ExternalDirectory, rooted.map(allow).collect(), silence.asked());
 }
 
-fn intent(section: Section, action: Action) -> SectionRules {
-    SectionRules { section: at(section), intent: Some(at(action)), rules: Vec::new() }
+fn allow(pattern: String) -> PatternRule {
+    PatternRule { pattern, action: Action::Allow }
 }
 
-/// Rules in the order in which they count: denials, asks, allows.
-fn section(section: Section, known: &Known, silence: Silence) -> SectionRules {
+/// Rules in the order in which they count: denials, asks, allows; and the answer to all else.
+fn section(section: Section, known: &Known, silence: Silence) -> (Vec<PatternRule>, Action) {
     let lists = [
         (&known.rules.deny, Action::Deny),
         (&known.rules.ask, silence.asked()),
@@ -211,28 +210,32 @@ fn section(section: Section, known: &Known, silence: Silence) -> SectionRules {
         rule.only.is_none() && rule::tool_of(section) == Some(rule.tool)
     };
     let whole = lists.iter().find(|(list, _)| list.iter().any(is_bare)).map(|(_, action)| *action);
-    let mut out = intent(section, whole.unwrap_or_else(|| silence.action(section)));
     // What is milder than a rule about everything never counts.
     let counts = |action: Action| whole.is_none_or(|whole| action > whole);
-    for (list, action) in lists.into_iter().filter(|(_, action)| counts(*action)) {
-        for text in list.iter().filter(|text| rule::entry(section, text, action).is_some()) {
-            let patterns = patterns::source(section, text, action).into_iter();
-            out.rules.extend(patterns.map(|pattern| at(PatternRule { pattern, action })));
+    let mut rules = Vec::new();
+    let mut add = |of: Section, text: &str, action| {
+        if rule::entry(of, text, action).is_some() {
+            let patterns = patterns::source(of, text, action).into_iter();
+            rules.extend(patterns.map(|pattern| PatternRule { pattern, action }));
         }
+    };
+    // What must not be read must not be written.
+    for text in known.rules.deny.iter().filter(|_| section == Section::Edit) {
+        add(Section::Read, text, Action::Deny);
+    }
+    for (list, action) in lists.into_iter().filter(|(_, action)| counts(*action)) {
+        list.iter().for_each(|text| add(section, text, action));
     }
     if section == Section::Read && whole.is_none() {
-        out.rules.push(allow("**/*".to_owned()));
+        rules.extend(inside(Action::Allow));
     }
-    out
+    (rules, whole.unwrap_or_else(|| silence.action(section)))
 }
 
-/// Only the servers that are listed.
-fn of_servers(tools: &Tools, mut mcp: SectionRules) -> SectionRules {
-    let asked = mcp.intent.map_or(Action::Ask, |intent| intent.value);
-    for name in tools.listed.iter().flatten().filter(|name| tools.has(name)) {
-        let patterns = patterns::source(Section::Mcp, name, asked).into_iter();
-        mcp.rules.extend(patterns.map(|it| at(PatternRule { pattern: it, action: asked })));
-    }
-    mcp.intent = Some(at(Action::Deny));
-    mcp
+/// The tools of servers that are listed, but for those that rules are about.
+fn of_servers(tools: &Tools, known: &[PatternRule], asked: Action) -> Vec<PatternRule> {
+    let listed = tools.listed.iter().flatten().filter(|name| tools.has(name));
+    let patterns = listed.flat_map(|name| patterns::source(Section::Mcp, name, asked));
+    let new = patterns.filter(|pattern| known.iter().all(|rule| rule.pattern != *pattern));
+    new.map(|pattern| PatternRule { pattern, action: asked }).collect()
 }

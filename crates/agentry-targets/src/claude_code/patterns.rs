@@ -62,7 +62,12 @@ fn path(pattern: &str, action: Action) -> Vec<String> {
     let whole = if rest == "**" { format!("{start}{rest}/*") } else { format!("{start}{rest}") };
     // What lies below a directory that is named is meant too.
     let below = (stricter && !rest.ends_with('*')).then(|| format!("{whole}/**"));
-    std::iter::once(whole).chain(below).collect()
+    let mut found: Vec<String> = std::iter::once(whole).chain(below).collect();
+    if start == "**/" && stricter {
+        // Nobody knows whether it also holds outside the working directory.
+        found.extend(found.clone().into_iter().map(|text| format!("/{text}")));
+    }
+    found
 }
 
 fn hosts(host: &str, action: Action) -> Vec<String> {
@@ -98,9 +103,14 @@ mod tests {
             (Section::Bash, "Bash(command:x)", deny, &["**"]),
             (Section::Bash, "Bash(a*b c)", deny, &["a*"]),
             (Section::Edit, "Edit(/src/**)", allow, &["src/**"]),
-            (Section::Edit, "Edit(src/**)", deny, &["**/src/**"]),
+            (Section::Edit, "Edit(src/**)", deny, &["**/src/**", "/**/src/**"]),
             (Section::Read, "Read(//etc/x)", deny, &["/etc/x", "/etc/x/**"]),
-            (Section::Read, "Read(.env)", deny, &["**/.env", "**/.env/**"]),
+            (
+                Section::Read,
+                "Read(.env)",
+                deny,
+                &["**/.env", "**/.env/**", "/**/.env", "/**/.env/**"],
+            ),
             (Section::Webfetch, "WebFetch(domain:x.org)", allow, &["x.org"]),
             (Section::Mcp, "mcp__gh", deny, &["gh/*"]),
         ];

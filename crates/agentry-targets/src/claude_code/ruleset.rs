@@ -77,7 +77,9 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
 /// The tools that the metadata gives to an agent.
 pub(super) fn tools(front: &Front) -> Tools {
     let list = |key: &str| front.metadata.get(key).map(|list| names(list).unwrap_or_default());
-    Tools { listed: list("tools"), removed: list("disallowedTools").unwrap_or_default() }
+    // `*` is every tool, as if there were no list.
+    let listed = list("tools").filter(|names| !names.iter().any(|name| name == "*"));
+    Tools { listed, removed: list("disallowedTools").unwrap_or_default() }
 }
 
 fn has_hook(front: &Front) -> bool {
@@ -147,6 +149,8 @@ fn files(section: Section, known: &Known, silence: Silence) -> Encoding {
     let mut entries = entries(section, &known.rules, silence);
     if section == Section::Read || silence == Silence::Runs {
         entries.push(workspace());
+        // No call is about the directory itself, so that it may count as inside where that is simpler.
+        entries.extend((silence != Silence::Runs).then(|| directory(&Places::default().workspace)));
         entries.extend(known.directories.iter().map(|path| directory(path)));
     }
     let default = silence.action(section).max(Action::Ask);
@@ -244,7 +248,12 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
     }
 }
 
-fn only(section: Section, names: &[String], action: Action, default: Action) -> Encoding {
+pub(super) fn only(
+    section: Section,
+    names: &[String],
+    action: Action,
+    default: Action,
+) -> Encoding {
     let entry = |regex: &String| Entry {
         text: regex.clone(),
         action,

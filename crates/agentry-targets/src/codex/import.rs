@@ -1,12 +1,18 @@
-//! Reads agents of Codex, with the rules about commands around them.
+//! Reads agents of Codex, with the settings and the rules about commands around them.
+//!
+//! What the sandbox holds is held by nobody where there is none: a command that Codex would run in it is
+//! asked about, or denied where Codex asks nobody.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::prefix::{self, Prefix};
-use super::role::{KEYS, PROJECT, of, parse, setup};
-use crate::import::Read;
-use crate::imported::{Draft, at, stem};
+use super::role::{HOME, KEYS, PROJECT, of, parse, setup};
+use super::servers;
+use super::setup::{Sandbox, Setup};
+use crate::encoding::View;
+use crate::import::{Bound, Read, Several};
+use crate::imported::{Draft, stem};
 use crate::model::always;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
@@ -14,6 +20,8 @@ use crate::{Files, Model};
 
 /// The settings of the project, which hold where an agent says nothing.
 const SETTINGS: &str = ".codex/config.toml";
+/// Those of the user, which hold where the project says nothing.
+const OWN_SETTINGS: &str = "~/.codex/config.toml";
 /// What an agent may say otherwise than the settings.
 const SETTLED: &[&str] = &[
     "approval_policy",
@@ -25,25 +33,56 @@ const SETTLED: &[&str] = &[
     "skills",
 ];
 
+/// Agents that the settings name.
+pub(super) const SEVERAL: Several = Several {
+    files: &[SETTINGS],
+    names: |files, path| {
+        let named = listed(files, path).into_iter();
+        let elsewhere = named.filter(|(_, it)| !it.file.contains(".codex/agents/"));
+        elsewhere.map(|(name, _)| name).collect()
+    },
+};
+
+/// An agent in the settings.
+struct Listed {
+    description: Option<String>,
+    /// The file with all else.
+    file: String,
+}
+
+/// The agents in the settings at `path`, by name.
+fn listed(files: &Files<'_>, path: &str) -> Vec<(String, Listed)> {
+    let data = files(path).and_then(|text| parse(&text)).unwrap_or_default();
+    let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
+    let dir = path.strip_suffix("config.toml").unwrap_or_default();
+    let agent = |(name, table): &(String, Data)| {
+        let text = |key: &str| table.get(key).and_then(Data::as_str);
+        let file = text("config_file")?;
+        let file = format!("{dir}{}", file.strip_prefix("./").unwrap_or(file));
+        let description = text("description").map(str::to_owned);
+        Some((name.clone(), Listed { description, file }))
+    };
+    agents.iter().filter_map(agent).collect()
+}
+
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
-    let text = files(path).ok_or("it is not there")?;
-    let text = text.trim_start_matches('\u{feff}');
-    let own = parse(text).ok_or("it is not TOML")?;
-    let word = |key: &str| own.get(key).and_then(Data::as_str);
-    let name = word("name").unwrap_or_else(|| stem(path, &[".toml"]));
-    let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
-    let mut draft = Draft::new(&agentry_model::slug(name), prompt);
-    draft.unknown(&own, KEYS);
-    draft.agent.identity.description = word("description").map(|text| at(text.to_owned()));
-    draft.agent.model.preferred = word("model").map(|model| vec![at(model.to_owned())]);
-    for key in ["nickname_candidates", "model_reasoning_effort"] {
-        if own.get(key).is_some() {
-            draft.lose(key, LossKind::Dropped, "the model has no place for it");
-        }
-    }
+    let (settings, entry) = SEVERAL.split(path);
+    let listed = listed(files, entry.map_or(SETTINGS, |_| settings));
+    let known = listed.iter().find(|(name, it)| match entry {
+        Some(entry) => name == entry,
+        None => path.ends_with(&it.file),
+    });
+    let path = match (entry, known) {
+        (Some(entry), None) => return Err(format!("it names no agent `{entry}` with a file")),
+        (Some(_), Some((_, it))) => it.file.as_str(),
+        (None, _) => path,
+    };
+    let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
+    let own = parse(text.trim_start_matches('\u{feff}')).ok_or("it is not TOML")?;
+    let mut draft = identity(&own, known, path)?;
     let (data, is_settled) = settled(files, &own, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
-    let mut model = of(&data, &rules);
+    let mut model = of(&data, &rules, View::Strictest);
     // What is not understood may forbid anything.
     let nothing = |section| always(section, Action::Deny, "what is not understood");
     if !understood || !is_settled {
@@ -53,37 +92,77 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         model.add(Section::Edit, "settings", vec![nothing(Section::Edit)]);
     }
     permissions(&data, &model, &rules, &mut draft);
+    told(&data, &mut draft);
     draft.servers(own.get("mcp_servers"));
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
-/// What an agent says, and the settings of the project where it says nothing; and whether they are
-/// understood.
+/// All but what the agent may do.
+fn identity(own: &Data, known: Option<&(String, Listed)>, path: &str) -> Result<Draft, String> {
+    let word = |key: &str| own.get(key).and_then(Data::as_str);
+    let name = known.map(|(name, _)| name.as_str()).or_else(|| word("name"));
+    let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
+    let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
+    let mut draft = Draft::new(name, prompt);
+    draft.unknown(own, KEYS);
+    let said = known.and_then(|(_, it)| it.description.as_deref());
+    draft.description(said.or_else(|| word("description")));
+    draft.models(word("model").into_iter());
+    draft.placeless(own, &["nickname_candidates", "model_reasoning_effort"]);
+    Ok(draft)
+}
+
+/// What an agent says, the settings of the project where it says nothing, and those of the user where
+/// they say nothing; and whether they are understood.
 fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> (Data, bool) {
-    let Some(text) = files(SETTINGS) else { return (own.clone(), true) };
-    let (Some(Data::Map(settings)), Data::Map(fields)) = (parse(&text), own) else {
-        let detail =
-            format!("`{SETTINGS}` is not understood: nothing is allowed that it may forbid");
-        draft.lose("permissions", LossKind::Narrowed, detail);
-        return (own.clone(), false);
-    };
-    let is_silent = |key: &str| SETTLED.contains(&key) && own.get(key).is_none();
-    let more = settings.into_iter().filter(|(key, _)| is_silent(key));
-    (Data::Map(fields.iter().cloned().chain(more).collect()), true)
+    let Data::Map(mut fields) = own.clone() else { return (own.clone(), false) };
+    let mut understood = true;
+    for path in [SETTINGS, OWN_SETTINGS] {
+        let Some(text) = files(path) else { continue };
+        let Some(Data::Map(settings)) = parse(&text) else {
+            let detail =
+                format!("`{path}` is not understood: nothing is allowed that it may forbid");
+            draft.lose("permissions", LossKind::Narrowed, detail);
+            understood = false;
+            continue;
+        };
+        let is_silent = |key: &str| !fields.iter().any(|(known, _)| known == key);
+        let more = settings.into_iter();
+        let more = more.filter(|(key, _)| SETTLED.contains(&key.as_str()) && is_silent(key));
+        let more: Vec<(String, Data)> = more.collect();
+        for (key, _) in more.iter().filter(|_| path == OWN_SETTINGS) {
+            let detail = format!("it is taken over from your own `{path}`");
+            draft.lose(key, LossKind::Changed, detail);
+        }
+        fields.extend(more);
+    }
+    (Data::Map(fields), understood)
 }
 
-/// The rules about commands. An allow among them says that Codex does not ask, which the sandbox
-/// decides about otherwise; so only the others count. And whether all of them are understood.
+/// The rules about commands, and whether all of them are understood. What the user's own rules forbid
+/// holds here; what they allow, they allow that user.
 fn rules(files: &Files<'_>, draft: &mut Draft) -> (Vec<Prefix>, bool) {
     let mut all = Vec::new();
     let mut understood = true;
-    for (path, text) in files_in(files, PROJECT, ".rules") {
-        let (found, others) = prefix::read(&text);
-        all.extend(found.into_iter().filter(|rule| rule.action > Action::Allow));
-        for line in others {
-            understood = false;
-            let detail = format!("`{line}` in `{path}` is not understood: no command is allowed");
-            draft.lose("permissions.bash", LossKind::Narrowed, detail);
+    for dir in [PROJECT, HOME] {
+        for (path, text) in files_in(files, dir, ".rules") {
+            let (found, others) = prefix::read(&text);
+            let holds = |rule: &Prefix| dir == PROJECT || rule.action > Action::Allow;
+            let (found, left): (Vec<_>, Vec<_>) = found.into_iter().partition(holds);
+            for (rules, what) in [(&found, "taken over"), (&left, "not taken over")] {
+                if let Some(rule) = rules.first().filter(|_| dir == HOME) {
+                    let words = rule.words.join(" ");
+                    let detail = format!("`{words}` in your own `{path}` and its like: {what}");
+                    draft.lose("permissions.bash", LossKind::Changed, detail);
+                }
+            }
+            all.extend(found);
+            for line in others {
+                understood = false;
+                let detail =
+                    format!("`{line}` in `{path}` is not understood: no command is allowed");
+                draft.lose("permissions.bash", LossKind::Narrowed, detail);
+            }
         }
     }
     (all, understood)
@@ -93,9 +172,9 @@ fn rules(files: &Files<'_>, draft: &mut Draft) -> (Vec<Prefix>, bool) {
 fn permissions(data: &Data, model: &Model, rules: &[Prefix], draft: &mut Draft) {
     let has = |section| model.ways.iter().any(|way| way.section == section);
     let answer = |section| if has(section) { Action::Allow } else { Action::Deny };
-    let setup = setup(data);
+    let setup = setup(data, View::Strictest);
     if setup.shell {
-        let encoding = setup.commands(rules);
+        let encoding = setup.commands(rules, View::Strictest);
         let mut found: Vec<Prefix> = encoding.entries.iter().flat_map(Prefix::of).collect();
         found.sort_by_key(|rule| std::cmp::Reverse(rule.action));
         let rule = |rule: &Prefix| PatternRule {
@@ -103,22 +182,59 @@ fn permissions(data: &Data, model: &Model, rules: &[Prefix], draft: &mut Draft) 
             action: rule.action,
         };
         draft.rules(Section::Bash, found.iter().map(rule).collect(), encoding.default);
-    } else {
-        draft.section(Section::Bash, Action::Deny);
     }
-    let (inside, outside) = setup.edits();
+    let (inside, outside) = setup.edits(View::Strictest);
     draft.files(Section::Edit, inside, outside);
-    let reads: Vec<Action> = (model.ways.iter())
-        .filter(|way| way.section == Section::Read)
-        .flat_map(|way| way.layers.iter().map(|rules| rules.intent.action))
-        .collect();
-    let read = reads.iter().copied().max().unwrap_or(Action::Deny);
+    let read = if setup.shell { setup.reads(rules).intent.action } else { Action::Deny };
     draft.section(Section::Read, read);
     draft.section(Section::ExternalDirectory, outside.min(read));
-    for section in [Section::Webfetch, Section::Websearch, Section::Skill, Section::Mcp] {
+    for section in [Section::Webfetch, Section::Websearch] {
         draft.section(section, answer(section));
     }
-    for section in [Section::Question, Section::Tool, Section::Delegate] {
-        draft.section(section, Action::Deny);
+    let off = switched_off(data);
+    let deny = |pattern: String| PatternRule { pattern, action: Action::Deny };
+    draft.rules(Section::Skill, off.into_iter().map(deny).collect(), answer(Section::Skill));
+    let servers = data.get("mcp_servers").map(servers::rules).unwrap_or_default();
+    draft.rules(Section::Mcp, servers, Action::Deny);
+}
+
+/// The skills that `[[skills.config]]` switches off, as patterns.
+fn switched_off(data: &Data) -> Vec<String> {
+    let list = data.get("skills").and_then(|skills| skills.get("config"));
+    let Some(Data::List(entries)) = list else { return Vec::new() };
+    let off = entries.iter().filter(|entry| entry.get("enabled") == Some(&Data::Bool(false)));
+    let name = |entry: &Data| {
+        let path = entry.get("path").and_then(Data::as_str)?.trim_end_matches("/SKILL.md");
+        path.rsplit('/').next().map(str::to_owned)
+    };
+    let said = |entry: &Data| entry.get("name").and_then(Data::as_str).map(str::to_owned);
+    off.map(|entry| said(entry).or_else(|| name(entry)).unwrap_or("**".to_owned())).collect()
+}
+
+/// Tells what a definition has no words for.
+fn told(data: &Data, draft: &mut Draft) {
+    let Setup { shell, sandbox, approval } = setup(data, View::Strictest);
+    if shell && sandbox != Sandbox::Unbound {
+        let here = if approval.as_str() == "never" { "denied" } else { "asked about" };
+        let detail = format!(
+            "commands run in the sandbox `{sandbox}` in Codex, which a definition does not have: \
+             each is {here} here"
+        );
+        draft.lose("permissions.bash", LossKind::Narrowed, detail);
+    }
+    let mut narrowed = |field: &str, section: &str, detail: &str| {
+        let field = format!("{field}: {detail}");
+        draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, field);
+    };
+    let roots = data.get("sandbox_workspace_write").and_then(|it| it.get("writable_roots"));
+    if roots.is_some_and(|roots| !roots.is_empty()) && sandbox == Sandbox::WorkspaceWrite {
+        narrowed("`writable_roots`", "edit", "they count as outside the workspace here");
+    }
+    if !shell && data.get("tools").and_then(|it| it.get("view_image")) != Some(&Data::Bool(false)) {
+        narrowed("`view_image`", "read", "it shows pictures only, so that nothing is read here");
+    }
+    if data.get("skills").and_then(|skills| skills.get("config")).is_some() {
+        let detail = "`config`: what it switches off is denied, all else in it is left out";
+        draft.lose("skills", LossKind::Dropped, detail);
     }
 }

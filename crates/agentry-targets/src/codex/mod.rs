@@ -9,7 +9,7 @@
 //! | `permissions.bash` | `features.shell_tool`, `approval_policy`, and `prefix_rule`s |
 //! | `permissions.edit` | `sandbox_mode` and `approval_policy`: one of four answers |
 //! | `permissions.read` | all or nothing: every sandbox can read every file |
-//! | `permissions.webfetch`, `.websearch` | `web_search`, if all of both is allowed |
+//! | `permissions.webfetch`, `.websearch` | `web_search`: `live` if all of both is allowed, `cached` if all searches are |
 //! | `permissions.question`, `.mcp`, `.tool`, `.delegate`, `.env`, `tools.mcp` | left out |
 //! | `display_name`, `mode`, `tags`, `max_turns`, `temperature` | dropped |
 //!
@@ -34,6 +34,7 @@ mod calls;
 mod import;
 mod prefix;
 mod role;
+mod servers;
 mod setup;
 mod write;
 
@@ -55,6 +56,7 @@ pub static TARGET: Target = Target {
     import: Some(Import {
         places: &[(".codex/agents", ".toml")],
         is_one: |path, _| path.contains(".codex/agents/"),
+        several: Some(import::SEVERAL),
         read: import::read,
     }),
 };

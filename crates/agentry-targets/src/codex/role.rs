@@ -3,8 +3,9 @@
 use agentry_policy::{Action, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
-use super::prefix;
 use super::setup::{Approval, Sandbox, Setup};
+use super::{prefix, servers};
+use crate::encoding::View;
 use crate::model::{Model, always};
 use crate::personal::files_in;
 use crate::{Files, Personal};
@@ -33,7 +34,7 @@ pub(super) const RULES: &str = ".codex/rules/agentry.rules";
 /// Where Codex looks for rules in a project.
 pub(super) const PROJECT: &str = ".codex/rules/";
 /// Where the user's own are.
-const HOME: &str = "~/.codex/rules/";
+pub(super) const HOME: &str = "~/.codex/rules/";
 
 /// The rules of the user, which Codex joins to those of every project.
 pub(super) const PERSONAL: Personal =
@@ -76,7 +77,7 @@ fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
     says("developer_instructions")?;
     let (mut rules, _) = prefix::read(&files(RULES).unwrap_or_default());
     rules.extend(dirs.iter().flat_map(|dir| beside(files, dir).0));
-    (says("name")? == name).then(|| of(&data, &rules))
+    (says("name")? == name).then(|| of(&data, &rules, View::Mildest))
 }
 
 /// TOML without errors.
@@ -88,48 +89,64 @@ pub(super) fn parse(text: &str) -> Option<Data> {
     (!broken).then_some(data)
 }
 
-/// How an agent is set up, as far as its file says; what it does not say is taken for the mildest.
-pub(super) fn setup(data: &Data) -> Setup {
-    let word = |key: &str| data.get(key).and_then(Data::as_str);
-    let off = |table: &str, key: &str| {
-        data.get(table).and_then(|table| table.get(key)) == Some(&Data::Bool(false))
+/// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for
+/// the mildest or for the strictest.
+pub(super) fn setup(data: &Data, view: View) -> Setup {
+    let word = |key: &str| data.get(key).map(|value| value.as_str().unwrap_or_default());
+    let approval = match word("approval_policy") {
+        // It is asked about later, or in some cases.
+        None | Some("on-failure") => Approval::OnRequest,
+        Some(word) => word.parse().unwrap_or(match view {
+            View::Mildest => Approval::OnRequest,
+            View::Strictest => Approval::Never,
+        }),
     };
-    Setup {
-        shell: !off("features", "shell_tool"),
-        approval: word("approval_policy")
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(Approval::OnRequest),
-        sandbox: word("sandbox_mode")
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(Sandbox::WorkspaceWrite),
-    }
+    let sandbox = word("sandbox_mode").and_then(|word| word.parse().ok());
+    let sandbox = sandbox.unwrap_or(match view {
+        View::Mildest => Sandbox::WorkspaceWrite,
+        View::Strictest => Sandbox::ReadOnly,
+    });
+    Setup { shell: is_on(data, "features", "shell_tool"), approval, sandbox }
+}
+
+/// Whether a switch in a table is not off.
+fn is_on(data: &Data, table: &str, key: &str) -> bool {
+    data.get(table).and_then(|table| table.get(key)) != Some(&Data::Bool(false))
 }
 
 /// What an agent may do under these rules.
-pub(super) fn of(data: &Data, rules: &[prefix::Prefix]) -> Model {
+pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
     let free = |section| always(section, Action::Allow, "not switched off");
-    let unbound = data.get("sandbox_mode").and_then(Data::as_str) == Some("danger-full-access");
-    let mut model = setup(data).model(rules);
-    if unbound {
-        for way in &mut model.ways {
-            way.layers = vec![free(way.section)];
-        }
-    }
-    if data.get("web_search").and_then(Data::as_str) != Some("disabled") {
+    let mut model = setup(data, view).model(rules, view);
+    let nothing_said = if view == View::Mildest { "live" } else { "cached" };
+    let searches = match data.get("web_search").map(Data::as_str) {
+        None => nothing_said,
+        Some(Some(word @ ("live" | "cached" | "disabled"))) => word,
+        Some(_) if view == View::Mildest => "live",
+        Some(_) => "disabled",
+    };
+    if searches == "live" {
         model.add(Section::Webfetch, "web_search", vec![free(Section::Webfetch)]);
+    }
+    if searches != "disabled" {
         model.add(Section::Websearch, "web_search", vec![free(Section::Websearch)]);
     }
-    let switched = |table: &str, key: &str| {
-        data.get(table).and_then(|table| table.get(key)) != Some(&Data::Bool(false))
-    };
-    if switched("tools", "view_image") {
+    // It shows pictures, which are some files and not all.
+    if view == View::Mildest && is_on(data, "tools", "view_image") {
         model.add(Section::Read, "view_image", vec![free(Section::Read)]);
     }
-    if switched("skills", "include_instructions") {
+    if is_on(data, "skills", "include_instructions") {
         model.add(Section::Skill, "skills", vec![free(Section::Skill)]);
     }
-    if data.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
-        model.add(Section::Mcp, "mcp_servers", vec![free(Section::Mcp)]);
+    let servers = data.get("mcp_servers").filter(|servers| !servers.is_empty());
+    match (servers, view) {
+        (Some(_), View::Mildest) => {
+            model.add(Section::Mcp, "mcp_servers", vec![free(Section::Mcp)]);
+        }
+        (Some(servers), View::Strictest) => {
+            model.add(Section::Mcp, "mcp_servers", vec![servers::bound(servers).rules()]);
+        }
+        (None, _) => {}
     }
     model
 }

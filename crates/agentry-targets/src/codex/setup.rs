@@ -3,7 +3,7 @@
 use agentry_policy::{Action, Rules, Section, words};
 
 use super::prefix::Prefix;
-use crate::encoding::{Encoding, Order};
+use crate::encoding::{Encoding, Order, View};
 use crate::harmless::{HARMLESS, Harmless};
 use crate::model::{Model, always, outside};
 
@@ -26,6 +26,8 @@ words! {
         WorkspaceWrite = "workspace-write",
         /// Nothing.
         ReadOnly = "read-only",
+        /// Everything: there is none. It is read, and never written.
+        Unbound = "danger-full-access",
     }
 }
 
@@ -59,19 +61,31 @@ pub(super) const SETUPS: &[Setup] = &[
 pub(super) const STRICTEST: Setup = setup(false, Approval::Never, Sandbox::ReadOnly);
 
 impl Setup {
-    /// What becomes of a command that no rule is about.
-    pub(super) fn unruled(self) -> Action {
-        if self.approval == Approval::Untrusted { Action::Ask } else { Action::Allow }
+    /// What becomes of that which needs a person.
+    pub(super) fn asked(self) -> Action {
+        if self.approval == Approval::Never { Action::Deny } else { Action::Ask }
+    }
+
+    /// What becomes of a command that no rule is about. It may run, but in a sandbox: that it would also
+    /// run where there is none, nobody said.
+    pub(super) fn unruled(self, view: View) -> Action {
+        let waits = self.approval == Approval::Untrusted;
+        let runs = match view {
+            View::Mildest => !waits || self.sandbox == Sandbox::Unbound,
+            View::Strictest => !waits && self.sandbox == Sandbox::Unbound,
+        };
+        if runs { Action::Allow } else { self.asked() }
     }
 
     /// What becomes of a change inside the workspace, and outside.
-    pub(super) fn edits(self) -> (Action, Action) {
-        let asked = match self.approval {
-            Approval::OnRequest | Approval::Untrusted => Action::Ask,
-            Approval::Never => Action::Deny,
-        };
-        let free = self.sandbox == Sandbox::WorkspaceWrite && self.approval != Approval::Untrusted;
-        (if free { Action::Allow } else { asked }, asked)
+    pub(super) fn edits(self, view: View) -> (Action, Action) {
+        let waits = self.approval == Approval::Untrusted;
+        let asked = self.asked();
+        match self.sandbox {
+            Sandbox::Unbound if view == View::Mildest || !waits => (Action::Allow, Action::Allow),
+            Sandbox::WorkspaceWrite if !waits => (Action::Allow, asked),
+            Sandbox::Unbound | Sandbox::WorkspaceWrite | Sandbox::ReadOnly => (asked, asked),
+        }
     }
 
     /// The commands that run without asking although nobody allows them.
@@ -80,40 +94,47 @@ impl Setup {
     }
 
     /// The rules about commands: one entry for each answer, and one for what is taken for harmless.
-    pub(super) fn commands(self, rules: &[Prefix]) -> Encoding {
+    /// Options may take a command off that list, and others make one dangerous, so neither is relied on.
+    pub(super) fn commands(self, rules: &[Prefix], view: View) -> Encoding {
+        let mut rules = rules.to_vec();
+        match view {
+            View::Mildest => {
+                // Whatever has a rule of its own is no longer taken for harmless.
+                let known = |command: &&Harmless| {
+                    rules.iter().any(|rule| rule.words.as_slice() == [command.name])
+                };
+                let harmless = self.harmless().iter().filter(|command| !known(command));
+                let harmless: Vec<_> = harmless.map(|it| Prefix::harmless(it.name)).collect();
+                rules.extend(harmless);
+            }
+            View::Strictest if self.sandbox == Sandbox::Unbound => {
+                rules.push(Prefix { words: vec!["rm".to_owned()], action: Action::Ask });
+            }
+            View::Strictest => {}
+        }
         let answer = |rule: &Prefix| match rule.action {
-            Action::Ask if self.approval == Approval::Never => Action::Deny,
+            Action::Ask => self.asked(),
             action => action,
         };
         let grouped = Action::ALL.iter().rev().filter_map(|action| {
             Prefix::entry(rules.iter().filter(|rule| answer(rule) == *action), *action)
         });
-        // Whatever has a rule of its own is no longer taken for harmless.
-        let known = |command: &&Harmless| {
-            let own =
-                |rule: &Prefix| matches!(rule.words.as_slice(), [word] if word == command.name);
-            rules.iter().any(own)
-        };
-        let harmless = self.harmless().iter().filter(|command| !known(command));
-        let harmless: Vec<Prefix> =
-            harmless.map(|command| Prefix::harmless(command.name)).collect();
-        let harmless = Prefix::entry(harmless.iter(), Action::Allow);
         Encoding {
             section: Section::Bash,
             order: Order::Strictest,
-            entries: grouped.chain(harmless).collect(),
-            default: self.unruled(),
+            entries: grouped.collect(),
+            default: self.unruled(view),
         }
     }
 
     /// What an agent may do that is set up so, under these rules.
-    pub(super) fn model(self, rules: &[Prefix]) -> Model {
+    pub(super) fn model(self, rules: &[Prefix], view: View) -> Model {
         let mut model = Model::default();
         if self.shell {
-            model.add(Section::Bash, "shell", vec![self.commands(rules).rules()]);
+            model.add(Section::Bash, "shell", vec![self.commands(rules, view).rules()]);
             model.add(Section::Read, "shell", vec![self.reads(rules)]);
         }
-        let (inside, beyond) = self.edits();
+        let (inside, beyond) = self.edits(view);
         let beyond = always(Section::ExternalDirectory, beyond, self.approval.as_str());
         let inside = always(Section::Edit, inside, self.sandbox.as_str());
         let layers = vec![inside, outside(Section::Edit, &beyond)];
@@ -130,7 +151,7 @@ impl Setup {
             rules.iter().filter(about).any(|rule| rule.action > Action::Allow)
         };
         let silent = self.harmless().iter().any(|command| command.reads && !asks(command.name));
-        let free = self.unruled() == Action::Allow || silent;
+        let free = self.unruled(View::Mildest) == Action::Allow || silent;
         let action = if free { Action::Allow } else { Action::Ask };
         always(Section::Read, action, "every sandbox can read every file")
     }

@@ -9,7 +9,7 @@ use super::blind::BLIND;
 use super::prefix::{self, Prefix};
 use super::role::{self, PROJECT, RULES, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
-use crate::encoding::{Encoding, Order};
+use crate::encoding::{Encoding, Order, View};
 use crate::front::MARK;
 use crate::gap::gaps;
 use crate::harmless::Harmless;
@@ -55,8 +55,7 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     role.set_opt("model", model(subject, &mut out).map(Data::str));
     role.set("sandbox_mode", Data::str(setup.sandbox.as_str()));
     role.set("approval_policy", Data::str(setup.approval.as_str()));
-    let web = free(subject, WEB, settings);
-    role.set("web_search", Data::str(if web { "live" } else { "disabled" }));
+    role.set("web_search", Data::str(searches(|sections| free(subject, sections, settings))));
     let prompt = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     // Codex ignores an agent that is told nothing.
     let told = Some(prompt.trim()).filter(|text| !text.is_empty());
@@ -99,6 +98,15 @@ fn tables(
     }
 }
 
+/// How the agent may search: with live pages, with what was kept of them, or not at all.
+fn searches(is_free: impl Fn(&[Section]) -> bool) -> &'static str {
+    match (is_free(WEB), is_free(&[Section::Websearch])) {
+        (true, _) => "live",
+        (false, true) => "cached",
+        (false, false) => "disabled",
+    }
+}
+
 /// Whether everything is allowed in these sections.
 fn all(subject: &Subject, sections: &[Section]) -> bool {
     let allowed = |section: &Section| {
@@ -117,7 +125,7 @@ fn free(subject: &Subject, sections: &[Section], settings: &Settings<'_>) -> boo
 /// The first way to set the agent up that permits no more than its source.
 fn chosen(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Setup {
     let fits = |setup: &&Setup| {
-        let model = setup.model(rules);
+        let model = setup.model(rules, View::Mildest);
         let within = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
         let safe = || {
             let mut ways = model.ways.iter();
@@ -136,7 +144,7 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
     let strict = rules.filter(|rule| rule.action > Action::Allow);
     let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
     let edits = |setup: &&Setup| {
-        let model = setup.model(&[]);
+        let model = setup.model(&[], View::Mildest);
         let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
         setup.shell && ways.all(|way| subject.permits(way.section, &way.layers))
     };
@@ -148,8 +156,10 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
             .filter(|command| (command.reads && hidden) || !allowed(subject, command));
         let asked = asked.map(|it| Prefix { action: Action::Ask, ..Prefix::harmless(it.name) });
         let rules: Vec<Prefix> = strict.iter().cloned().chain(asked).collect();
-        let encoding =
-            setup.commands(&rules).narrowed(&[], &subject.bounds(Section::Bash)).encoding;
+        let encoding = setup
+            .commands(&rules, View::Mildest)
+            .narrowed(&[], &subject.bounds(Section::Bash))
+            .encoding;
         let entries = encoding.entries.iter().filter(|entry| entry.action > Action::Allow);
         let mut found: Vec<Prefix> = Vec::new();
         for rule in entries.flat_map(Prefix::of) {
@@ -157,9 +167,9 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
                 found.push(rule);
             }
         }
-        let model = setup.model(&found);
+        let model = setup.model(&found, View::Mildest);
         let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
-        (encoding.default == setup.unruled() && fits).then_some(found)
+        (encoding.default == setup.unruled(View::Mildest) && fits).then_some(found)
     })
 }
 
@@ -189,7 +199,7 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
         let before = wanted.len();
         wanted.retain(|(subject, _)| {
             let fits = |setup: &Setup| {
-                let model = setup.model(&rules);
+                let model = setup.model(&rules, View::Mildest);
                 model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
             };
             SETUPS.iter().any(|setup| setup.shell && fits(setup))
@@ -217,7 +227,7 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
 
 /// What the agent may do less than its source says, and what has no place.
 fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) {
-    let model = role::of(role, rules);
+    let model = role::of(role, rules, View::Mildest);
     for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
         let way = model.ways.iter().find(|way| way.section == *section);
         let nothing = [always(*section, Action::Deny, "no such tool")];
@@ -256,8 +266,10 @@ fn session(subject: &Subject, setup: Setup, settings: &Settings<'_>, out: &mut R
     if all(subject, &sections) {
         return;
     }
-    let web = all(subject, WEB);
-    let search = if web { "" } else { " -c web_search=disabled" };
+    let search = match searches(|sections| all(subject, sections)) {
+        "live" => String::new(),
+        word => format!(" -c web_search={word}"),
+    };
     let command = format!("codex -s {} -a {}{search}", setup.sandbox, setup.approval);
     if settings.close_gaps {
         let message = "Codex gives an agent the sandbox, the approvals, the searches and the servers \

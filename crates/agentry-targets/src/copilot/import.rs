@@ -1,15 +1,18 @@
 //! Reads agents of Copilot, as they are met: lists as lists or with commas, more keys than documented.
 
+use std::collections::BTreeSet;
+
 use agentry_model::Mode;
-use agentry_policy::{Action, PatternRule, Section};
+use agentry_policy::{Action, PatternRule, Rules, Section};
 use agentry_text::Data;
 
 use super::KEYS;
-use super::tools::{listed, of, tool};
-use crate::import::Read;
+use super::tools::{is_served, listed, of, tool, whole};
+use crate::encoding::View;
+use crate::import::{Bound, Read};
 use crate::imported::{Draft, at, stem};
 use crate::rendering::LossKind;
-use crate::{Files, Model, lenient};
+use crate::{Files, Model, Way, lenient};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -28,22 +31,22 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
-    let name = agentry_model::slug(stem(path, &[".agent.md", ".md"]));
-    let mut draft = Draft::new(&name, &front.body);
+    let mut draft = Draft::new(stem(path, &[".agent.md", ".md"]), &front.body);
     draft.lenient(front.notes);
     draft.unknown(metadata, KEYS);
-    identity(metadata, &name, &mut draft);
-    let names = listed(metadata);
-    let model = of(&names);
+    identity(metadata, &mut draft);
+    let names = names(metadata, &mut draft);
+    let model = of(&names, View::Strictest);
     permissions(&names, &model, &mut draft);
     draft.servers(metadata.get("mcp-servers"));
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
-fn identity(metadata: &Data, name: &str, draft: &mut Draft) {
+fn identity(metadata: &Data, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
+    draft.description(text("description"));
+    let name = draft.agent.name().to_owned();
     let identity = &mut draft.agent.identity;
-    identity.description = text("description").map(|text| at(text.to_owned()));
     identity.display_name =
         text("name").filter(|shown| *shown != name).map(|shown| at(shown.to_owned()));
     let is = |key: &str, value: bool| metadata.get(key) == Some(&Data::Bool(value));
@@ -52,37 +55,85 @@ fn identity(metadata: &Data, name: &str, draft: &mut Draft) {
     } else {
         is("user-invocable", false).then(|| at(Mode::Subagent))
     };
-    let models = metadata.get("model").and_then(lenient::words).filter(|list| !list.is_empty());
-    draft.agent.model.preferred = models.map(|models| models.into_iter().map(at).collect());
+    let models = metadata.get("model").and_then(lenient::words).unwrap_or_default();
+    draft.models(models.iter().map(String::as_str));
     let placeless =
         ["target", "handoffs", "argument-hint", "agents", "metadata", "hidden", "agent"];
-    for key in placeless.iter().filter(|key| metadata.get(key).is_some()) {
-        draft.lose(key, LossKind::Dropped, "the model has no place for it");
+    draft.placeless(metadata, &placeless);
+}
+
+/// The tools of an agent. What nobody knows is left out, and so is what stands for a part of a tool.
+fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
+    let names = match metadata.get("tools") {
+        Some(list) if lenient::words(list).is_none() => {
+            draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+            return Vec::new();
+        }
+        _ => listed(metadata),
+    };
+    let given: Vec<&str> = names.iter().filter_map(|name| whole(name)).collect();
+    for name in names.iter().filter(|name| *name != "*" && !is_served(name)) {
+        match (tool(name), whole(name)) {
+            (None, _) => {
+                let detail = format!("`{name}` is no tool that is known: it is left out");
+                draft.lose("tools", LossKind::Dropped, detail);
+            }
+            (Some(tool), None) if !given.contains(&tool) => {
+                let detail = format!("`{name}` is a part of `{tool}`, which is not granted for it");
+                draft.lose("tools", LossKind::Narrowed, detail);
+            }
+            _ => {}
+        }
     }
+    names
 }
 
 /// One answer a section: what its tool may do, or nothing without one.
 fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
-    let has = |section| model.ways.iter().any(|way| way.section == section);
-    let answer = |section| if has(section) { Action::Allow } else { Action::Deny };
+    let way = |section| model.ways.iter().find(|way| way.section == section);
+    let answer = |section| {
+        let strictest = |way: &Way| {
+            let inside = way.layers.iter().filter(|layer| layer.rules.is_empty());
+            inside.map(|layer| layer.intent.action).max()
+        };
+        way(section).and_then(strictest).unwrap_or(Action::Deny)
+    };
     for section in [Section::Bash, Section::Webfetch, Section::Websearch, Section::Delegate] {
         draft.section(section, answer(section));
     }
     for section in [Section::Edit, Section::Read] {
-        let outside = if has(section) { Action::Ask } else { Action::Deny };
+        let outside = if way(section).is_some() { Action::Ask } else { Action::Deny };
         draft.files(section, answer(section), outside);
     }
-    let touches_files = has(Section::Edit) || has(Section::Read);
+    let touches_files = way(Section::Edit).is_some() || way(Section::Read).is_some();
     let outside = if touches_files { Action::Ask } else { Action::Deny };
     draft.section(Section::ExternalDirectory, outside);
-    draft.section(Section::Question, Action::Deny);
-    let allowed =
-        |pattern: &str| PatternRule { pattern: pattern.to_owned(), action: Action::Allow };
-    let todo = if has(Section::Tool) { vec![allowed("todo")] } else { Vec::new() };
-    draft.rules(Section::Tool, todo, Action::Deny);
-    let all = names.iter().any(|name| name == "*");
-    let served = names.iter().filter(|name| name.contains('/') && tool(name).is_none());
-    let served: Vec<PatternRule> = served.map(|name| allowed(name)).collect();
-    let intent = if all { Action::Allow } else { Action::Deny };
-    draft.rules(Section::Mcp, if all { Vec::new() } else { served }, intent);
+    let rule = |pattern: &str, action| PatternRule { pattern: pattern.to_owned(), action };
+    let todo = way(Section::Tool).map(|_| rule("todo", Action::Allow));
+    draft.rules(Section::Tool, todo.into_iter().collect(), Action::Deny);
+    if names.iter().any(|name| name == "*") {
+        draft.section(Section::Mcp, Action::Ask);
+    } else {
+        let served = names.iter().filter(|name| is_served(name));
+        let served = served.map(|name| rule(name, Action::Ask)).collect();
+        draft.rules(Section::Mcp, served, Action::Deny);
+    }
+    unsure(model, draft);
+}
+
+/// Tells why that is asked about which may run.
+fn unsure(model: &Model, draft: &mut Draft) {
+    let ask = |rules: &Rules| rules.rules.is_empty() && rules.intent.action == Action::Ask;
+    let asked: BTreeSet<&str> = model
+        .ways
+        .iter()
+        .filter(|way| way.section != Section::Mcp && way.layers.iter().any(ask))
+        .map(|way| way.tool.as_str())
+        .collect();
+    if !asked.is_empty() {
+        let tools =
+            asked.into_iter().map(|tool| format!("`{tool}`")).collect::<Vec<_>>().join(", ");
+        let detail = format!("some programs ask before {tools}, others do not: asked about here");
+        draft.lose("permissions", LossKind::Narrowed, detail);
+    }
 }

@@ -19,7 +19,8 @@
 //!
 //! There are no rules: what is not allowed as a whole is left out. The list of tools is always
 //! written, since an agent without one has all of them. Some of the programs that read these files ask
-//! before a command or a change, others do not; so a tool counts as one that never asks.
+//! before a command or a change, others do not: so a tool counts as one that never asks where it is
+//! written, and as one that asks where it is read.
 
 mod import;
 mod tools;
@@ -53,6 +54,7 @@ pub static TARGET: Target = Target {
     import: Some(Import {
         places: &[(".github/agents", ".md"), (".copilot/agents", ".md")],
         is_one: import::is_one,
+        several: None,
         read: import::read,
     }),
 };

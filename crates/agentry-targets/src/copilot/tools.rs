@@ -3,9 +3,9 @@
 use agentry_policy::{Action, Rules, Section};
 use agentry_text::Data;
 
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, outside};
-use crate::wildcard::ANYTHING;
+use crate::wildcard::{ANYTHING, NOTHING};
 use crate::{Files, lenient};
 
 /// The tools by their names, with what their calls belong to.
@@ -30,6 +30,36 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("todo", &["todowrite", "todos"]),
 ];
 
+/// Sets of tools in VS Code, besides those that are called like tools.
+const SETS: &[&str] = &["vscode"];
+
+/// Tools that do all that the tool does whose name they stand for; others do a part of it.
+const WHOLE: &[&str] = &[
+    "shell",
+    "bash",
+    "powershell",
+    "runcommands",
+    "runinterminal",
+    "terminal",
+    "view",
+    "readfile",
+    "grep",
+    "codebase",
+    "textsearch",
+    "multiedit",
+    "write",
+    "editfiles",
+    "custom-agent",
+    "task",
+    "runsubagent",
+    "todowrite",
+    "todos",
+];
+
+/// What some programs ask about whenever it is done.
+const ASKED: &[Section] =
+    &[Section::Bash, Section::Edit, Section::Webfetch, Section::Websearch, Section::Delegate];
+
 /// Where an agent is, for a project and for the user.
 pub(super) const PLACES: &[&str] = &[".github/agents", ".copilot/agents"];
 
@@ -38,7 +68,7 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let text = PLACES.iter().find_map(|place| files(&format!("{place}/{name}.agent.md")))?;
     let front = lenient::read(&text).ok()?;
     front.metadata.get("description")?.as_str()?;
-    Some(of(&listed(&front.metadata)))
+    Some(of(&listed(&front.metadata), View::Mildest))
 }
 
 /// The names of the tools of an agent; without a list it has all of them.
@@ -49,30 +79,61 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
     }
 }
 
-/// The tool that a name in a file stands for.
+/// The tool that a name in a file stands for: `edit`, `Write`, and in VS Code `edit/editFiles`.
 pub(super) fn tool(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    let known = TOOLS.iter().map(|(tool, _)| *tool).find(|tool| *tool == name);
+    let known = |name: &str| TOOLS.iter().map(|(tool, _)| *tool).find(|tool| *tool == name);
     let alias = || ALIASES.iter().find(|(_, others)| others.contains(&name.as_str()));
-    known.or_else(|| alias().map(|(tool, _)| *tool))
+    let of_set = || name.split_once('/').and_then(|(set, _)| known(set));
+    known(&name).or_else(|| alias().map(|(tool, _)| *tool)).or_else(of_set)
 }
 
-/// What an agent with these tools may do.
-pub(super) fn of(names: &[String]) -> Model {
+/// The same, if the name stands for all that the tool does.
+pub(super) fn whole(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or_default();
+    let is_whole = tool(last) == Some(last) || last == "*" || WHOLE.contains(&last);
+    tool(name).filter(|_| is_whole)
+}
+
+/// Whether a name in a file is about tools of a server: `github/*`, `github/create_issue`.
+pub(super) fn is_served(name: &str) -> bool {
+    let set = name.split_once('/').map(|(set, _)| set.to_ascii_lowercase());
+    set.is_some_and(|set| tool(&set).is_none() && !SETS.contains(&set.as_str()))
+}
+
+/// What an agent with these tools may do. Some of the programs that read these files ask before a
+/// command or a change, others do not.
+pub(super) fn of(names: &[String], view: View) -> Model {
     let mut model = Model::default();
     let all = names.iter().any(|name| name == "*");
+    let asks = |section| view == View::Strictest && ASKED.contains(&section);
+    let meant = |name: &String| if view == View::Mildest { tool(name) } else { whole(name) };
     for (tool, sections) in TOOLS {
-        if all || names.iter().any(|name| self::tool(name) == Some(*tool)) {
+        if all || names.iter().any(|name| meant(name) == Some(*tool)) {
             for section in *sections {
-                model.add(*section, *tool, layers(tool, *section));
+                let mut layers = layers(tool, *section);
+                let ask = asks(*section).then(|| always(*section, Action::Ask, "it may ask"));
+                layers.extend(ask);
+                model.add(*section, *tool, layers);
             }
         }
     }
-    for name in names.iter().filter(|name| name.contains('/') && tool(name).is_none()) {
-        model.add(Section::Mcp, name, vec![server(name)]);
-    }
-    if all {
-        model.add(Section::Mcp, "*", vec![always(Section::Mcp, Action::Allow, "all tools")]);
+    let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
+    match view {
+        View::Mildest if all => {
+            model.add(Section::Mcp, "*", vec![always(Section::Mcp, Action::Allow, "all tools")]);
+        }
+        View::Mildest => {
+            for name in served {
+                model.add(Section::Mcp, name, vec![server(name)]);
+            }
+        }
+        View::Strictest => {
+            let ask = always(Section::Mcp, Action::Ask, "it may ask");
+            let only = (!all).then(|| servers(&served));
+            model.add(Section::Mcp, "servers", std::iter::once(ask).chain(only).collect());
+        }
     }
     model
 }
@@ -92,11 +153,23 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
 
 /// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
 pub(super) fn server(name: &str) -> Rules {
-    let regex = match name.strip_suffix("/*") {
-        Some(server) => format!("{}/{ANYTHING}", escape(server)),
+    only(Section::Mcp, name, of_server(name, ANYTHING))
+}
+
+/// What several of them stand for together.
+fn servers(names: &[&String]) -> Rules {
+    let regexes: Vec<String> = names.iter().map(|name| of_server(name, "[^/]*")).collect();
+    let none = NOTHING.to_owned();
+    let regex = if names.is_empty() { none } else { format!("(?:{})", regexes.join("|")) };
+    only(Section::Mcp, "servers", regex)
+}
+
+/// `any` is what the name of a tool may be; none has a `/` in it.
+fn of_server(name: &str, any: &str) -> String {
+    match name.strip_suffix("/*") {
+        Some(server) => format!("{}/{any}", escape(server)),
         None => escape(name),
-    };
-    only(Section::Mcp, name, regex)
+    }
 }
 
 /// Allows what a regular expression matches, and nothing else.

@@ -8,6 +8,7 @@ use agentry_text::data::MapBuilder;
 
 use super::tools::{self, TOOLS};
 use super::{BLIND, TARGET};
+use crate::encoding::View;
 use crate::front;
 use crate::gap::gaps;
 use crate::model::always;
@@ -76,7 +77,7 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
     names.extend(servers.iter().map(|server| format!("{}/*", server.name)));
     if settings.close_gaps {
         let open = |section| temporary(subject, section) == Action::Allow;
-        let blind = !gaps(subject, &tools::of(&names), BLIND).is_empty();
+        let blind = !gaps(subject, &tools::of(&names, View::Mildest), BLIND).is_empty();
         names.retain(|name| match name.as_str() {
             "execute" => !blind,
             "read" | "search" => open(Section::Read),
@@ -119,7 +120,7 @@ fn written(server: &McpServer) -> Data {
 
 /// What the agent may do less than its source says, and what is not looked at.
 fn losses(subject: &Subject, names: &[String], out: &mut Rendered) {
-    let model = tools::of(names);
+    let model = tools::of(names, View::Mildest);
     loss::toolless(subject, &model, None, out);
     for section in Section::ALL.iter().filter(|section| **section != Section::Env) {
         let ways = model.ways.iter().filter(|way| way.section == *section);

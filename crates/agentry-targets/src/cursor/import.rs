@@ -4,8 +4,8 @@ use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, json};
 
 use super::model;
-use crate::import::Read;
-use crate::imported::{Draft, at, stem};
+use crate::import::{Bound, Read};
+use crate::imported::{Draft, stem};
 use crate::rendering::LossKind;
 use crate::{Files, lenient};
 
@@ -29,25 +29,23 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
     let word = |key: &str| metadata.get(key).and_then(Data::as_str);
-    let name = agentry_model::slug(word("name").unwrap_or_else(|| stem(path, &[".md"])));
-    let mut draft = Draft::new(&name, &front.body);
+    let name = word("name").unwrap_or_else(|| stem(path, &[".md"]));
+    let mut draft = Draft::shown(name, &front.body);
     draft.lenient(front.notes);
     draft.unknown(metadata, KEYS);
-    let identity = &mut draft.agent.identity;
-    identity.description = word("description").map(|text| at(text.to_owned()));
-    identity.display_name =
-        word("name").filter(|shown| *shown != name).map(|shown| at(shown.to_owned()));
-    let model = word("model").filter(|model| !matches!(*model, "inherit" | "fast"));
-    draft.agent.model.preferred = model.map(|model| vec![at(model.to_owned())]);
-    if metadata.get("is_background").is_some() {
-        draft.lose("is_background", LossKind::Dropped, "the model has no place for it");
+    draft.placeless(metadata, &["is_background"]);
+    draft.description(word("description"));
+    let model = word("model").filter(|model| *model != "inherit");
+    if model == Some("fast") {
+        draft.lose("model", LossKind::Dropped, "`fast` is whatever Cursor takes for it");
     }
+    draft.models(model.filter(|model| *model != "fast").into_iter());
     let readonly = metadata.get("readonly") == Some(&Data::Bool(true));
     let lists = lists(files)?;
     let rules = rules(&lists, &mut draft);
     permissions(&rules, readonly, &mut draft);
     let model = model::of(&lists, readonly);
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
 /// The rules of the command line as they are written, those that deny first.

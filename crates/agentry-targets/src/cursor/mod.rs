@@ -42,6 +42,7 @@ pub static TARGET: Target = Target {
     import: Some(Import {
         places: &[(".cursor/agents", ".md")],
         is_one: |path, _| path.contains(".cursor/agents/"),
+        several: None,
         read: import::read,
     }),
 };

@@ -5,7 +5,7 @@ use agentry_policy::{Action, PatternRule, Section, SectionRules};
 use super::policy::{MOST, Ruled, When};
 use super::tools::{self, TOOLS, Tool, WILDCARDS};
 use super::{blind, regex};
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::gap::{close, gaps};
 use crate::model::Model;
 use crate::protection::protects;
@@ -66,7 +66,7 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
             encoded.tools.push(tool.name.to_owned());
         }
     }
-    if subject.permits(Section::Mcp, &[tools::servers_encoding(&[]).rules()]) {
+    if subject.permits(Section::Mcp, &[tools::servers_encoding(&[], View::Mildest).rules()]) {
         encoded.tools.push("mcp_*".to_owned());
     }
     encoded

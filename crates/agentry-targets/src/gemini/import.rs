@@ -1,12 +1,14 @@
-//! Reads agents of Gemini, with the rules that were rendered beside them.
+//! Reads agents of Gemini, with the rules that were rendered beside them and those of the user.
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::KEYS;
+use super::personal::others;
 use super::policy::{self, Ruled, When};
-use super::tools::{listed, needs, of};
-use crate::import::Read;
+use super::tools::{listed, needs, of, of_servers};
+use crate::encoding::View;
+use crate::import::{Bound, Read};
 use crate::imported::{Draft, at, stem};
 use crate::rendering::LossKind;
 use crate::{Files, Model, lenient};
@@ -24,58 +26,85 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     draft.lenient(front.notes);
     draft.unknown(metadata, KEYS);
     identity(metadata, &mut draft);
-    let rules = rules(files, &name, &text)?;
-    let names = listed(metadata);
-    let model = of(&names, &rules);
-    permissions(&model, &rules, &mut draft);
+    let rules = rules(files, &name, &text, &mut draft)?;
+    let names = names(metadata, &mut draft);
+    let model = of(&names, &rules, View::Strictest);
+    permissions(&names, &model, &rules, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
-/// The rules that an agent says it runs under. A file that cannot be read is no file without rules.
-fn rules(files: &Files<'_>, name: &str, text: &str) -> Result<Vec<Ruled>, String> {
-    let Some(path) = needs(text) else { return Ok(Vec::new()) };
-    let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
-    policy::read(&text, name).ok_or_else(|| format!("`{path}` cannot be read"))
+/// The tools of an agent; none if nobody can read which.
+fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
+    let names = match metadata.get("tools") {
+        Some(list) if lenient::words(list).is_none() => {
+            draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+            Vec::new()
+        }
+        _ => listed(metadata),
+    };
+    let has = |name: &str| names.iter().any(|it| it == name);
+    let reads = ["*", "read_file", "read_many_files", "grep_search", "search_file_content"];
+    if (has("glob") || has("list_directory")) && !reads.iter().any(|name| has(name)) {
+        let detail = "`glob` and `list_directory` show names only, so that nothing is read here";
+        draft.lose("permissions.read", LossKind::Narrowed, detail);
+    }
+    names
+}
+
+/// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
+/// that cannot be read is no file without rules.
+fn rules(
+    files: &Files<'_>,
+    name: &str,
+    text: &str,
+    draft: &mut Draft,
+) -> Result<Vec<Ruled>, String> {
+    let mut all = Vec::new();
+    let needed = needs(text);
+    if let Some(path) = needed {
+        let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
+        let ranked = policy::ranked(&text, name);
+        all.extend(ranked.ok_or_else(|| format!("`{path}` cannot be read"))?);
+    }
+    for (path, text) in others(files, needed) {
+        let ranked = policy::ranked(&text, name);
+        let detail = match &ranked {
+            Some(rules) if rules.is_empty() => continue,
+            Some(_) => format!("what your own `{path}` asks about or denies is taken over"),
+            None => format!("`{path}` is not understood: nothing is allowed that it may forbid"),
+        };
+        draft.lose("permissions", LossKind::Changed, detail);
+        let (tool, action) = ("*".to_owned(), Action::Deny);
+        let anything = Ruled { tool, server: None, when: When::Unknown, action };
+        let ranked = ranked.unwrap_or_else(|| vec![(i64::MAX, anything)]);
+        all.extend(ranked.into_iter().filter(|(_, rule)| rule.action > Action::Allow));
+    }
+    Ok(policy::sorted(all))
 }
 
 fn identity(metadata: &Data, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str).map(|text| at(text.to_owned()));
-    let identity = &mut draft.agent.identity;
-    identity.description = text("description");
-    identity.display_name = text("display_name");
-    draft.agent.model.preferred = text("model").map(|model| vec![model]);
-    draft.agent.behaviour.temperature = match metadata.get("temperature") {
-        Some(Data::Float(value)) => Some(at(*value)),
-        Some(Data::Int(value)) => i32::try_from(*value).ok().map(|value| at(f64::from(value))),
-        _ => None,
-    };
-    draft.agent.behaviour.max_turns = match metadata.get("max_turns") {
-        Some(Data::Int(value)) => Some(at(*value)),
-        _ => None,
-    };
-    if metadata.get("timeout_mins").is_some() {
-        draft.lose("timeout_mins", LossKind::Dropped, "the model has no place for it");
-    }
+    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
+    draft.description(text("description"));
+    draft.agent.identity.display_name = text("display_name").map(|text| at(text.to_owned()));
+    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
+    draft.temperature(metadata.get("temperature"));
+    draft.turns(metadata.get("max_turns"));
+    draft.placeless(metadata, &["timeout_mins"]);
 }
 
 /// What each tool may do, as rules of the model.
-fn permissions(model: &Model, rules: &[Ruled], draft: &mut Draft) {
-    let way = |section| model.ways.iter().find(|way| way.section == section);
+fn permissions(names: &[String], model: &Model, rules: &[Ruled], draft: &mut Draft) {
+    draft.section(Section::ExternalDirectory, Action::Deny);
     for section in Section::ALL.iter().copied() {
-        let Some(way) = way(section) else {
-            if section != Section::Env {
-                draft.section(section, Action::Deny);
-            }
-            continue;
+        let Some(way) = model.ways.iter().find(|way| way.section == section) else { continue };
+        let is_about = |rule: &&Ruled| match section {
+            Section::Mcp => rule.server.is_some(),
+            _ => rule.server.is_none() && (rule.tool == way.tool || rule.tool == "*"),
         };
-        let about: Vec<&Ruled> = match section {
-            Section::Mcp => rules.iter().filter(|rule| rule.server.is_some()).collect(),
-            _ => {
-                rules.iter().filter(|rule| rule.server.is_none() && rule.tool == way.tool).collect()
-            }
-        };
-        let written = about.iter().filter_map(|rule| pattern(section, rule)).collect();
+        let about: Vec<&Ruled> = rules.iter().filter(is_about).collect();
+        let mut written: Vec<PatternRule> =
+            about.iter().filter_map(|rule| pattern(section, rule)).collect();
         let last = about.iter().find(|rule| is_for_all(rule));
         let mildest = way.layers.iter().map(|rules| rules.intent.action).min();
         let intent = last.map_or(mildest.unwrap_or(Action::Ask), |rule| rule.action);
@@ -84,6 +113,19 @@ fn permissions(model: &Model, rules: &[Ruled], draft: &mut Draft) {
             Section::Tool => {
                 let todos = PatternRule { pattern: way.tool.clone(), action: intent };
                 draft.rules(section, vec![todos], Action::Deny);
+            }
+            Section::Mcp => {
+                let listed = of_servers(names);
+                if listed.iter().any(|pattern| pattern == "**") {
+                    draft.rules(section, written, intent);
+                    continue;
+                }
+                for pattern in listed {
+                    if written.iter().all(|rule| rule.pattern != pattern) {
+                        written.push(PatternRule { pattern, action: intent });
+                    }
+                }
+                draft.rules(section, written, Action::Deny);
             }
             _ => draft.rules(section, written, intent),
         }

@@ -64,6 +64,7 @@ pub static TARGET: Target = Target {
     import: Some(Import {
         places: &[(".gemini/agents", ".md")],
         is_one: |path, _| path.contains(".gemini/agents/"),
+        several: None,
         read: import::read,
     }),
 };

@@ -13,8 +13,7 @@ pub(super) const PERSONAL: Personal = Personal { places: PLACES, model };
 
 fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let own = tools::needs(&files(&tools::path(name))?).map(str::to_owned);
-    let others = PLACES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
-    let others = others.filter(|(path, _)| own.as_ref() != Some(path));
+    let others = others(files, own.as_deref()).into_iter();
     // Gemini passes over a file that it does not take.
     let mut rules: Vec<(i64, Ruled)> =
         others.filter_map(|(_, text)| policy::ranked(&text, name)).flatten().collect();
@@ -22,4 +21,10 @@ fn model(files: &Files<'_>, name: &str) -> Option<Model> {
         rules.extend(policy::ranked(&files(path)?, name)?);
     }
     tools::found(files, name, &policy::sorted(rules))
+}
+
+/// All policy files that Gemini reads by itself but for the one that an agent says it needs.
+pub(super) fn others(files: &Files<'_>, needed: Option<&str>) -> Vec<(String, String)> {
+    let all = PLACES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
+    all.filter(|(path, _)| needed != Some(path.as_str())).collect()
 }

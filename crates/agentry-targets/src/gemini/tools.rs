@@ -5,7 +5,7 @@ use agentry_text::Data;
 
 use super::KEYS;
 use super::policy::{self, Ruled, When};
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::harmless::HARMLESS;
 use crate::model::{Model, always, escape, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
@@ -50,6 +50,9 @@ const OTHERS: &[Tool] = &[
     tool("invoke_agent", Section::Delegate, Action::Allow),
 ];
 
+/// Tools that show the names of files only.
+const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
+
 /// Where an agent is.
 pub(super) fn path(name: &str) -> String {
     format!(".gemini/agents/{name}.md")
@@ -80,7 +83,7 @@ pub(super) fn found(files: &Files<'_>, name: &str, rules: &[Ruled]) -> Option<Mo
     if metadata.get("name").and_then(Data::as_str) != Some(name) || !says("description") {
         return None;
     }
-    Some(of(&listed(&metadata), rules))
+    Some(of(&listed(&metadata), rules, View::Mildest))
 }
 
 /// The file with the rules that an agent runs under, if it says so in its metadata.
@@ -96,22 +99,52 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
 }
 
 /// What an agent with these tools may do under these rules.
-pub(super) fn of(names: &[String], rules: &[Ruled]) -> Model {
+pub(super) fn of(names: &[String], rules: &[Ruled], view: View) -> Model {
     let mut model = Model::default();
     let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
-        model.add_readings(tool.name, &encoding(tool, rules), &beside(tool));
+        // The names of files are not what is in them.
+        if view == View::Mildest || !NAMES_ONLY.contains(&tool.name) {
+            model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool));
+        }
     }
     let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
     if servers.count() > 0 {
-        model.add_readings("mcp_*", &servers_encoding(rules), &[]);
+        let only = (view == View::Strictest).then(|| listed_servers(names).rules());
+        model.add_readings("mcp_*", &servers_encoding(rules, view), only.as_slice());
     }
     model
 }
 
+/// The tools of servers in a list, as patterns of ours. A name ends its server at the first `_`.
+pub(super) fn of_servers(names: &[String]) -> Vec<String> {
+    let pattern = |name: &String| match name.as_str() {
+        "*" | "mcp_*" => Some("**".to_owned()),
+        name => {
+            let (server, tool) = name.strip_prefix("mcp_")?.split_once('_')?;
+            let plain = !server.contains('*') && (tool == "*" || !tool.contains('*'));
+            plain.then(|| format!("{server}/{tool}"))
+        }
+    };
+    names.iter().filter_map(pattern).collect()
+}
+
+/// Only the tools of servers in a list.
+fn listed_servers(names: &[String]) -> Encoding {
+    let entry = |text: String| {
+        let matches = match text.split_once('/') {
+            None => Matches::exactly(ANYTHING),
+            Some((name, tool)) => server(name, tool),
+        };
+        Entry { text, action: Action::Allow, matches }
+    };
+    let entries = of_servers(names).into_iter().map(entry).collect();
+    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Deny }
+}
+
 /// What one tool may do under rules that are about all of its calls.
 pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
-    std::iter::once(encoding(tool, rules).rules()).chain(beside(tool)).collect()
+    std::iter::once(encoding(tool, rules, View::Mildest).rules()).chain(beside(tool)).collect()
 }
 
 /// What holds beside the rules.
@@ -140,12 +173,14 @@ fn beside(tool: &Tool) -> Vec<Rules> {
 }
 
 /// The rules about one tool.
-fn encoding(tool: &Tool, rules: &[Ruled]) -> Encoding {
+fn encoding(tool: &Tool, rules: &[Ruled], view: View) -> Encoding {
     let section = tool.section;
     let about = rules.iter().filter(|rule| rule.server.is_none());
     let about = about.filter(|rule| rule.tool == tool.name || rule.tool == "*");
     let mut entries: Vec<Entry> = Vec::new();
-    let harmless = || HARMLESS.iter().map(crate::harmless::Harmless::entry);
+    // Options may take a command off the list of harmless ones.
+    let list = if view == View::Mildest { HARMLESS } else { &[] };
+    let harmless = || list.iter().map(crate::harmless::Harmless::entry);
     for rule in about {
         // Without an expression Gemini follows its own list of harmless commands first.
         if section == Section::Bash && rule.when == When::Always && rule.action == Action::Ask {
@@ -156,7 +191,7 @@ fn encoding(tool: &Tool, rules: &[Ruled]) -> Encoding {
     if section == Section::Bash && tool.default == Action::Ask {
         entries.extend(harmless());
     }
-    Encoding { section, order: Order::First, entries, default: tool.default }
+    Encoding { section, order: Order::First, entries, default: tool.default }.seen(view)
 }
 
 fn entry(section: Section, rule: &Ruled) -> Entry {
@@ -192,7 +227,7 @@ pub(super) fn server(server: &str, tool: &str) -> Matches {
 }
 
 /// The rules about tools of servers. Without a rule Gemini asks, unless the user trusts the server.
-pub(super) fn servers_encoding(rules: &[Ruled]) -> Encoding {
+pub(super) fn servers_encoding(rules: &[Ruled], view: View) -> Encoding {
     let about =
         rules.iter().filter_map(|rule| match (rule.server.as_deref(), rule.tool.as_str()) {
             (None, "*" | "mcp_*") => Some((rule, "*", "*")),
@@ -207,5 +242,6 @@ pub(super) fn servers_encoding(rules: &[Ruled]) -> Encoding {
         Entry { text: format!("{of}/{tool}"), action: rule.action, matches }
     };
     let entries = about.map(entry).collect();
-    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Allow }
+    let default = if view == View::Mildest { Action::Allow } else { Action::Ask };
+    Encoding { section: Section::Mcp, order: Order::First, entries, default }.seen(view)
 }

@@ -7,6 +7,7 @@ use agentry_text::data::MapBuilder;
 use super::encode::{Encoded, under_rules, without_rules};
 use super::policy;
 use super::tools::{NEEDS, of, path};
+use crate::encoding::View;
 use crate::front::{self, MARK};
 use crate::model::{Model, always};
 use crate::render::each;
@@ -48,12 +49,12 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         Scope::Project => format!(".gemini/agentry-policies/{}.toml", subject.name),
     };
     let (tools, model) = if enforced {
-        let model = of(&tools, &rules);
+        let model = of(&tools, &rules, View::Mildest);
         (tools, model)
     } else {
         let plain = without_rules(subject, settings).tools;
         unread(&tools, &plain, &rules_path, &mut out);
-        let model = of(&plain, &[]);
+        let model = of(&plain, &[], View::Mildest);
         (plain, model)
     };
     let metadata = metadata(subject, &tools, &mut out);

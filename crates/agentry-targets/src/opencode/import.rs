@@ -8,13 +8,13 @@ use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
 
 use super::files::OUTPUT;
-use super::layers;
-use super::ruleset::{OWN, Ruled, is_about_tool, of, takes};
+use super::layers::{self, Found};
+use super::ruleset::{OWN, Ruled, defaults, flatten, is_about_tool, of, takes};
 use crate::Files;
 use crate::encoding::View;
-use crate::import::{Import, Read};
+use crate::import::{Bound, Import, Read, Several};
 use crate::imported::{Draft, at};
-use crate::lenient;
+use crate::lenient::{self, Front};
 use crate::rendering::LossKind;
 use crate::wildcard::{around, is_special, reworded};
 
@@ -28,6 +28,7 @@ pub(super) const IMPORT: Import = Import {
         (".config/opencode/agents", ".md"),
     ],
     is_one: |path, _| place(path).is_some(),
+    several: Some(SEVERAL),
     read,
 };
 
@@ -60,18 +61,62 @@ fn place(path: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
-    let (root, kind, id) = place(path).ok_or("it is not where OpenCode looks for agents")?;
+/// The settings that may hold agents.
+const SEVERAL: Several = Several {
+    files: &[
+        ".opencode/opencode.json",
+        ".opencode/opencode.jsonc",
+        ".config/opencode/opencode.json",
+        ".config/opencode/opencode.jsonc",
+        "opencode.json",
+        "opencode.jsonc",
+    ],
+    names: |files, path| {
+        let is_own = |name: &String| {
+            // The others are about agents that have a file, or that are built in.
+            let places = layers::places(files, name);
+            !super::TARGET.built_in.contains(&name.as_str())
+                && !places.iter().any(|place| place.strip_suffix(".md").is_some())
+                && layers::find(files, name)
+                    .is_some_and(|it| it.places.last().is_some_and(|last| last == path))
+        };
+        layers::names(files, path).into_iter().filter(is_own).collect()
+    },
+};
+
+/// What was found at a path: below which root, what it is called, and what its file says.
+struct Placed<'a> {
+    root: &'a str,
+    /// The directory that it lies in, or the settings.
+    kind: &'a str,
+    id: &'a str,
+    front: Front,
+}
+
+fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, String> {
+    let nowhere = "it is not where OpenCode looks for agents";
+    if let (file, Some(id)) = SEVERAL.split(path) {
+        let known = SEVERAL.files.iter().find_map(|known| file.strip_suffix(known));
+        let root = known.ok_or(nowhere)?;
+        let front = Front { metadata: Data::Map(vec![]), body: String::new(), notes: vec![] };
+        return Ok(Placed { root, kind: "settings", id, front });
+    }
+    let (root, kind, id) = place(path).ok_or(nowhere)?;
     let text = files(path).ok_or("it cannot be read")?;
     let front = match lenient::read(&text) {
         Ok(front) => front,
         // OpenCode takes a file without metadata for an agent that may do what agents may do.
         Err(_) if !text.trim_start_matches('\u{feff}').trim_start().starts_with("---") => {
             let (body, metadata) = (text.trim().to_owned(), Data::Map(Vec::new()));
-            lenient::Front { metadata, body, notes: Vec::new() }
+            Front { metadata, body, notes: Vec::new() }
         }
         Err(why) => return Err(why),
     };
+    Ok(Placed { root, kind, id, front })
+}
+
+fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+    let Placed { root, kind, id, front } = placed(files, path)?;
     let below = |path: &str| files(&format!("{root}{path}"));
     if let Some(settings) = layers::broken(&below) {
         return Err(format!("`{settings}` cannot be read, so that OpenCode does not start"));
@@ -83,45 +128,103 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     if found.fields.get("disable") == Some(&Data::Bool(true)) {
         return Err("it is switched off (`disable`)".to_owned());
     }
-    let mut draft = Draft::new(&name.replace('/', "-"), &front.body);
+    let (own, _) = SEVERAL.split(path);
+    let in_settings = kind == "settings";
+    let mut draft = match in_settings {
+        true if found.places.is_empty() => return Err(format!("it has no agent `{id}`")),
+        true => from_settings(&below, &found, own.strip_prefix(root).unwrap_or(own), name),
+        false => Draft::new(name, &front.body),
+    };
     draft.lenient(front.notes);
-    if name.contains('/') {
-        draft.lose("name", LossKind::Dropped, format!("`{name}` became one word"));
-    }
-    for other in found.places.iter().filter(|other| format!("{root}{other}") != path) {
+    for other in found.places.iter().filter(|other| format!("{root}{other}") != own) {
         draft.lose("name", LossKind::Gap, format!("`{other}` is about this agent too"));
     }
     fields(&found.fields, kind, &mut draft);
     let all = found.rules(View::Strictest);
+    idle(&found, &all, &mut draft);
     let rules = without_secrets(all.clone());
     if rules.len() < all.len() {
-        let detail = "OpenCode also asks about files like `x.env.y`, which are no secrets here";
-        draft.lose("permissions.read", LossKind::Gap, detail);
+        let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
+        draft.lose("permissions.read", LossKind::Changed, detail);
     }
     permissions(&rules, &mut draft);
-    let model = of(&rules, &found.servers, View::Strictest);
-    Ok(Read { agent: draft.agent, model, losses: draft.losses })
+    let bound = Bound::new(of(&rules, &found.servers, View::Strictest));
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
+}
+
+/// An agent of the settings, with the prompt that they have for it or name a file for.
+fn from_settings(files: &Files<'_>, found: &Found, settings: &str, name: &str) -> Draft {
+    let prompt = found.fields.get("prompt").and_then(Data::as_str).unwrap_or_default();
+    let dir = settings.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/"));
+    let file = prompt.trim().strip_prefix("{file:").and_then(|it| it.strip_suffix('}'));
+    let path = file.map(|file| match file.strip_prefix("./") {
+        Some(rest) => format!("{dir}{rest}"),
+        None if file.starts_with("~/") => file.to_owned(),
+        None => format!("{dir}{file}"),
+    });
+    let text = path.as_ref().map(|path| files(path));
+    let mut draft = match &text {
+        Some(text) => Draft::new(name, text.as_deref().unwrap_or_default()),
+        None => Draft::new(name, prompt),
+    };
+    match (path, text) {
+        (Some(path), Some(None)) => {
+            let detail = format!("`{path}` is not there");
+            draft.lose("instructions", LossKind::Dropped, detail);
+        }
+        (None, _) if prompt.contains("{file:") || prompt.contains("{env:") => {
+            let detail = "what OpenCode puts in for `{file:…}` and `{env:…}` is not there";
+            draft.lose("instructions", LossKind::Dropped, detail);
+        }
+        (None, _) if prompt.trim().is_empty() => {
+            draft.lose("instructions", LossKind::Dropped, "OpenCode's own prompt is not there");
+        }
+        _ => {}
+    }
+    draft
+}
+
+/// Tells which rules say something and do nothing: another key decides, or a later rule always does.
+fn idle(found: &Found, all: &[Ruled], draft: &mut Draft) {
+    let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
+    let first = defaults().len();
+    let of_agent = all.len().saturating_sub(own.len());
+    for (at, rule) in all.iter().enumerate().skip(first) {
+        let Ruled { key, pattern, action } = rule;
+        let field = format!("permission.{key}");
+        if matches!(key.as_str(), "write" | "patch" | "apply_patch" | "multiedit") {
+            let detail = format!("{action} does nothing: OpenCode asks `edit` about it");
+            draft.lose(&field, LossKind::Dropped, detail);
+            continue;
+        }
+        let covers = |(later, other): (usize, &Ruled)| {
+            // Settings for all agents are there to be said otherwise by one.
+            let counts = pattern != "*" || at >= of_agent;
+            let all = other.pattern == "*" && takes(&other.key, key);
+            later > at && counts && all && other.action != *action
+        };
+        if let Some((_, other)) = all.iter().enumerate().find(|it| covers(*it)) {
+            let detail = format!(
+                "`{pattern}` to {action} does nothing: `{}: {}` comes later",
+                other.key, other.action
+            );
+            draft.lose(&field, LossKind::Dropped, detail);
+        }
+    }
 }
 
 /// What is said of the agent besides its rules.
 fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
-    let text = |key: &str| metadata.get(key).and_then(Data::as_str).map(|it| at(it.to_owned()));
-    let mode = text("mode").and_then(|mode| mode.value.parse().ok());
+    let text = |key: &str| metadata.get(key).and_then(Data::as_str);
+    let mode = text("mode").and_then(|mode| mode.parse().ok());
     let mode = if kind.starts_with("mode") { Some(Mode::Primary) } else { mode };
-    draft.agent.identity.description = text("description");
+    draft.description(text("description"));
     draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
-    draft.agent.model.preferred = text("model").map(|model| vec![model]);
-    draft.agent.behaviour.temperature = match metadata.get("temperature") {
-        Some(Data::Float(value)) => Some(at(*value)),
-        #[expect(clippy::cast_precision_loss, reason = "a temperature is a small number")]
-        Some(Data::Int(value)) => Some(at(*value as f64)),
-        _ => None,
-    };
-    let steps = metadata.get("steps").or_else(|| metadata.get("maxSteps"));
-    if let Some(Data::Int(steps)) = steps {
-        draft.agent.behaviour.max_turns = Some(at(*steps));
-    }
-    draft.unknown(metadata, KNOWN);
+    draft.models(text("model").into_iter());
+    draft.temperature(metadata.get("temperature"));
+    draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
+    let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
+    draft.unknown(metadata, &known);
 }
 
 /// The same without the questions about `.env` files.

@@ -104,6 +104,19 @@ fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
     found
 }
 
+/// The agents that a file of settings says something of.
+pub(super) fn names(files: &Files<'_>, path: &str) -> Vec<String> {
+    let settings = files(path).and_then(|text| settings(&text)).unwrap_or_default();
+    let mut names = Vec::new();
+    for key in ["mode", "agent"] {
+        if let Some(Data::Map(agents)) = settings.get(key) {
+            names.extend(agents.iter().map(|(name, _)| name.clone()));
+        }
+    }
+    names.dedup();
+    names
+}
+
 /// Where an agent may be written, in the order in which OpenCode reads it.
 fn markdown(name: &str) -> impl Iterator<Item = [String; 2]> {
     let place = move |home, kinds: &[&str; 2]| kinds.map(|kind| format!("{home}/{kind}/{name}.md"));

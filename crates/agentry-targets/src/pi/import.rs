@@ -1,18 +1,15 @@
 //! Reads an agent of Pi: its tools are its permissions.
 
-use std::collections::BTreeSet;
-
-use agentry_model::{Agent, SkillRef};
-use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
-use agentry_text::{FileId, Span, Spanned};
+use agentry_policy::{Action, PatternRule, Section};
 use serde_json::Value;
 
 use super::front::{self, Fields};
-use super::model::{Tools, of, permissions, read, tools};
-use super::tools::{NEVER, TOOLS};
+use super::model::{Tools, bound, is_foreign, permissions, read, tools};
 use crate::Files;
-use crate::import::{Import, Read};
-use crate::rendering::{Loss, LossKind};
+use crate::encoding::View;
+use crate::import::{Bound, Import, Read};
+use crate::imported::{Draft, PLACELESS, at};
+use crate::rendering::LossKind;
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
@@ -21,6 +18,7 @@ pub(super) const IMPORT: Import = Import {
         let is_chain = |stem: &str| stem.strip_suffix(".chain").is_some();
         place && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
     },
+    several: None,
     read: import,
 };
 
@@ -46,41 +44,37 @@ const SILENT: &[&str] = &[
 
 fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let text = files(path).ok_or("it cannot be read")?;
-    let mut losses = BTreeSet::new();
-    let mut lose = |field: &str, kind, detail: String| {
-        losses.insert(Loss { field: field.to_owned(), kind, detail });
-    };
     let plain = text.trim_start_matches('\u{feff}');
-    if plain.len() < text.len() {
-        lose("name", LossKind::Narrowed, "Pi sees no metadata after a byte order mark".to_owned());
-    }
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
     let fields = &definition.fields;
     if fields.get("runner").is_some() {
         return Err("another program runs it (`runner`)".to_owned());
     }
     let name = fields.get("name").unwrap_or_default();
-    let tools = tools(fields, files, name);
-    let mut agent = Agent::default();
-    agent.identity.name = Some(spanned(name));
-    agent.identity.description = fields.get("description").map(spanned);
-    agent.instructions.system = Some(spanned(&definition.body));
-    models(fields, &mut agent);
-    skills(fields, &mut agent);
-    agent.behaviour.max_turns = turns(fields).map(|turns| Spanned::new(turns, nowhere()));
-    let asked = asked(fields);
-    let partial = partial(&tools);
-    agent.policy.permissions = Some(policy(&tools, &asked));
-    for detail in partial {
-        lose("permissions", LossKind::Narrowed, detail);
+    let tools = tools(fields, files, name, View::Strictest);
+    let mut draft = Draft::new(name, &definition.body);
+    if plain.len() < text.len() {
+        let detail = "Pi sees no metadata after a byte order mark";
+        draft.lose("metadata", LossKind::Changed, detail);
     }
+    draft.description(fields.get("description"));
+    let others = fields.list("fallbackModels").unwrap_or_default();
+    draft.models(fields.get("model").into_iter().chain(others.iter().map(String::as_str)));
+    let skills = fields.list("skill").or_else(|| fields.list("skills")).unwrap_or_default();
+    draft.skills(skills.clone());
+    draft.agent.behaviour.max_turns = turns(fields).map(at);
+    for detail in partial(&tools) {
+        draft.lose("permissions", LossKind::Narrowed, detail);
+    }
+    policy(&tools, &asked(fields), &skills, &mut draft);
     for (key, _) in fields.0.iter().filter(|(key, _)| !SILENT.contains(&key.as_str())) {
-        lose(key, LossKind::Dropped, "there is no place for it".to_owned());
+        draft.lose(key, LossKind::Dropped, PLACELESS);
     }
     if fields.get("systemPromptMode") == Some("append") {
-        lose("systemPromptMode", LossKind::Dropped, "Pi's own prompt is not there".to_owned());
+        draft.lose("systemPromptMode", LossKind::Dropped, "Pi's own prompt is not there");
     }
-    Ok(Read { agent, model: of(&tools), losses })
+    let bound = Bound::new(bound(&tools, &skills));
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
 
 fn why_not(text: &str) -> String {
@@ -93,30 +87,6 @@ fn why_not(text: &str) -> String {
         }
     }
     "Pi refuses its `permission`".to_owned()
-}
-
-fn nowhere() -> Span {
-    Span::start_of(FileId::BUILT_IN)
-}
-
-fn spanned(text: &str) -> Spanned<String> {
-    Spanned::new(text.to_owned(), nowhere())
-}
-
-fn models(fields: &Fields, agent: &mut Agent) {
-    let first = fields.get("model").map(str::to_owned);
-    let rest = fields.list("fallbackModels").unwrap_or_default();
-    let names: Vec<_> =
-        first.into_iter().chain(rest).map(|name| Spanned::new(name, nowhere())).collect();
-    agent.model.preferred = (!names.is_empty()).then_some(names);
-}
-
-fn skills(fields: &Fields, agent: &mut Agent) {
-    let names = fields.list("skill").or_else(|| fields.list("skills")).unwrap_or_default();
-    let skill = |name| SkillRef { name, optional: false, options: Vec::new() };
-    let skills: Vec<_> =
-        names.into_iter().map(|name| Spanned::new(skill(name), nowhere())).collect();
-    agent.skills = (!skills.is_empty()).then_some(skills);
 }
 
 /// The limit of rounds, or of calls, of which there is at least one in a round.
@@ -151,7 +121,7 @@ fn partial(tools: &Tools) -> Vec<String> {
 }
 
 /// The rules that say what the tools say: allow for what can be done with them, deny for the rest.
-fn policy(tools: &Tools, asked: &[String]) -> Permissions {
+fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft) {
     let action = |name: &str| match tools.names.contains(name) {
         true if asked.iter().any(|tool| tool == name) => Action::Ask,
         true => Action::Allow,
@@ -159,43 +129,35 @@ fn policy(tools: &Tools, asked: &[String]) -> Permissions {
     };
     let both = |one: &str, other: &str| action(one).strictest(action(other));
     let files = action("read").min(both("edit", "write"));
-    let intent = |section: Section| match section {
-        Section::Bash | Section::Env => action("bash"),
-        Section::Edit => both("edit", "write"),
-        Section::Read => action("read"),
-        Section::ExternalDirectory => files,
-        Section::Webfetch => action("fetch_content"),
-        Section::Websearch => action("web_search"),
-        Section::Delegate => action("subagent"),
-        Section::Question | Section::Mcp | Section::Tool | Section::Skill => Action::Deny,
-    };
-    let section = |section: &Section| SectionRules {
-        section: Spanned::new(*section, nowhere()),
-        intent: Some(Spanned::new(intent(*section), nowhere())),
-        rules: rules(*section, tools, &action),
-    };
-    Permissions { sections: Section::ALL.iter().map(section).collect() }
-}
-
-/// Tools of others, by name.
-fn rules(
-    section: Section,
-    tools: &Tools,
-    action: &dyn Fn(&str) -> Action,
-) -> Vec<Spanned<PatternRule>> {
-    let known = |name: &str| TOOLS.iter().chain(NEVER).any(|tool| tool.name == name);
-    let patterns = tools.names.iter().filter_map(|name| match name.strip_prefix("mcp:") {
-        Some(server) if section == Section::Mcp && !server.contains('/') => {
-            Some((format!("{server}/*"), action(name)))
+    for (section, answer) in [
+        (Section::Bash, action("bash")),
+        (Section::Edit, both("edit", "write")),
+        (Section::Read, action("read")),
+        (Section::ExternalDirectory, files),
+        (Section::Webfetch, action("fetch_content")),
+        (Section::Websearch, action("web_search")),
+        (Section::Delegate, action("subagent")),
+    ] {
+        draft.section(section, answer);
+    }
+    let rule = |pattern: String, action| PatternRule { pattern, action };
+    let plain = |pattern: &str| !pattern.trim_end_matches("/*").contains('*');
+    let (mut servers, mut others) = (Vec::new(), Vec::new());
+    for name in tools.names.iter().filter(|name| is_foreign(name)) {
+        match name.strip_prefix("mcp:").filter(|server| plain(server)) {
+            Some(server) if server.contains('/') => {
+                servers.push(rule(server.to_owned(), action(name)));
+            }
+            Some(server) => servers.push(rule(format!("{server}/*"), action(name))),
+            None if !name.contains(['/', '*', '.', ':']) => {
+                others.push(rule(name.clone(), action(name)));
+            }
+            None => {}
         }
-        Some(server) if section == Section::Mcp => Some((server.to_owned(), action(name))),
-        None if section == Section::Tool && !known(name) && !name.contains(['/', '*', '.']) => {
-            Some((name.clone(), action(name)))
-        }
-        _ => None,
-    });
-    let literal = patterns.filter(|(pattern, _)| !pattern.trim_end_matches("/*").contains('*'));
-    literal
-        .map(|(pattern, action)| Spanned::new(PatternRule { pattern, action }, nowhere()))
-        .collect()
+    }
+    draft.rules(Section::Mcp, servers, Action::Deny);
+    draft.rules(Section::Tool, others, Action::Deny);
+    let skills = skills.iter().filter(|name| plain(name));
+    let skills = skills.map(|name| rule(name.clone(), Action::Allow)).collect();
+    draft.rules(Section::Skill, skills, Action::Deny);
 }

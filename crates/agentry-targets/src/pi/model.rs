@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use agentry_policy::{Action, Section};
+use agentry_policy::{Action, Rules, Section};
 use serde_json::Value;
 
 use super::front::{self, Fields};
 use super::tools::{DEFAULT, NEVER, TOOLS};
 use super::{extension, places};
 use crate::Files;
-use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape};
+use crate::wildcard::ANYTHING;
 
 /// What pi-subagents keeps for itself: an agent whose rules name one of these is not loaded, like one
 /// whose rules name `bash`.
@@ -40,7 +41,7 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     if definition.fields.get("name") != Some(name) {
         return None;
     }
-    let mut model = of(&tools(&definition.fields, files, name));
+    let mut model = of(&tools(&definition.fields, files, name, View::Mildest));
     let system = files(&place.system);
     // The main session is this agent if it is told what this agent is told.
     let is_main =
@@ -80,10 +81,20 @@ pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
 }
 
 /// The tools that an agent gets, with what the settings of the project say.
-pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str) -> Tools {
-    let listed = match overridden(files, name) {
-        Some(instead) => instead,
-        None => fields.list("tools"),
+pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str, view: View) -> Tools {
+    let overridden = overridden(files, name);
+    let listed = match (overridden.is_empty(), view) {
+        (true, _) => fields.list("tools"),
+        // Any of them may hold, so the one that gives most counts.
+        (false, View::Mildest) => {
+            let all: Option<Vec<Vec<String>>> = overridden.into_iter().collect();
+            all.map(|lists| lists.concat())
+        }
+        (false, View::Strictest) => {
+            let all = overridden.into_iter().chain([fields.list("tools")]);
+            let all = all.map(|list| list.unwrap_or_else(|| named(DEFAULT).into_iter().collect()));
+            all.reduce(|kept, other| kept.into_iter().filter(|it| other.contains(it)).collect())
+        }
     };
     let extensions = fields.list("extensions");
     let own = fields.list("subagentOnlyExtensions").unwrap_or_default();
@@ -127,16 +138,12 @@ fn is_guard(path: &str, files: &Files<'_>, name: &str) -> bool {
         && text.is_some_and(|text| extension::is_guard_of(&text, name))
 }
 
-/// The tools that the settings of a project give an agent instead of its own; the inner nothing is
-/// what Pi has by default.
-#[expect(
-    clippy::option_option,
-    reason = "nothing said, nothing listed, and a list are three answers"
-)]
-fn overridden(files: &Files<'_>, name: &str) -> Option<Option<Vec<String>>> {
+/// The tools that the settings of a project may give an agent instead of its own; nothing is what Pi has
+/// by default.
+fn overridden(files: &Files<'_>, name: &str) -> Vec<Option<Vec<String>>> {
     let texts = [".pi/settings.json", ".pi/agent/settings.json"].map(files);
     let settings = texts.into_iter().flatten().filter_map(|text| serde_json::from_str(&text).ok());
-    let mut found = None;
+    let mut found = Vec::new();
     for settings in settings.collect::<Vec<Value>>() {
         let subagents = settings.get("subagents");
         let all = subagents.and_then(|it| it.get("agentOverrides"));
@@ -144,21 +151,11 @@ fn overridden(files: &Files<'_>, name: &str) -> Option<Option<Vec<String>>> {
         let providers =
             by_provider.and_then(Value::as_object).into_iter().flat_map(|it| it.values());
         for agents in all.into_iter().chain(providers) {
-            let Some(tools) = agents.get(name).and_then(|agent| agent.get("tools")) else {
-                continue;
-            };
-            let names = tools.as_array().map(|names| {
-                names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
-            });
-            // Any of them may hold, so the one that gives most counts.
-            found = match (found, names) {
-                (None, names) => Some(names),
-                (Some(Some(mut before)), Some(names)) => {
-                    before.extend(names);
-                    Some(Some(before))
-                }
-                _ => Some(None),
-            };
+            let tools = agents.get(name).and_then(|agent| agent.get("tools"));
+            found.extend(tools.map(|tools| {
+                let names = tools.as_array()?.iter().filter_map(Value::as_str);
+                Some(names.map(str::to_owned).collect())
+            }));
         }
     }
     found
@@ -188,18 +185,72 @@ pub(super) fn of(tools: &Tools) -> Model {
     model
 }
 
-/// A tool that somebody else brings: one of a server, or one by name.
-fn other(model: &mut Model, name: &str) {
-    let (section, regex) = match name.strip_prefix("mcp:") {
-        Some(server) if server.contains('/') => (Section::Mcp, escape(server)),
-        Some(server) => (Section::Mcp, format!("{}/(?s:.)*", escape(server))),
-        None => (Section::Tool, escape(name)),
+/// The tools as what is sure to be permitted: what each is for, not what can be done with it as well.
+pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
+    let mut model = Model::default();
+    let has = |name: &str| tools.names.contains(name);
+    // A part of what a section permits is not all of it.
+    let whole = |name: &str| match name {
+        "edit" | "write" => has("edit") && has("write"),
+        "grep" | "find" | "ls" => has("read"),
+        _ => true,
     };
-    let entry =
-        Entry { text: name.to_owned(), action: Action::Allow, matches: Matches::exactly(regex) };
-    let encoding =
-        Encoding { section, order: Order::First, entries: vec![entry], default: Action::Deny };
-    model.add(section, name, vec![encoding.rules()]);
+    let known = TOOLS.iter().chain(NEVER).filter(|tool| has(tool.name) && whole(tool.name));
+    for tool in known {
+        let section = match tool.name {
+            "subagent" => Some(Section::Delegate),
+            _ => tool.reaches.first().copied(),
+        };
+        if let Some(section) = section {
+            model.add(section, tool.name, vec![always(section, Action::Allow, tool.name)]);
+        }
+    }
+    let names =
+        tools.names.iter().filter(|name| is_foreign(name)).map(|name| named_tool(name, "[^/]*"));
+    let (servers, others): (Vec<_>, Vec<_>) = names.partition(|it| it.0 == Section::Mcp);
+    let regexes = |list: Vec<(Section, String)>| list.into_iter().map(|it| it.1).collect();
+    let skills = skills.iter().map(|name| escape(name)).collect();
+    for (section, regexes) in [
+        (Section::Mcp, regexes(servers)),
+        (Section::Tool, regexes(others)),
+        (Section::Skill, skills),
+    ] {
+        model.add(section, section.as_str(), vec![only(section, "listed", regexes)]);
+    }
+    model
+}
+
+/// Whether a tool is one that somebody else brings.
+pub(super) fn is_foreign(name: &str) -> bool {
+    let known = |tool: &super::tools::Tool| tool.name == name;
+    !TOOLS.iter().chain(NEVER).any(known) && !RESERVED.contains(&name)
+}
+
+/// A tool that somebody else brings: one of a server, or one by name.
+/// `any` is what the name of a tool may be; none has a `/` in it.
+fn named_tool(name: &str, any: &str) -> (Section, String) {
+    match name.strip_prefix("mcp:") {
+        Some(server) if server.contains('/') => (Section::Mcp, escape(server)),
+        Some(server) => (Section::Mcp, format!("{}/{any}", escape(server))),
+        None => (Section::Tool, escape(name)),
+    }
+}
+
+/// The same as a way to do something.
+fn other(model: &mut Model, name: &str) {
+    let (section, regex) = named_tool(name, ANYTHING);
+    model.add(section, name, vec![only(section, name, vec![regex])]);
+}
+
+/// Allows what one of these matches, and nothing else.
+fn only(section: Section, text: &str, regexes: Vec<String>) -> Rules {
+    let entry = |regex| Entry {
+        text: text.to_owned(),
+        action: Action::Allow,
+        matches: Matches::exactly(regex),
+    };
+    let entries = regexes.into_iter().map(entry).collect();
+    Encoding { section, order: Order::First, entries, default: Action::Deny }.rules()
 }
 
 /// Everything that a program can do; asking the person is nothing that it does by itself.

@@ -3,8 +3,6 @@
 
 mod search;
 
-use std::collections::BTreeMap;
-
 use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Format;
@@ -32,23 +30,27 @@ pub(crate) fn run(args: &Import) -> Outcome {
     }
     // A path that names one file is one agent; everything else may be any number.
     let many = args.paths.len() > 1 || found.iter().any(|found| !found.is_named);
-    let mut agents = Vec::new();
+    let mut agents: Vec<Agent> = Vec::new();
     for found in &found {
-        match one(&disk, args, found, many) {
-            Ok(agent) => agents.push(agent),
+        match one(&disk, args, found, many.then_some(agents.as_slice())) {
+            Ok(Some(agent)) => agents.push(agent),
+            Ok(None) => {}
             Err(failure) => {
                 complain(&failure);
                 exit = exit.max(failure.exit);
             }
         }
     }
-    distinct(&agents)?;
     let lost = agents.iter().any(|agent| agent.losses.iter().any(|loss| loss.missing));
     let refused = args.strict && lost;
-    if !args.dry_run && !refused && !agents.is_empty() {
+    let failed = exit != Exit::Done;
+    if !args.dry_run && !refused && !failed && !agents.is_empty() {
         write(args, &agents)?;
     }
-    report(args, &agents, refused);
+    report(args, &agents, refused || failed);
+    if failed && !agents.is_empty() {
+        remark("nothing was written: all agents are, or none; name those that you want");
+    }
     if refused {
         remark("error: something would be lost; nothing was written (`--strict`)");
     }
@@ -72,42 +74,99 @@ struct Agent {
 }
 
 /// What was lost on the way.
+#[derive(Default)]
 struct Lost {
     field: String,
     kind: &'static str,
     detail: String,
     /// Whether something is missing, rather than new.
     missing: bool,
+    /// Whether it was lost before the format came into it.
+    of_reading: bool,
 }
 
-fn one(disk: &Disk, args: &Import, found: &Found, many: bool) -> Result<Agent, Failure> {
+/// Reads one agent and writes it in the format; with `others`, those before it, into the directory of
+/// all. Nothing if one of them says the same.
+fn one(
+    disk: &Disk,
+    args: &Import,
+    found: &Found,
+    others: Option<&[Agent]>,
+) -> Result<Option<Agent>, Failure> {
     let path = &found.path;
     let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
     let Imported { agent, losses } =
         imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
+    let losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
+    let Some(others) = others else {
+        return written(args, found, &agent, losses, args.output.clone()).map(Some);
+    };
+    let mut agent = agent;
     let name = agent.name().to_owned();
-    if many && !is_file_name(&name) {
+    if !is_file_name(&name) {
         let message = format!("`{path}` is called `{name}`, which is no name of a file");
         return Err(Failure::new(message).hint("import it alone, with a name in `--output`"));
     }
-    let output =
-        if many { join(&args.output, &file_name(args.to, &name)) } else { args.output.clone() };
-    let target = target(args.to, &output, String::new());
-    let converted = convert(&agent, args.to, &target);
-    sound(path, args.to, &converted)?;
-    let from = |field: &str, kind, detail: &str, missing| {
-        let (field, detail) = (field.to_owned(), detail.to_owned());
-        Lost { field, kind, detail, missing }
+    let output = |name: &str| join(&args.output, &file_name(args.to, name));
+    let whole = written(args, found, &agent, losses, output(&name))?;
+    let Some(other) = others.iter().find(|other| other.is_called(&name)) else {
+        return Ok(Some(whole));
     };
-    let read = losses.iter().map(|it| {
-        let missing = it.kind != LossKind::Changed;
-        from(&it.field, it.kind.as_str(), &it.detail, missing)
-    });
-    let written = converted.losses.iter();
-    let written = written.map(|it| from(&it.field, it.kind.as_str(), &it.detail, is_lost(it)));
-    let losses = read.chain(written).collect();
+    if other.files == whole.files {
+        remark(&format!("`{path}` says what `{}` says: imported once", other.source));
+        return Ok(None);
+    }
+    let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
+    let first = format!("{name}-{}", found.harness.name);
+    let more = (2..).map(|number| format!("{first}-{number}"));
+    let free = std::iter::once(first.clone()).chain(more).find(is_free).unwrap_or_default();
+    let detail =
+        format!("`{}` is called `{name}` too: this one became `{free}`; keep one", other.source);
+    if let Some(name) = &mut agent.identity.name {
+        name.value.clone_from(&free);
+    }
+    let mut losses = whole.losses;
+    losses.retain(|loss| loss.of_reading);
+    losses.push(Lost { field: "name".to_owned(), kind: "changed", detail, ..Lost::default() });
+    written(args, found, &agent, losses, output(&free)).map(Some)
+}
+
+/// An agent as files at `output`, with what was lost before and what is lost by that.
+fn written(
+    args: &Import,
+    found: &Found,
+    agent: &agentry_compile::model::Agent,
+    mut losses: Vec<Lost>,
+    output: String,
+) -> Result<Agent, Failure> {
+    let target = target(args.to, &output, String::new());
+    let converted = convert(agent, args.to, &target);
+    sound(&found.path, args.to, &converted)?;
+    losses.extend(converted.losses.iter().map(Lost::written));
     let files = files(&output, target.shape, converted);
-    Ok(Agent { name, harness: found.harness.name, source: path.clone(), files, losses })
+    let (harness, source) = (found.harness.name, found.path.clone());
+    Ok(Agent { name: agent.name().to_owned(), harness, source, files, losses })
+}
+
+impl Agent {
+    /// Whether the files of an agent of that name would be where those of this one are.
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}
+
+impl Lost {
+    fn read(loss: &agentry_compile::targets::Loss) -> Self {
+        let missing = loss.kind != LossKind::Changed;
+        let (field, detail) = (loss.field.clone(), loss.detail.clone());
+        Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
+    }
+
+    fn written(loss: &agentry_compile::model::Loss) -> Self {
+        let (field, detail) = (loss.field.clone(), loss.detail.clone());
+        let (kind, missing) = (loss.kind.as_str(), is_lost(loss));
+        Self { field, kind, detail, missing, of_reading: false }
+    }
 }
 
 fn files(output: &str, shape: Shape, converted: Converted) -> Vec<(String, String)> {
@@ -135,20 +194,6 @@ fn file_name(to: Format, name: &str) -> String {
         Format::Manifest => format!("{name}.agent"),
         Format::AgentToml | Format::AgentFs | Format::AgentDir => name.to_owned(),
     }
-}
-
-/// Refuses agents that would be written to one place.
-fn distinct(agents: &[Agent]) -> Result<(), Failure> {
-    let mut seen: BTreeMap<String, &Agent> = BTreeMap::new();
-    for agent in agents {
-        let first = agent.files.first().map_or(String::new(), |(path, _)| path.to_lowercase());
-        if let Some(other) = seen.insert(first, agent) {
-            let (a, b, name) = (&other.source, &agent.source, &agent.name);
-            let message = format!("`{a}` and `{b}` are both called `{name}`");
-            return Err(Failure::new(message).hint("import one harness at a time, with `--as`"));
-        }
-    }
-    Ok(())
 }
 
 /// Writes all agents, or none.

@@ -61,3 +61,117 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
     let ran = test.run("render . --target cursor").exits(2);
     assert!(ran.stderr.contains("possible values: opencode"), "{ran}");
 }
+
+/// The smallest agent of each harness of which a definition keeps everything.
+const SMALL: &[(&str, &str)] = &[
+    (".claude/agents/a.md", "---\nname: a\ndescription: d\ntools: Read, Grep, Glob\n---\nHello.\n"),
+    (".opencode/agents/b.md", "---\ndescription: d\nmode: subagent\n---\nHello.\n"),
+    (".pi/agents/c.md", "---\nname: c\ndescription: d\ntools: read, grep, find, ls\n---\nHello.\n"),
+    (
+        ".codex/agents/d.toml",
+        "name = \"d\"\ndescription = \"d\"\ndeveloper_instructions = \"Hello.\"\n\
+         [features]\nshell_tool = false\n[tools]\nview_image = false\n",
+    ),
+    (".gemini/agents/e.md", "---\nname: e\ndescription: d\ntools: [read_file]\n---\nHello.\n"),
+    (".github/agents/f.agent.md", "---\ndescription: d\ntools: [read, search]\n---\nHello.\n"),
+    (".cursor/agents/g.md", "---\nname: g\ndescription: d\n---\nHello.\n"),
+];
+
+#[test]
+fn strict_writes_what_loses_nothing() {
+    let mut test = Test::new();
+    for (path, text) in SMALL {
+        test = test.file(path, text);
+    }
+    for (at, (path, _)) in SMALL.iter().enumerate() {
+        test.run(&format!("import {path} --to agent-toml --strict -o out{at}")).exits(0);
+        assert_eq!(test.read(format!("out{at}/system-prompt.md")), "Hello.\n", "{path}");
+    }
+    let ran = test.run("import . --to agent-toml --strict -o all").exits(0);
+    assert!(ran.stdout.contains("imported 7 agents"), "{ran}");
+}
+
+#[test]
+fn an_agent_that_reads_reads_in_every_format() {
+    for (path, text) in SMALL.iter().filter(|(path, _)| !path.starts_with(".codex")) {
+        let test = Test::new().file(path, text);
+        let ran = test.run(&format!("import {path} --to manifest -o x.agent")).exits(0);
+        let read_only = ran.stdout.contains("filesystem read-only");
+        assert_eq!(read_only, !path.starts_with(".cursor"), "{ran}");
+    }
+}
+
+#[test]
+fn agents_in_settings() {
+    let settings = "{ // mine\n \"agent\": {\"reviewer\": {\"description\": \"d\", \"prompt\": \"{file:./p.txt}\"},\n \
+        \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";
+    let config = "[agents.scout]\ndescription = \"Looks around\"\nconfig_file = \"roles/s.toml\"\n\
+        [agents.cfg]\ndescription = \"Has a file\"\nconfig_file = \"agents/cfg-file.toml\"\n";
+    let role = "developer_instructions = \"Look.\"\nsandbox_mode = \"read-only\"\n";
+    let test = Test::new()
+        .file("opencode.jsonc", settings)
+        .file("p.txt", "You review.\n")
+        .file(".opencode/agents/placed.md", "---\ndescription: e\n---\nHi.\n")
+        .file(".codex/config.toml", config)
+        .file(".codex/roles/s.toml", role)
+        .file(".codex/agents/cfg-file.toml", role);
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(ran.stdout.contains("imported 4 agents"), "{ran}");
+    assert_eq!(test.read("out/reviewer/system-prompt.md"), "You review.\n");
+    assert!(test.read("out/placed/agent.toml").contains("max_turns = 3"));
+    for (name, description) in [("scout", "Looks around"), ("cfg", "Has a file")] {
+        let text = test.read(&format!("out/{name}/agent.toml"));
+        assert!(text.contains(&format!("description = \"{description}\"")), "{text}");
+        assert!(text.contains("[permissions.bash]\nintent = \"ask\""), "{text}");
+    }
+    for (file, output) in [("opencode.jsonc", "one"), (".codex/config.toml", "two")] {
+        test.run(&format!("import {file} --to agent-toml -o {output}")).exits(0);
+        assert!(test.has(&format!("{output}/agent.toml")), "{file}");
+    }
+    let ran = test.file("x/opencode.json", "{}").run("import x/opencode.json --to agent-toml -o y");
+    assert!(ran.exits(2).stderr.contains("holds no agent of OpenCode"));
+}
+
+#[test]
+fn one_agent_in_two_harnesses() {
+    let test = Test::new()
+        .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
+        .file(".opencode/agents/x.md", "---\ndescription: d\n---\nHello.\n")
+        .file(
+            ".github/agents/x.agent.md",
+            "---\ndescription: d\ntools: [read, todo]\n---\nHello.\n",
+        );
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    for (dir, name) in [("x", "x"), ("x-opencode", "x-opencode"), ("x-copilot", "x-copilot")] {
+        let text = test.read(&format!("out/{dir}/agent.toml"));
+        assert!(text.contains(&format!("name = \"{name}\"")), "{text}");
+    }
+    let line = "`.claude/agents/x.md` is called `x` too: this one became `x-opencode`; keep one";
+    assert!(ran.stdout.contains(line), "{ran}");
+    // The same twice is one.
+    let text = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";
+    let test = Test::new().file(".claude/agents/x.md", text).file(".claude/agents/more/x.md", text);
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(ran.stderr.contains("imported once"), "{ran}");
+    assert!(ran.stdout.contains("imported 1 agent"), "{ran}");
+}
+
+#[test]
+fn all_agents_or_none() {
+    let test = Test::new()
+        .file(".gemini/agents/a.md", "---\nname: a\ndescription: d\n---\nHello.\n")
+        .file(".gemini/agents/b.md", "---\nname: b\nkind: remote\n---\n");
+    let ran = test.run("import . --to agent-toml -o out").exits(2);
+    assert!(!test.has("out"), "{ran}");
+    assert!(ran.stderr.contains("nothing was written: all agents are, or none"), "{ran}");
+    test.run("import .gemini/agents/a.md --to agent-toml -o out").exits(0);
+}
+
+#[test]
+fn names_that_a_definition_cannot_have() {
+    let text = "---\nname: Upper_Case Name\ndescription: d\ntools: Read\n---\nHello.\n";
+    let test = Test::new().file(".claude/agents/x.md", text);
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(test.read("out/upper-case-name/agent.toml").contains("name = \"upper-case-name\""));
+    assert!(ran.stdout.contains("`Upper_Case Name` became `upper-case-name`"), "{ran}");
+}

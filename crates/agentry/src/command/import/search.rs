@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use agentry_compile::targets::import::Import;
+use agentry_compile::targets::import::{Import, Several};
 use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
@@ -31,19 +31,38 @@ impl Found {
     /// The text of a file of the project, or of the home directory for `~/`; the names in a
     /// directory, which ends with `/`.
     pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
-        let path = match file.strip_prefix("~/") {
-            Some(rest) => join(&self.home(disk)?, rest),
-            None => join(&self.root, file),
-        };
-        let Some(dir) = path.strip_suffix('/') else { return text(&path) };
-        let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
-        Some(names.collect::<Vec<_>>().join("\n"))
+        read(disk, &self.root, file)
     }
+}
 
-    /// The home directory, unless the agent was found there.
-    fn home(&self, disk: &dyn World) -> Option<String> {
-        disk.home().filter(|home| disk.absolute(&self.root) != disk.absolute(home))
-    }
+fn read(disk: &dyn World, root: &str, file: &str) -> Option<String> {
+    // There is no other home for what was found in it.
+    let home = || disk.home().filter(|home| disk.absolute(root) != disk.absolute(home));
+    let path = match file.strip_prefix("~/") {
+        Some(rest) => join(&home()?, rest),
+        None => join(root, file),
+    };
+    let Some(dir) = path.strip_suffix('/') else { return text(&path) };
+    let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
+    Some(names.collect::<Vec<_>>().join("\n"))
+}
+
+/// The agents that settings below `root` hold by name.
+fn listed(
+    disk: &dyn World,
+    root: &str,
+    settings: &str,
+    (harness, several): (&'static Target, &Several),
+) -> Vec<Found> {
+    let found = |name: &String| Found {
+        path: join(root, &Several::path(settings, name)),
+        root: root.to_owned(),
+        file: Several::path(settings, name),
+        is_named: false,
+        harness,
+    };
+    let files = |file: &str| read(disk, root, file);
+    (several.names)(&files, settings).iter().map(found).collect()
 }
 
 /// The agents at and below `paths`, and what is wrong with the paths.
@@ -58,7 +77,7 @@ pub(super) fn search(
             EntryKind::Missing => Err(Failure::new(format!("`{path}` does not exist"))),
             EntryKind::Directory => project(disk, path, only),
             EntryKind::File | EntryKind::Loop | EntryKind::Other => {
-                file(path, only).map(|found| vec![found])
+                settings(disk, path, only).unwrap_or_else(|| file(path, only).map(|it| vec![it]))
             }
         };
         match found {
@@ -74,7 +93,7 @@ pub(super) fn search(
 /// Whether a path is an agent of a harness, or a directory with some.
 pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
     if disk.kind(path) != EntryKind::Directory {
-        return file(path, None).is_ok();
+        return settings(disk, path, None).is_some_and(|it| it.is_ok()) || file(path, None).is_ok();
     }
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
     let is_place = |import: &Import| {
@@ -95,6 +114,35 @@ fn readers(only: Option<&'static Target>) -> Vec<(&'static Target, &'static Impo
     let all = TARGETS.iter().chain(IMPORT_ONLY).copied();
     let asked = all.filter(|it| only.is_none_or(|only| only.name == it.name));
     asked.filter_map(readable).collect()
+}
+
+/// The agents in one file of settings, if it is one.
+fn settings(
+    disk: &dyn World,
+    path: &str,
+    only: Option<&'static Target>,
+) -> Option<Result<Vec<Found>, Failure>> {
+    let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
+    let (harness, several, root, file) =
+        readers(only).into_iter().find_map(|(harness, import)| {
+            let several = import.several.as_ref()?;
+            let known = several.files.iter().find(|file| whole.ends_with(&format!("/{file}")))?;
+            let root = whole.strip_suffix(known)?.trim_end_matches('/');
+            Some((harness, several, if root.is_empty() { "/" } else { root }, *known))
+        })?;
+    let mut found = listed(disk, root, file, (harness, several));
+    let is_named = found.len() == 1;
+    for agent in &mut found {
+        let name = agent.file.strip_prefix(file).unwrap_or_default();
+        agent.path = format!("{path}{name}");
+        agent.is_named = is_named;
+    }
+    Some(if found.is_empty() {
+        let title = harness.title;
+        Err(Failure::new(format!("`{path}` holds no agent of {title} that has no other file")))
+    } else {
+        Ok(found)
+    })
 }
 
 /// The harness that one file is from.
@@ -156,6 +204,10 @@ fn project(
 ) -> Result<Vec<Found>, Failure> {
     let mut out = Vec::new();
     for (harness, import) in readers(only) {
+        if let Some(several) = &import.several {
+            let files = several.files.iter();
+            out.extend(files.flat_map(|it| listed(disk, root, it, (harness, several))));
+        }
         for (dir, end) in import.places {
             for file in below(disk, root, dir, 0) {
                 let path = join(root, &file);

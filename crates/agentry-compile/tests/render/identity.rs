@@ -1,0 +1,262 @@
+//! From the files of a harness to a definition and back to the same harness: what it permits for sure
+//! stays the same, what it may permit gets no more, and all that is said of the agent is said again.
+
+use agentry_compile::model::Agent;
+use agentry_compile::policy::{Permissions, Places, Rules, Section};
+use agentry_compile::targets::import::import;
+use agentry_compile::targets::model::outside;
+use agentry_compile::targets::proof::{Proof, within};
+use agentry_compile::targets::{
+    Files, Imported, Model, Scope, Settings, Subject, Target, render, target,
+};
+use agentry_compile::text::Spanned;
+
+use crate::back::definition;
+use crate::{found, subjects};
+
+/// An agent as somebody wrote it, with the files around it.
+struct Case {
+    harness: &'static str,
+    path: &'static str,
+    text: &'static str,
+    around: &'static [(&'static str, &'static str)],
+    /// The sections in which it may do less afterwards, which is told: where a harness may ask or not, or
+    /// has a sandbox, a definition says ask, and few harnesses can be made to ask.
+    narrowed: &'static [Section],
+}
+
+const fn case(harness: &'static str, path: &'static str, text: &'static str) -> Case {
+    Case { harness, path, text, around: &[], narrowed: &[] }
+}
+
+const CASES: &[Case] = &[
+    case(
+        "opencode",
+        ".opencode/agents/x.md",
+        "---\ndescription: \"Reviews: all\"\nmode: subagent\nmodel: anthropic/claude\ntemperature: 0.2\nsteps: 7\n---\nYou review.\n\n- a\n  b\n",
+    ),
+    case(
+        "opencode",
+        ".opencode/agents/x.md",
+        "---\ndescription: d\nmode: primary\npermission:\n  bash:\n    \"*\": ask\n    \"git *\": allow\n    \"git push*\": deny\n  edit: deny\n  webfetch: ask\n  task: deny\n---\nYou review.\n",
+    ),
+    Case {
+        around: &[(
+            "opencode.json",
+            "{\"permission\": {\"bash\": \"ask\", \"edit\": {\"*\": \"allow\", \"secret/*\": \"deny\"}}}",
+        )],
+        ..case(
+            "opencode",
+            ".opencode/agents/x.md",
+            "---\ndescription: d\ntools:\n  webfetch: false\n---\nHi.\n",
+        )
+    },
+    case(
+        "claude-code",
+        ".claude/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: Read, Grep, Glob\nmodel: sonnet\nmaxTurns: 9\n---\n\nYou review.\n\n```\n---\n```\n",
+    ),
+    Case {
+        narrowed: &[Section::Mcp, Section::Tool, Section::Skill],
+        ..case(
+            "claude-code",
+            ".claude/agents/x.md",
+            "---\nname: x\ndescription: Use it: always\n---\nHi.\n",
+        )
+    },
+    Case {
+        narrowed: &[Section::Bash],
+        around: &[(
+            ".claude/settings.json",
+            "{\"permissions\": {\"allow\": [\"Bash(git log:*)\"], \"ask\": [\"Bash(git push *)\"], \"deny\": [\"Bash(rm *)\", \"Read(./.env)\"]}}",
+        )],
+        ..case(
+            "claude-code",
+            ".claude/agents/x.md",
+            "---\nname: x\ndescription: d\ntools: Read, Glob, Grep, Edit, Write, NotebookEdit, Bash\n---\nHi.\n",
+        )
+    },
+    case(
+        "claude-code",
+        ".claude/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: Read, Grep, Glob, mcp__github__get_issue\n---\nHi.\n",
+    ),
+    case(
+        "pi",
+        ".pi/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: read, grep, find, ls\nmodel: a/b\n---\nYou review.\n",
+    ),
+    case(
+        "pi",
+        ".pi/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: read, grep, find, ls, edit, write, bash, fetch_content\n---\nHi.\n",
+    ),
+    Case {
+        narrowed: &[Section::Bash],
+        ..case(
+            "pi",
+            ".pi/agents/x.md",
+            "---\nname: x\ndescription: d\ntools: read, bash\n---\nHi.\n",
+        )
+    },
+    Case {
+        narrowed: &[Section::Read],
+        ..case(
+            "codex",
+            ".codex/agents/x.toml",
+            "name = \"x\"\ndescription = \"d\"\nmodel = \"gpt-5.5\"\nsandbox_mode = \"read-only\"\nweb_search = \"cached\"\ndeveloper_instructions = \"\"\"\nYou review.\n\"\"\"\n",
+        )
+    },
+    Case {
+        narrowed: &[Section::Edit, Section::Read],
+        ..case(
+            "codex",
+            ".codex/agents/x.toml",
+            "name = \"x\"\ndescription = \"d\"\nsandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\nweb_search = \"live\"\ndeveloper_instructions = \"Hi.\"\n",
+        )
+    },
+    Case {
+        narrowed: &[Section::Read],
+        ..case(
+            "codex",
+            ".codex/agents/x.toml",
+            "name = \"x\"\ndescription = \"d\"\nsandbox_mode = \"read-only\"\napproval_policy = \"never\"\nweb_search = \"disabled\"\ndeveloper_instructions = \"Hi.\"\n",
+        )
+    },
+    case(
+        "gemini",
+        ".gemini/agents/x.md",
+        "---\nkind: local\nname: x\ndescription: d\ndisplay_name: The X\nmodel: gemini-3-pro\nmax_turns: 5\ntools: [read_file, list_directory, glob, grep_search, google_web_search]\n---\nYou review.\n",
+    ),
+    Case {
+        narrowed: &[Section::Bash, Section::Mcp],
+        ..case(
+            "gemini",
+            ".gemini/agents/x.md",
+            "---\nname: x\ndescription: d\ntools: [read_file, list_directory, glob, grep_search, replace, write_file, run_shell_command, mcp_github_get_issue]\n---\nHi.\n",
+        )
+    },
+    case(
+        "copilot",
+        ".github/agents/x.agent.md",
+        "---\nname: The X\ndescription: d\nuser-invocable: false\nmodel: gpt-5\ntools: [read, search, todo]\n---\nYou review.\n",
+    ),
+    Case {
+        narrowed: &[Section::Bash, Section::Edit],
+        ..case(
+            "copilot",
+            ".github/agents/x.agent.md",
+            "---\ndescription: d\ntools: [read, search, edit, execute]\n---\nHi.\n",
+        )
+    },
+];
+
+/// What an agent says of itself, a line each.
+fn said(found: &Imported) -> Vec<String> {
+    let Agent { identity, instructions, model, behaviour, .. } = &found.agent;
+    let text = |it: &Option<Spanned<String>>| format!("{:?}", it.as_ref().map(|it| &it.value));
+    let models = model.preferred.iter().flatten().map(|it| it.value.as_str());
+    vec![
+        text(&identity.name),
+        text(&identity.display_name),
+        text(&identity.description),
+        format!("{:?}", identity.mode.map(|it| it.value)),
+        text(&instructions.system),
+        models.collect::<Vec<_>>().join(", "),
+        format!("{:?}", behaviour.temperature.map(|it| it.value)),
+        format!("{:?}", behaviour.max_turns.map(|it| it.value)),
+    ]
+}
+
+/// The agent as it was imported, with all that no format has a place for.
+fn subject(found: &Imported) -> Subject {
+    let mut subject = subjects(&definition(found), None).remove(0);
+    subject.agent.model = found.agent.model.clone();
+    subject.agent.behaviour = found.agent.behaviour.clone();
+    subject.agent.identity = found.agent.identity.clone();
+    subject
+}
+
+/// What holds for a section.
+fn layers(permissions: &Permissions, section: Section) -> Vec<Rules> {
+    let rules = |section| {
+        let written = permissions.get(section).expect("a section");
+        Rules::new(written, &Places::default()).as_written()
+    };
+    let files = matches!(section, Section::Edit | Section::Read);
+    let beyond = files.then(|| permissions.get(Section::ExternalDirectory)).flatten();
+    let beyond = beyond.map(|_| outside(section, &rules(Section::ExternalDirectory)));
+    [rules(section)].into_iter().chain(beyond).collect()
+}
+
+/// The ways of `after` that are within no way of `before`.
+fn wider(after: &Model, before: &Model) -> Vec<String> {
+    let fits = |way: &&agentry_compile::targets::Way| {
+        let same = before.ways.iter().filter(|it| it.section == way.section);
+        !same.into_iter().any(|it| within(&way.layers, &it.layers) == Proof::Holds)
+    };
+    after.ways.iter().filter(fits).map(|way| format!("{} {}", way.section, way.tool)).collect()
+}
+
+/// The files after an agent was imported from some and rendered again, and what was told on the way.
+fn again(case: &Case, first: &Imported) -> (Vec<(String, String)>, Vec<String>) {
+    let existing = |path: &str| found(case.around, path);
+    let (scope, options) = (Scope::Project, &[][..]);
+    let settings =
+        Settings { scope, guard: false, close_gaps: false, options, existing: &existing };
+    let target = target(case.harness).expect("a target");
+    let rendering = render(target, &[subject(first)], &settings);
+    let rendered = &rendering.agents[0];
+    assert_eq!(rendered.refused, None, "{}", case.text);
+    let new = rendered.files.iter().chain(&rendering.shared);
+    let mut files: Vec<_> = new.map(|it| (it.path.clone(), it.text().to_owned())).collect();
+    for (path, text) in case.around {
+        if files.iter().all(|(known, _)| known != path) {
+            files.push(((*path).to_owned(), (*text).to_owned()));
+        }
+    }
+    let losses = first.losses.iter().chain(&rendered.losses);
+    (files, losses.map(|it| format!("{}: {}", it.field, it.detail)).collect())
+}
+
+/// The sections in which the second agent may do less than the first; none in which it may do more.
+fn narrowed(first: &Imported, second: &Imported) -> Vec<Section> {
+    let permissions = |found: &Imported| found.agent.policy.permissions.clone().expect("some");
+    let (was, is) = (permissions(first), permissions(second));
+    let free = [Section::Env, Section::ExternalDirectory];
+    let sections = Section::ALL.iter().copied().filter(|section| !free.contains(section));
+    let narrowed = sections.filter(|section| {
+        let (was, is) = (layers(&was, *section), layers(&is, *section));
+        assert_eq!(within(&is, &was), Proof::Holds, "{section} is wider");
+        within(&was, &is) != Proof::Holds
+    });
+    narrowed.collect()
+}
+
+fn check(case: &Case) {
+    let Case { harness, path, text, around, .. } = case;
+    let target: &Target = target(harness).expect("a target");
+    let before = [&[(*path, *text)], *around].concat();
+    let of = |files: &Files<'_>| import(target, files, path).expect("an agent");
+    let first = of(&|path| found(&before, path));
+    let (files, told) = again(case, &first);
+    let after: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let second = of(&|path| found(&after, path));
+    assert_eq!(said(&second), said(&first), "{harness}\n{text}");
+    let narrowed = narrowed(&first, &second);
+    assert_eq!(narrowed, case.narrowed, "{harness}\n{text}\n{}\n{told:#?}", after[0].1);
+    for section in narrowed {
+        let field = format!("permissions.{section}: ");
+        assert!(told.iter().any(|it| it.starts_with(&field)), "{section}: {told:#?}");
+    }
+    let model = |files: &[(&str, &str)]| (target.model)(&|path: &str| found(files, path), "x");
+    let (before, after) = (model(&before).expect("an agent"), model(&after).expect("an agent"));
+    assert_eq!(wider(&after, &before), Vec::<String>::new(), "{harness}\n{text}");
+}
+
+#[test]
+fn agents_as_people_write_them() {
+    for case in CASES {
+        check(case);
+    }
+}

@@ -1,0 +1,45 @@
+//! The tools of the servers in the file of an agent, as far as they are sure to be there: Codex asks
+//! about some of them, so all count as asked about.
+
+use agentry_policy::{Action, PatternRule, Section};
+use agentry_text::Data;
+
+use crate::encoding::{Encoding, Entry, Matches, Order};
+use crate::lenient::words;
+use crate::model::escape;
+
+/// What is known of the tools, the first rule that matches counts; all others are denied.
+pub(super) fn rules(servers: &Data) -> Vec<PatternRule> {
+    let Data::Map(servers) = servers else { return Vec::new() };
+    let rule = |server: &str, tool: &str, action| PatternRule {
+        pattern: format!("{server}/{tool}"),
+        action,
+    };
+    let mut out = Vec::new();
+    for (name, server) in servers {
+        let list = |key: &str| server.get(key).map(|list| words(list).unwrap_or_default());
+        let plain = |text: &str| !text.contains(['*', '?', '/']);
+        if server.get("enabled") == Some(&Data::Bool(false)) || !plain(name) {
+            continue;
+        }
+        let removed = list("disabled_tools").unwrap_or_default();
+        out.extend(removed.iter().map(|tool| rule(name, tool, Action::Deny)));
+        let given = list("enabled_tools").unwrap_or_else(|| vec!["*".to_owned()]);
+        let given = given.iter().filter(|tool| *tool == "*" || plain(tool));
+        out.extend(given.map(|tool| rule(name, tool, Action::Ask)));
+    }
+    out
+}
+
+/// The same, as Codex reads it.
+pub(super) fn bound(servers: &Data) -> Encoding {
+    let entry = |rule: PatternRule| {
+        let regex = match rule.pattern.strip_suffix("/*") {
+            Some(server) => format!("{}/[^/]*", escape(server)),
+            None => escape(&rule.pattern),
+        };
+        Entry { text: rule.pattern, action: rule.action, matches: Matches::exactly(regex) }
+    };
+    let entries = rules(servers).into_iter().map(entry).collect();
+    Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Deny }
+}
