@@ -2,8 +2,8 @@
 //! runs it or decides by it later: repositories, settings of harnesses and editors, Agentry's own files.
 //!
 //! A name counts at any depth of a workspace. No rule of an agent opens one. Tools ask [`reason`]; the
-//! sandbox and the quarantine, which keep commands from the same, go through [`names`] and [`walk`].
-//! Secrets are not here: the judge asks a person about them.
+//! sandbox and the quarantine, which keep commands from the same, go through [`names`]. Secrets are not
+//! here: the judge asks a person about them.
 
 pub(crate) mod walk;
 
@@ -82,6 +82,18 @@ pub enum Guard {
     Afterwards,
     /// Nothing; only tools leave it alone. `git` itself writes there.
     Tools,
+}
+
+impl Guard {
+    /// What becomes of commands that write there, for people.
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Placeholder => "cannot, at the root of a workspace; elsewhere it is taken back",
+            Self::Mount => "cannot, where it exists at the root; elsewhere it is taken back",
+            Self::Afterwards => "it is taken back",
+            Self::Tools => "may, but for what runs something: settings, hooks, modules",
+        }
+    }
 }
 
 use Form::{Directory, File};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -118,9 +119,10 @@ pub fn left(runs: &Path, workspace: &Path) -> Vec<String> {
         if before.workspace != text(workspace) {
             continue;
         }
-        if directory.join(OPEN).exists() {
+        if let Ok(since) = fs::metadata(directory.join(OPEN)).and_then(|it| it.modified()) {
             let run = entry.file_name().to_string_lossy().into_owned();
-            said.extend(compared(workspace, &directory, &run, &before));
+            let killed = Killed { run, directory: &directory, before, since };
+            said.extend(killed.compared(workspace));
         }
         forget(&directory);
     }
@@ -142,38 +144,53 @@ fn killed(directory: &Path) -> io::Result<Option<(File, Before)>> {
     Ok(Some((file, before)))
 }
 
-/// One line for everything that is not as it was.
-fn compared(workspace: &Path, directory: &Path, run: &str, before: &Before) -> Vec<String> {
-    let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
-    let reach = Reach { open: paths(&before.open), closed: paths(&before.closed) };
-    let now = Looker::default().look(workspace, &reach);
-    let mut said = Vec::new();
-    let line = |path: &Path, what: &str, was: Option<PathBuf>| {
+/// A run that was killed while a command ran.
+struct Killed<'a> {
+    run: String,
+    directory: &'a Path,
+    before: Before,
+    /// When the command was started.
+    since: SystemTime,
+}
+
+impl Killed<'_> {
+    /// One line for everything that is not as it was.
+    fn compared(&self, workspace: &Path) -> Vec<String> {
+        let Self { directory, before, since, .. } = self;
+        let paths = |texts: &[String]| texts.iter().map(PathBuf::from).collect();
+        let reach = Reach { open: paths(&before.open), closed: paths(&before.closed) };
+        let now = Looker::default().look(workspace, &reach);
+        let mut said = Vec::new();
+        for (path, thing) in &now {
+            let known = before.seen.get(&text(path));
+            let is_own = || match thing {
+                Thing::File { digest, .. } => own::is_own(directory, path, digest, *since),
+                _ => *thing == Thing::Directory,
+            };
+            if known == Some(thing) || is_harmless(path, thing) || is_own() {
+                continue;
+            }
+            let what = if known.is_some() { "was changed" } else { "appeared" };
+            let was = known.and_then(|known| image(directory, path, known));
+            said.push(self.line(workspace, path, what, was));
+        }
+        for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
+            let is_gone = !now.contains_key(path) && fs::symlink_metadata(path).is_err();
+            if is_gone && *thing != Thing::Directory {
+                let was = image(directory, path, thing);
+                said.push(self.line(workspace, path, "has gone", was));
+            }
+        }
+        said
+    }
+
+    fn line(&self, workspace: &Path, path: &Path, what: &str, was: Option<PathBuf>) -> String {
         let below = path.strip_prefix(workspace).unwrap_or(path);
         let why = is_protected(below).unwrap_or(Kind::Repository.why());
         let was = was.map_or(String::new(), |was| format!("; it was `{}`", was.display()));
-        let path = below.display();
+        let (path, run) = (below.display(), &self.run);
         format!("`{path}` {what} since a command of the run `{run}` was killed ({why}){was}")
-    };
-    for (path, thing) in &now {
-        let known = before.seen.get(&text(path));
-        let is_own = || match thing {
-            Thing::File { digest, .. } => own::is_own(directory, path, digest),
-            _ => *thing == Thing::Directory,
-        };
-        if known == Some(thing) || is_harmless(path, thing) || is_own() {
-            continue;
-        }
-        let what = if known.is_some() { "was changed" } else { "appeared" };
-        said.push(line(path, what, known.and_then(|known| image(directory, path, known))));
     }
-    for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
-        let is_gone = !now.contains_key(path) && fs::symlink_metadata(path).is_err();
-        if is_gone && *thing != Thing::Directory {
-            said.push(line(path, "has gone", image(directory, path, thing)));
-        }
-    }
-    said
 }
 
 /// Keeps what a file was for whoever is told of it.

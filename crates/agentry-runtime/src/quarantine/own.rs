@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -26,11 +27,19 @@ pub fn note(run: &Path, from: &Path, path: &Path) -> io::Result<()> {
     fs::write(run.join(NOTE), serde_json::to_vec(&recorded)?)
 }
 
-/// Whether a run, any of those beside that of this quarantine, has written this to a path.
-pub(super) fn is_own(quarantine: &Path, path: &Path, digest: &str) -> bool {
+/// Whether a run, any of those beside that of this quarantine, has written this to a path since then.
+pub(super) fn is_own(quarantine: &Path, path: &Path, digest: &str, since: SystemTime) -> bool {
     let Some(runs) = quarantine.parent().and_then(Path::parent) else { return false };
     let entries = fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
-    let notes = entries.filter_map(|entry| fs::read(entry.path().join(NOTE)).ok());
-    let mut notes = notes.filter_map(|text| serde_json::from_slice::<Recorded>(&text).ok());
+    // The clock of a file system goes in steps.
+    let is_new = |note: &PathBuf| {
+        let written = fs::metadata(note).and_then(|found| found.modified());
+        written.is_ok_and(|written| written + Duration::from_secs(1) > since)
+    };
+    let notes = entries.map(|entry| entry.path().join(NOTE)).filter(is_new);
+    let mut notes = notes.filter_map(|note| {
+        let text = fs::read(note).ok()?;
+        serde_json::from_slice::<Recorded>(&text).ok()
+    });
     notes.any(|note| note.path == path && note.digest == digest)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +28,8 @@ pub(super) struct Quarantine {
     seen: Seen,
     /// Where nobody could look before.
     shut: BTreeSet<PathBuf>,
+    /// When that was.
+    since: SystemTime,
     directory: PathBuf,
     note: left::Note,
     images: HashSet<String>,
@@ -48,6 +51,7 @@ impl Quarantine {
             reach: Reach::default(),
             seen: Seen::new(),
             shut: BTreeSet::new(),
+            since: SystemTime::now(),
             directory: directory.to_owned(),
             note: left::Note::new(workspace, directory)?,
             images: HashSet::new(),
@@ -59,6 +63,7 @@ impl Quarantine {
     /// A command is about to start: what is there now belongs there.
     pub(super) fn open(&mut self, reach: Reach) -> io::Result<()> {
         self.reach = reach;
+        self.since = SystemTime::now();
         self.seen = self.looker.look(&self.workspace, &self.reach);
         self.shut.clone_from(self.looker.shut());
         for (path, thing) in &self.seen.clone() {
@@ -129,7 +134,8 @@ impl Quarantine {
                 !self.seen.contains_key(path) && below.into_iter().all(|(_, it)| *it == *thing)
             }
             Thing::File { digest, .. } => {
-                look::is_harmless(path, thing) || own::is_own(&self.directory, path, digest)
+                look::is_harmless(path, thing)
+                    || own::is_own(&self.directory, path, digest, self.since)
             }
             Thing::Long(_) | Thing::Link(_) | Thing::Other => false,
         }

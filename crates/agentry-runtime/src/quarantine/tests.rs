@@ -317,6 +317,18 @@ fn what_the_program_records_stays() {
     assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["b.cassette.jsonl"]);
     write(&workspace, "a.cassette.jsonl", "forged\n");
     assert_eq!(quarantine.settle().len(), 1);
+    // What was recorded long ago is not recorded now.
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    let note = fs::File::options().write(true).open(other.join("recorded.json")).expect("a note");
+    note.set_modified(long_ago).expect("set");
+    fs::remove_file(workspace.join("a.cassette.jsonl")).expect("removed");
+    quarantine.open(reach(&workspace)).expect("begun");
+    write(&workspace, "a.cassette.jsonl", "recorded\n");
+    assert_eq!(quarantine.settle().len(), 1);
+    quarantine.open(reach(&workspace)).expect("begun");
+    write(&workspace, "a.cassette.jsonl", "recorded\n");
+    super::note(&other, &part, &workspace.join("a.cassette.jsonl")).expect("noted");
+    assert_eq!(quarantine.settle(), []);
     let text = fs::read_to_string(workspace.join("a.cassette.jsonl")).expect("text");
     assert_eq!(text, "recorded\n");
 }

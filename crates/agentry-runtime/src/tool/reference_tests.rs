@@ -33,9 +33,9 @@ file of the run, which the agent may read.
 Whatever the policy says, and whether or not it exists yet: the agent's own definition, Agentry's home, the
 program itself, and in every directory what has one of these names:
 
-{names}| `*.cassette.*` | tests of agents rely on it |
+{names}| `*.cassette.*` | tests of agents rely on it | it is taken back |
 
-Directories count with all that lies below, names without regard to case. A repository under another name
+The last column says what becomes of commands that write there; [how](../guides/confine-commands.md). Directories count with all that lies below, names without regard to case. A repository under another name
 (a directory with `HEAD` and either `objects` and `refs` or `commondir`) is one, too. No rule opens these: an agent that is to change
 one can say how, and you do it. Secrets such as `.env` are read and written after a question only.
 
@@ -74,7 +74,7 @@ fn generated_tools() {
 
 /// What is protected by its name.
 fn protected() -> String {
-    let mut text = "| name | because |\n| --- | --- |\n".to_owned();
+    let mut text = "| name | because | commands |\n| --- | --- | --- |\n".to_owned();
     // What lies below another one need not be said.
     let names = crate::protected::names();
     let below = |path: &Path| {
@@ -82,7 +82,8 @@ fn protected() -> String {
     };
     for name in names.iter().filter(|name| !below(Path::new(name.path))) {
         let end = if name.form == crate::protected::Form::Directory { "/" } else { "" };
-        let _ = writeln!(text, "| `{}{end}` | {} |", name.path, name.kind.why());
+        let (why, says) = (name.kind.why(), name.guard.says());
+        let _ = writeln!(text, "| `{}{end}` | {why} | {says} |", name.path);
     }
     text
 }

@@ -248,7 +248,9 @@ fn a_run_that_was_killed_is_told_of_once_where_it_ran() {
     let Some(test) = worker() else { return };
     let (server, slow) = (model(&["true"], |_| {}), model(&["touch ready; sleep 600"], |_| {}));
     let args = ["run", "worker", "go", "--yes", "--format", "json"];
-    let mut child = program(&test, &slow, &args).stdout(Stdio::piped()).spawn().expect("started");
+    let mut command = program(&test, &slow, &args);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("started");
     wait_for(|| test.has("ready"));
     child.kill().expect("killed");
     let said = child.wait_with_output().expect("an end").stdout;
