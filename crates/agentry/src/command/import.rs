@@ -116,10 +116,7 @@ fn one(
         remark(&format!("`{path}` says what `{}` says: imported once", other.source));
         return Ok(None);
     }
-    let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
-    let first = format!("{name}-{}", found.harness.name);
-    let more = (2..).map(|number| format!("{first}-{number}"));
-    let free = std::iter::once(first.clone()).chain(more).find(is_free).unwrap_or_default();
+    let free = free_name(&format!("{name}-{}", found.harness.name), others);
     let detail =
         format!("`{}` is called `{name}` too: this one became `{free}`; keep one", other.source);
     if let Some(name) = &mut agent.identity.name {
@@ -129,6 +126,13 @@ fn one(
     losses.retain(|loss| loss.of_reading);
     losses.push(Lost { field: "name".to_owned(), kind: "changed", detail, ..Lost::default() });
     written(args, found, &agent, losses, &output(&free)).map(Some)
+}
+
+/// A name that no other agent has.
+fn free_name(name: &str, others: &[Agent]) -> String {
+    let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
+    let more = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(more).find(is_free).unwrap_or_default()
 }
 
 /// An agent as files at `output`, with what was lost before and what is lost by that.
