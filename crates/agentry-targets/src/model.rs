@@ -4,7 +4,8 @@ use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
 
 use crate::encoding::Encoding;
 
-/// What an agent may do in a harness.
+/// What an agent may do in a harness: the most that its files may mean, which is what a rendered agent must
+/// hold against. The least, for an imported one, is a [`Bound`](crate::import::Bound).
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     /// Every way to do something, tool by tool.

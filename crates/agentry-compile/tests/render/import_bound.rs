@@ -306,6 +306,51 @@ fn commands_of_claude_code_are_never_wider() {
     });
 }
 
+fn prefix_rule((words, action): &(Vec<&str>, Action)) -> String {
+    let decision = match action {
+        Action::Allow => "allow",
+        Action::Ask => "prompt",
+        Action::Deny => "forbidden",
+    };
+    format!("prefix_rule(pattern = {words:?}, decision = \"{decision}\")\n")
+}
+
+#[test]
+fn commands_of_codex_are_never_wider() {
+    let path = ".codex/agents/helper.toml";
+    let head = "name = \"helper\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n";
+    let word = select(&["frob", "zap", "a", "b", "-x", "*", "a b", "$HOME"][..]);
+    let action = select(&[Action::Allow, Action::Ask, Action::Deny][..]);
+    let rules = vec((vec(word, 1..4), action), 0..6);
+    let modes = select(&["read-only", "workspace-write", "danger-full-access"][..]);
+    let approvals = select(&["on-request", "never", "untrusted"][..]);
+    let config = Config { cases: cases(100), failure_persistence: None, ..Config::default() };
+    let tested = TestRunner::new(config).run(&(rules, modes, approvals), |(rules, mode, when)| {
+        let text = format!("{head}sandbox_mode = \"{mode}\"\napproval_policy = \"{when}\"\n");
+        let listed: String = rules.iter().map(prefix_rule).collect();
+        let files = [(path, text.as_str()), (".codex/rules/x.rules", listed.as_str())];
+        let found = imported("codex", &files, path).expect("an agent");
+        let asked = if when == "never" { Action::Deny } else { Action::Ask };
+        let free = mode == "danger-full-access" && when != "untrusted";
+        let unruled = if free { Action::Allow } else { asked };
+        let there = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let about = rules.iter().filter(|(prefix, _)| words.starts_with(prefix));
+            match about.map(|(_, action)| *action).max().unwrap_or(unruled) {
+                Action::Ask => asked,
+                action => action,
+            }
+        };
+        let plain = |words: &[&str]| words.iter().all(|word| !word.contains([' ', '*', '$']));
+        let lines = rules.iter().filter(|(words, _)| plain(words)).flat_map(|(words, _)| {
+            ["", " c", " a b"].map(|more| format!("{}{more}", words.join(" ")))
+        });
+        let lines: Vec<String> = lines.chain(["frob".to_owned(), "zap a".to_owned()]).collect();
+        never_wider(&found, Section::Bash, &lines, there)
+    });
+    tested.expect("never wider");
+}
+
 /// A pattern of Claude Code in the words of OpenCode, but for `?`, which no line holds.
 fn spelled(pattern: &str) -> String {
     let pattern = pattern.replace('?', "\0");

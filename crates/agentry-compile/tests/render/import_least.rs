@@ -209,3 +209,18 @@ fn skills_that_an_agent_is_given_are_not_denied() {
         assert_eq!(told(&found), "", "{harness}");
     }
 }
+
+#[test]
+fn a_part_of_a_tool_of_claude_code_is_not_all_of_it() {
+    let path = ".claude/agents/x.md";
+    for (tools, read, edit) in
+        [("Glob, NotebookEdit", "deny", "deny"), ("Grep, NotebookEdit, Write", "allow", "ask")]
+    {
+        let text = format!("---\nname: x\ndescription: y\ntools: {tools}\n---\nx\n");
+        let found = imported("claude-code", &[(path, &text)], path).expect("an agent");
+        assert_eq!(said(&found, Section::Read), read, "{tools}");
+        assert_eq!(said(&found, Section::Edit), edit, "{tools}");
+        let partly = told(&found).contains("permissions.read: `Glob` is a part of it");
+        assert_eq!(partly, read == "deny", "{tools}");
+    }
+}

@@ -7,7 +7,7 @@ use agentry_text::Data;
 use super::front::{self, Front};
 use super::ruleset::{Silence, of, only, tools};
 use super::settings::{Known, Lists, PERSONAL, known, personal};
-use super::tools::{GROUPS, Tools, name_of, names, restricted, section_of};
+use super::tools::{GROUPS, PARTS, Tools, name_of, names, restricted, section_of};
 use super::{patterns, rule};
 use crate::import::{Bound, Import, Read};
 use crate::imported::{Draft, inside};
@@ -163,9 +163,14 @@ fn silence(front: &Front, draft: &mut Draft) -> Silence {
 /// The rules of all sections.
 fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft) {
     for group in GROUPS {
-        if group.tools.iter().any(|tool| tools.has(tool)) {
+        let mut given = group.tools.iter().filter(|tool| tools.has(tool)).peekable();
+        let part = given.peek().map_or("", |tool| **tool);
+        if given.any(|tool| !PARTS.contains(tool)) {
             let (rules, intent) = section(group.section, known, silence);
             draft.rules(group.section, rules, intent);
+        } else if !part.is_empty() {
+            let detail = format!("`{part}` is a part of it, which is not granted for that");
+            draft.lose(&format!("permissions.{}", group.section), LossKind::Narrowed, detail);
         }
     }
     outside(known, silence, draft);

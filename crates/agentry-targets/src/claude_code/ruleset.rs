@@ -11,7 +11,7 @@ use agentry_text::Data;
 use super::front::{self, Front};
 use super::rule::{beside, entry};
 use super::settings::{self, Known, Lists};
-use super::tools::{GROUPS, SEARCHING, Tools, names};
+use super::tools::{GROUPS, PARTS, SEARCHING, Tools, names};
 use super::{hook, paths};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
@@ -91,7 +91,8 @@ fn has_hook(front: &Front) -> bool {
 pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
     let mut model = Model::default();
     for group in GROUPS {
-        for tool in group.tools.iter().filter(|tool| tools.has(tool)) {
+        let counts = |tool: &&&str| silence == Silence::Runs || !PARTS.contains(*tool);
+        for tool in group.tools.iter().filter(|tool| tools.has(tool)).filter(counts) {
             let layers = match group.section {
                 Section::Read if silence == Silence::Runs && SEARCHING.contains(tool) => {
                     vec![searching(known).rules()]

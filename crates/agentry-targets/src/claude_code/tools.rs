@@ -25,6 +25,9 @@ pub(super) const GROUPS: &[Group] = &[
 /// Tools that search many files at once, so that a question about one of them is never asked.
 pub(super) const SEARCHING: &[&str] = &["Glob", "Grep"];
 
+/// Tools that do a part of what others of their section do: they show names, or change notebooks.
+pub(super) const PARTS: &[&str] = &["Glob", "NotebookEdit"];
+
 /// Tools that belong to a section although no rule of it holds for them: they go with its own.
 const BESIDE: &[(&str, Section)] = &[
     ("PowerShell", Section::Bash),

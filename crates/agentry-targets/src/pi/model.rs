@@ -82,20 +82,7 @@ pub(super) fn permissions(fields: &Fields) -> Option<Vec<(String, Action)>> {
 
 /// The tools that an agent gets, with what the settings of the project say.
 pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str, view: View) -> Tools {
-    let overridden = overridden(files, name);
-    let listed = match (overridden.is_empty(), view) {
-        (true, _) => fields.list("tools"),
-        // Any of them may hold, so the one that gives most counts.
-        (false, View::Mildest) => {
-            let all: Option<Vec<Vec<String>>> = overridden.into_iter().collect();
-            all.map(|lists| lists.concat())
-        }
-        (false, View::Strictest) => {
-            let all = overridden.into_iter().chain([fields.list("tools")]);
-            let all = all.map(|list| list.unwrap_or_else(|| named(DEFAULT).into_iter().collect()));
-            all.reduce(|kept, other| kept.into_iter().filter(|it| other.contains(it)).collect())
-        }
-    };
+    let listed = listed(fields, files, name, view);
     let extensions = fields.list("extensions");
     let own = fields.list("subagentOnlyExtensions").unwrap_or_default();
     let paths = extensions.iter().flatten().chain(&own);
@@ -125,6 +112,24 @@ pub(super) fn tools(fields: &Fields, files: &Files<'_>, name: &str, view: View) 
     };
     names.retain(|tool| !is_gone(tool));
     Tools { names, others }
+}
+
+/// The tools that are listed for an agent; nothing is what Pi has by default.
+fn listed(fields: &Fields, files: &Files<'_>, name: &str, view: View) -> Option<Vec<String>> {
+    let overridden = overridden(files, name);
+    match (overridden.is_empty(), view) {
+        (true, _) => fields.list("tools"),
+        // Any of them may hold, so the one that gives most counts.
+        (false, View::Mildest) => {
+            let all: Option<Vec<Vec<String>>> = overridden.into_iter().collect();
+            all.map(|lists| lists.concat())
+        }
+        (false, View::Strictest) => {
+            let all = overridden.into_iter().chain([fields.list("tools")]);
+            let all = all.map(|list| list.unwrap_or_else(|| named(DEFAULT).into_iter().collect()));
+            all.reduce(|kept, other| kept.into_iter().filter(|it| other.contains(it)).collect())
+        }
+    }
 }
 
 fn named(tools: &[&str]) -> BTreeSet<String> {

@@ -99,7 +99,7 @@ fn one(
         imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
     let losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
     let Some(others) = others else {
-        return written(args, found, &agent, losses, args.output.clone()).map(Some);
+        return written(args, found, &agent, losses, &args.output).map(Some);
     };
     let mut agent = agent;
     let name = agent.name().to_owned();
@@ -108,7 +108,7 @@ fn one(
         return Err(Failure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = |name: &str| join(&args.output, &file_name(args.to, name));
-    let whole = written(args, found, &agent, losses, output(&name))?;
+    let whole = written(args, found, &agent, losses, &output(&name))?;
     let Some(other) = others.iter().find(|other| other.is_called(&name)) else {
         return Ok(Some(whole));
     };
@@ -116,10 +116,7 @@ fn one(
         remark(&format!("`{path}` says what `{}` says: imported once", other.source));
         return Ok(None);
     }
-    let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
-    let first = format!("{name}-{}", found.harness.name);
-    let more = (2..).map(|number| format!("{first}-{number}"));
-    let free = std::iter::once(first.clone()).chain(more).find(is_free).unwrap_or_default();
+    let free = free_name(&format!("{name}-{}", found.harness.name), others);
     let detail =
         format!("`{}` is called `{name}` too: this one became `{free}`; keep one", other.source);
     if let Some(name) = &mut agent.identity.name {
@@ -128,7 +125,14 @@ fn one(
     let mut losses = whole.losses;
     losses.retain(|loss| loss.of_reading);
     losses.push(Lost { field: "name".to_owned(), kind: "changed", detail, ..Lost::default() });
-    written(args, found, &agent, losses, output(&free)).map(Some)
+    written(args, found, &agent, losses, &output(&free)).map(Some)
+}
+
+/// A name that no other agent has.
+fn free_name(name: &str, others: &[Agent]) -> String {
+    let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
+    let more = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(more).find(is_free).unwrap_or_default()
 }
 
 /// An agent as files at `output`, with what was lost before and what is lost by that.
@@ -137,13 +141,13 @@ fn written(
     found: &Found,
     agent: &agentry_compile::model::Agent,
     mut losses: Vec<Lost>,
-    output: String,
+    output: &str,
 ) -> Result<Agent, Failure> {
-    let target = target(args.to, &output, String::new());
+    let target = target(args.to, output, String::new());
     let converted = convert(agent, args.to, &target);
     sound(&found.path, args.to, &converted)?;
     losses.extend(converted.losses.iter().map(Lost::written));
-    let files = files(&output, target.shape, converted);
+    let files = files(output, target.shape, converted);
     let (harness, source) = (found.harness.name, found.path.clone());
     Ok(Agent { name: agent.name().to_owned(), harness, source, files, losses })
 }

@@ -107,22 +107,22 @@ fn agents_in_settings() {
         \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";
     let config = "[agents.scout]\ndescription = \"Looks around\"\nconfig_file = \"roles/s.toml\"\n\
         [agents.cfg]\ndescription = \"Has a file\"\nconfig_file = \"agents/cfg-file.toml\"\n";
-    let role = "developer_instructions = \"Look.\"\nsandbox_mode = \"read-only\"\n";
+    let scout = "developer_instructions = \"Look.\"\nsandbox_mode = \"read-only\"\n";
     let test = Test::new()
         .file("opencode.jsonc", settings)
         .file("p.txt", "You review.\n")
         .file(".opencode/agents/placed.md", "---\ndescription: e\n---\nHi.\n")
         .file(".codex/config.toml", config)
-        .file(".codex/roles/s.toml", role)
-        .file(".codex/agents/cfg-file.toml", role);
+        .file(".codex/roles/s.toml", scout)
+        .file(".codex/agents/cfg-file.toml", scout);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     assert!(ran.stdout.contains("imported 4 agents"), "{ran}");
     assert_eq!(test.read("out/reviewer/system-prompt.md"), "You review.\n");
     assert!(test.read("out/placed/agent.toml").contains("max_turns = 3"));
     for (name, description) in [("scout", "Looks around"), ("cfg", "Has a file")] {
-        let text = test.read(&format!("out/{name}/agent.toml"));
-        assert!(text.contains(&format!("description = \"{description}\"")), "{text}");
-        assert!(text.contains("[permissions.bash]\nintent = \"ask\""), "{text}");
+        let toml = test.read(format!("out/{name}/agent.toml"));
+        assert!(toml.contains(&format!("description = \"{description}\"")), "{toml}");
+        assert!(toml.contains("[permissions.bash]\nintent = \"ask\""), "{toml}");
     }
     for (file, output) in [("opencode.jsonc", "one"), (".codex/config.toml", "two")] {
         test.run(&format!("import {file} --to agent-toml -o {output}")).exits(0);
@@ -143,14 +143,14 @@ fn one_agent_in_two_harnesses() {
         );
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     for (dir, name) in [("x", "x"), ("x-opencode", "x-opencode"), ("x-copilot", "x-copilot")] {
-        let text = test.read(&format!("out/{dir}/agent.toml"));
-        assert!(text.contains(&format!("name = \"{name}\"")), "{text}");
+        let toml = test.read(format!("out/{dir}/agent.toml"));
+        assert!(toml.contains(&format!("name = \"{name}\"")), "{toml}");
     }
     let line = "`.claude/agents/x.md` is called `x` too: this one became `x-opencode`; keep one";
     assert!(ran.stdout.contains(line), "{ran}");
     // The same twice is one.
-    let text = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";
-    let test = Test::new().file(".claude/agents/x.md", text).file(".claude/agents/more/x.md", text);
+    let toml = "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n";
+    let test = Test::new().file(".claude/agents/x.md", toml).file(".claude/agents/more/x.md", toml);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     assert!(ran.stderr.contains("imported once"), "{ran}");
     assert!(ran.stdout.contains("imported 1 agent"), "{ran}");
@@ -169,8 +169,8 @@ fn all_agents_or_none() {
 
 #[test]
 fn names_that_a_definition_cannot_have() {
-    let text = "---\nname: Upper_Case Name\ndescription: d\ntools: Read\n---\nHello.\n";
-    let test = Test::new().file(".claude/agents/x.md", text);
+    let toml = "---\nname: Upper_Case Name\ndescription: d\ntools: Read\n---\nHello.\n";
+    let test = Test::new().file(".claude/agents/x.md", toml);
     let ran = test.run("import . --to agent-toml -o out").exits(0);
     assert!(test.read("out/upper-case-name/agent.toml").contains("name = \"upper-case-name\""));
     assert!(ran.stdout.contains("`Upper_Case Name` became `upper-case-name`"), "{ran}");
