@@ -45,7 +45,7 @@ pub(super) fn explain(
                 .iter()
                 .flat_map(|way| way.layers.iter().map(|rules| side(&way.tool, rules)))
                 .collect(),
-            difference: ways.iter().find_map(|way| difference(subject, way)),
+            difference: differences(subject, &ways),
         })
     };
     Section::ALL.iter().filter_map(section).collect()
@@ -66,14 +66,29 @@ fn side(name: &str, rules: &Rules) -> Side {
     Side { name: name.to_owned(), rules: texts }
 }
 
+/// What the tools of the harness are stricter about, those with the same example together.
+fn differences(subject: &Subject, ways: &[&Way]) -> Option<String> {
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for way in ways {
+        let Some(what) = difference(subject, way) else { continue };
+        match found.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, tools)) if tools.contains(&way.tool.as_str()) => {}
+            Some((_, tools)) => tools.push(&way.tool),
+            None => found.push((what, vec![&way.tool])),
+        }
+    }
+    let told: Vec<String> =
+        found.iter().map(|(what, tools)| format!("{what} in {}", tools.join(", "))).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 /// What a tool of the harness is stricter about.
 fn difference(subject: &Subject, way: &Way) -> Option<String> {
     match within(&subject.bounds(way.section), &way.layers) {
         Proof::Holds => None,
         // The source is on the left here: what is called the source is the harness.
         Proof::Fails { example, source, target } => {
-            let tool = &way.tool;
-            Some(plain(&format!("`{example}` is {target} in the source and {source} in {tool}")))
+            Some(plain(&format!("`{example}` is {target} in the source and {source}")))
         }
         Proof::Unknown(why) => Some(why),
     }

@@ -428,6 +428,11 @@ mod tests {
         let others = [settings.clone(), wanted("a", "1", "y")];
         assert_eq!(told(&others, &old, &disk, ("", false)), "!s #a #e #s");
         assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e #a #s");
+        let skill = [entry("x/skills/e", "0", "x"), entry("s", "0", "")];
+        let edited = [("x/skills/e", "mine"), ("a", "0"), ("s", "0")];
+        let expected = "~s ~a !x/skills/e #a #s #x/skills/e";
+        let known: Vec<Entry> = skill.into_iter().chain([entry("a", "0", "y")]).collect();
+        assert_eq!(told(&others, &known, &edited, ("", false)), expected);
         let without = [wanted("a", "1", "y")];
         assert_eq!(told(&without, &old, &disk, ("", false)), "~a !e #a #e #s");
         // Its definition changed with what is shared.

@@ -47,6 +47,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (helper, pusher)
       gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
       gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
@@ -54,7 +55,7 @@ fn without_arguments_the_workspace_is_rendered() {
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
 
-    rendered 2 agents for opencode: 2 unchanged; 9 gaps
+    rendered 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
     "#);
     // From below, it is the same workspace.
@@ -66,7 +67,7 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-    checked 2 agents for opencode: 2 unchanged; 9 gaps
+    checked 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
     "#);
 }
@@ -167,6 +168,10 @@ fn both_sides_are_explained() {
                              *: ask
         = both say the same
     "#);
+    let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\"]\n";
+    let test = agent(Test::new(), "one", read);
+    let ran = test.run("render --target opencode --dry-run --explain").exits(0);
+    assert!(ran.stdout.contains("in the source and deny in glob, grep, list, lsp"), "{ran}");
     let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
     assert_eq!(json["sections"][0]["section"], "bash");
 }

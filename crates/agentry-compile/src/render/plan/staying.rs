@@ -12,7 +12,8 @@ impl Planner<'_> {
         let wanted: BTreeMap<&str, &Wanted> =
             wanted.iter().map(|file| (file.path.as_str(), file)).collect();
         let stays = |entry: &&Entry| match wanted.get(entry.path.as_str()) {
-            _ if entry.agent.is_empty() => false,
+            // No skill is an agent.
+            _ if entry.agent.is_empty() || entry.path.contains("/skills/") => false,
             Some(file) if self.is_blocked(&entry.target, &entry.agent) => {
                 sha256(&file.bytes) != entry.sha256
             }
