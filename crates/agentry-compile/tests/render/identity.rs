@@ -202,8 +202,14 @@ fn wider(after: &Model, before: &Model) -> Vec<String> {
 fn again(case: &Case, first: &Imported) -> (Vec<(String, String)>, Vec<String>) {
     let existing = |path: &str| found(case.around, path);
     let (scope, options) = (Scope::Project, &[][..]);
-    let settings =
-        Settings { scope, guard: false, close_gaps: false, options, existing: &existing };
+    let settings = Settings {
+        scope,
+        guard: false,
+        close_gaps: false,
+        force: false,
+        options,
+        existing: &existing,
+    };
     let target = target(case.harness).expect("a target");
     let rendering = render(target, &[subject(first)], &settings);
     let rendered = &rendering.agents[0];
