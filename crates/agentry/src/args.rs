@@ -1,10 +1,12 @@
 //! What can be typed.
 
+mod policy;
 mod run;
 mod runs;
 mod sandbox;
 mod store;
 
+pub(crate) use policy::{Policy, PolicyCommand, PolicyDiff, PolicyShow, PolicyTest, PolicyWhy};
 pub(crate) use run::{Consent, ConsentCommand, OnAsk, Resume, Run, RunFormat, Spending, Test};
 pub(crate) use runs::{Runs, RunsCommand, RunsPrune, RunsShow, RunsTail, RunsUndo};
 pub(crate) use sandbox::{Doctor, Sandbox, SandboxCommand, SandboxExplain};
@@ -307,92 +309,6 @@ pub(crate) struct Guard {
     /// agent, and one that is not in the file is none of the guard's business
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "digest"])]
     pub(crate) agents: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Policy {
-    #[command(subcommand)]
-    pub(crate) command: PolicyCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Show all that an agent may do: every rule in order, and where it stands
-    Show(PolicyShow),
-    /// Say what becomes of a call, and which rule decides about each of its parts
-    ///
-    /// It is the answer that `agentry run` and the guard of a harness go by. Whatever the rules say, no call
-    /// writes to what decides about agents: their definitions, rendered files, settings of harnesses and of
-    /// Agentry.
-    Why(PolicyWhy),
-    /// List what a new version of an agent may do more and less than the old one
-    Diff(PolicyDiff),
-    /// Run the examples that authors write beside their rules
-    Test(PolicyTest),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyShow {
-    /// The agent: its file or its directory
-    pub(crate) agent: String,
-    /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyWhy {
-    /// The agent: its file or its directory
-    pub(crate) agent: String,
-    /// The tool: `bash`, `edit`, `read`, `webfetch`, `websearch`, `question`, `external_directory`,
-    /// `mcp`, `tool`, `skill`, `delegate` or `env`
-    #[arg(value_parser = section)]
-    pub(crate) tool: Section,
-    /// The command line, the path, the address or the name
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) subject: String,
-    /// The script or the skill of the agent that makes the call
-    #[arg(long, value_name = "NAME")]
-    pub(crate) inside: Option<String>,
-    /// The directory that the call starts in, instead of the root of the workspace
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub(crate) directory: Option<String>,
-    /// Read the agent as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyDiff {
-    /// The agent as it was
-    pub(crate) old: String,
-    /// The agent as it is
-    pub(crate) new: String,
-    /// Read both as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PolicyTest {
-    /// The agents: files or directories
-    #[arg(required = true)]
-    pub(crate) agents: Vec<String>,
-    /// Read them as this format
-    #[arg(long = "as", value_name = "FORMAT", value_parser = format())]
-    pub(crate) format_override: Option<Format>,
-    /// How to report
-    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
-    pub(crate) format: ResultFormat,
 }
 
 #[derive(Debug, ClapArgs)]
