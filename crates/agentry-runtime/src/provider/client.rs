@@ -307,6 +307,12 @@ fn too_long() -> Failure {
 }
 
 fn broken(error: &reqwest::Error) -> Failure {
+    let server = error.url().and_then(|url| url.host_str().map(|host| (host, url.port())));
+    let at = match server {
+        Some((host, Some(port))) => format!(" at `{host}:{port}`"),
+        Some((host, None)) => format!(" at `{host}`"),
+        None => String::new(),
+    };
     let what = if error.is_connect() { "no server answers" } else { "the connection broke" };
-    fault::temporary(format!("{what}: {}", http::reason(error)))
+    fault::temporary(format!("{what}{at}: {}", http::reason(error)))
 }

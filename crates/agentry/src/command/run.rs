@@ -37,7 +37,8 @@ pub(crate) fn run(args: &Run) -> Outcome {
     let ground = Ground::read(&args.agent, args.format_override)?;
     if let Some(cassette) = &args.replay {
         admitted(&ground, true)?;
-        return replay::run(&ground, Path::new(cassette), args.prompt.as_deref(), args);
+        let hint = "record it again with `--record` if that is meant";
+        return replay::run(&ground, Path::new(cassette), args, hint);
     }
     let commands = Confined::new(&ground, args.unconfined);
     let money = Money::under(&limits::limits(&ground.agent, &args.spending, &ground.caps));
@@ -96,18 +97,22 @@ fn prompt(args: &Run) -> Result<Option<String>, Failure> {
 
 /// Plays the cassette beside the agent; without one, says what was looked for.
 fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
-    let cassettes = cassettes(ground).unwrap_or_default();
+    // Who names a model does not mean a recording.
+    let beside = args.model.is_none().then(|| cassettes(ground).ok()).flatten();
+    let cassettes = beside.unwrap_or_default();
     // What does not start with a model is not looked for one.
     admitted(ground, !cassettes.is_empty())?;
     let Some(first) = cassettes.first() else {
         for line in why.lines() {
             remark(line);
         }
-        let beside = format!("`{}.cassette.*` beside it", ground.path().trim_end_matches('/'));
+        let beside = ground.path().trim_end_matches('/');
+        let beside = match args.model {
+            Some(_) => String::new(),
+            None => format!("; there is no `{beside}.cassette.*` beside it either"),
+        };
         return Err(Failure::new(format!("no model can be used for `{}`", ground.path()))
-            .hint(format!(
-                "set a key or start a server that is listed above; there is no {beside} either"
-            ))
+            .hint(format!("set a key or start a server that is listed above{beside}"))
             .finding());
     };
     remark(&format!(
@@ -115,7 +120,9 @@ fn without_model(ground: &Ground, args: &Run, why: &str) -> Outcome {
         first.strip_prefix(".").unwrap_or(first).display()
     ));
     remark("  = help: `agentry resolve` says which keys or servers are looked for");
-    replay::run(ground, first, args.prompt.as_deref(), args)
+    let hint =
+        "set a key or start a server to run it, or leave out what to do to see the recording";
+    replay::run(ground, first, args, hint)
 }
 
 /// The cassettes beside an agent.

@@ -240,6 +240,12 @@ fn a_recorded_run_is_replayed_and_tested() {
     assert!(ran.stderr.contains("`writer.cassette.jsonl` is played"), "{ran}");
     assert!(!test.has("out.txt"), "nothing is executed");
     assert_eq!(server.count(), asked);
+    let ran = test.run_args(&["run", "writer", "something else"]).exits(1);
+    assert!(ran.stderr.contains("leave out what to do to see the recording"), "{ran}");
+    // Who names a model does not mean a recording.
+    let ran = test.run("run writer --model anthropic/claude-sonnet-4-5").exits(1);
+    assert!(ran.stderr.contains("no model can be used for `writer`"), "{ran}");
+    assert!(!ran.stderr.contains("cassette"), "{ran}");
     let summary = test.run("test --format json").exits(0).json();
     assert_eq!(summary["summary"], json!({ "tests": 1, "failed": 0 }));
     let changes = [

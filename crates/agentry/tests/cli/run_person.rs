@@ -37,7 +37,7 @@ fn a_person_answers_in_four_ways() {
     let test = asked().file("six/kept.txt", "kept");
     let mut terminal = Terminal::new(&test, &server, "run asked go --unconfined");
     let shown = terminal.sees("run it? [y]es  [n]o › ");
-    assert!(shown.contains("has not run here before"), "{shown}");
+    assert!(shown.contains("runs only if you agree"), "{shown}");
     terminal.types("y");
     let shown = terminal.answers("y");
     assert!(shown.contains("\"command\": \"echo one\""), "{shown}");

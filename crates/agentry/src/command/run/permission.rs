@@ -32,7 +32,7 @@ pub(crate) fn consent(
         return Ok(());
     }
     let name = ground.agent.name();
-    remark(&format!("`{name}` ({}) has not run here before. It may:", ground.digest));
+    remark(&format!("`{name}` ({}) runs only if you agree. It may:", ground.digest));
     let rows = listing().rows();
     let rows: Vec<_> =
         rows.iter().map(|(name, line)| vec![format!("  {name}"), clean(line)]).collect();

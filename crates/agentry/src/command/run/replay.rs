@@ -41,16 +41,15 @@ pub(crate) struct Replayed {
 }
 
 /// Plays a cassette for a person.
-pub(crate) fn run(ground: &Ground, cassette: &Path, prompt: Option<&str>, args: &Run) -> Outcome {
+pub(crate) fn run(ground: &Ground, cassette: &Path, args: &Run, hint: &str) -> Outcome {
     let terminal = Arc::new(Mutex::new(Terminal::new()));
     let hears = sink(args.format, &terminal);
-    let replayed = play(ground, cassette, prompt, &hears)?;
+    let replayed = play(ground, cassette, args.prompt.as_deref(), &hears)?;
     let Some(difference) = replayed.difference else { return Ok(exit(&replayed.ending)) };
     for line in difference.diff.lines() {
         remark(&clean(line));
     }
     let message = format!("`{}` goes another way: {}", cassette.display(), difference.message);
-    let hint = "record it again with `--record` if that is meant";
     Err(Failure::new(message).hint(hint).finding())
 }
 
