@@ -19,10 +19,6 @@ use clap::Parser as _;
 
 use crate::args::{Args, Command};
 
-/// Trees, rules and machines are many small pieces, asked for by several threads at once.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // The program starts itself once more to confine commands: before it has a second thread.
     #[cfg(target_os = "linux")]
