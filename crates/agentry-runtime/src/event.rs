@@ -144,12 +144,16 @@ pub struct Failure {
     /// What was used up in vain, at least: an answer that breaks off is charged as well.
     #[serde(default, skip_serializing_if = "Usage::is_nothing")]
     pub usage: Usage,
+    /// Whether there was nobody to ask.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreachable: bool,
 }
 
 impl Failure {
     /// A failure that used up nothing.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, usage: Usage::default() }
+        let (message, usage) = (message.into(), Usage::default());
+        Self { kind, message, retry_after: None, usage, unreachable: false }
     }
 
     /// With the time after which the server wants to be asked again, in milliseconds.

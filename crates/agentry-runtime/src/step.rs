@@ -16,6 +16,8 @@ use limits::{asking, more, over, time_up};
 const MOST_CALLS: usize = 64;
 /// How often a model is asked again before the next one is.
 const MOST_ATTEMPTS: u32 = 4;
+/// The same where nobody is to be found, and nobody was before: a server that was never started.
+const FEW_ATTEMPTS: u32 = 1;
 /// The longest time between two attempts, in milliseconds, when there is another model to ask.
 const LONG_WAIT: u64 = 60_000;
 /// The longest time when there is none: who wants more is not asked any more.
@@ -220,7 +222,8 @@ fn failed(state: &mut State, failure: &Failure) -> Vec<Effect> {
     let longest = if is_last { LONGEST_WAIT } else { LONG_WAIT };
     let bearable = failure.retry_after.is_none_or(|time| time <= longest);
     let again = failure.kind == FailureKind::Temporary && bearable;
-    if again && state.attempts < MOST_ATTEMPTS {
+    let absent = failure.unreachable && state.spent.turns == 0;
+    if again && state.attempts < if absent { FEW_ATTEMPTS } else { MOST_ATTEMPTS } {
         state.attempts += 1;
         state.phase = Phase::Waiting;
         let doubled = 1_000 << (state.attempts - 1);

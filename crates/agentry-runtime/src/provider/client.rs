@@ -314,5 +314,6 @@ fn broken(error: &reqwest::Error) -> Failure {
         None => String::new(),
     };
     let what = if error.is_connect() { "no server answers" } else { "the connection broke" };
-    fault::temporary(format!("{what}{at}: {}", http::reason(error)))
+    let failure = fault::temporary(format!("{what}{at}: {}", http::reason(error)));
+    Failure { unreachable: error.is_connect(), ..failure }
 }

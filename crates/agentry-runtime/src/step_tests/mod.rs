@@ -105,6 +105,7 @@ fn event_of(words: &[&str]) -> Event {
             let usage = used(rest);
             Event::TurnFailed(Failure {
                 retry_after: value(rest, "after"),
+                unreachable: rest.contains(&"unreachable"),
                 usage,
                 ..Failure::new(kind, "no")
             })

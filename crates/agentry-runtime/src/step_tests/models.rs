@@ -3,6 +3,34 @@
 use super::*;
 
 #[test]
+fn servers_that_are_not_there() {
+    let cases = [
+        (
+            "nobody ever was there",
+            "begin models=2
+             said hi => ask 0
+             fail temporary unreachable => wait 1000
+             waited => ask 0
+             fail temporary unreachable => ask 1
+             fail temporary unreachable => wait 1000
+             waited => ask 1
+             fail temporary unreachable => stop failed",
+        ),
+        (
+            "somebody was there before",
+            "begin
+             said hi => ask 0
+             turn => done
+             said more => ask 0
+             fail temporary unreachable => wait 1000
+             waited => ask 0
+             fail temporary unreachable => wait 2000",
+        ),
+    ];
+    check_all(&cases);
+}
+
+#[test]
 fn models_that_do_not_answer() {
     check_all(&[
         (
