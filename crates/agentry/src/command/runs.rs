@@ -74,7 +74,7 @@ fn home() -> Result<PathBuf, Failure> {
 
 /// What the journal said, and how the program ends for it.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn failed(error: JournalError) -> Failure {
+pub(crate) fn failed(error: JournalError) -> Failure {
     let failure = Failure::new(error.to_string()).hint_opt(error.hint().map(str::to_owned));
     match error {
         JournalError::Busy { .. } => failure.refused(),

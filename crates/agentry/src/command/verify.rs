@@ -21,7 +21,12 @@ pub(crate) fn run(args: &Verify) -> Outcome {
         Some(why) => {
             let Manifest { name, version, .. } = &manifest;
             let failure = Failure::new(format!("`{name}@{version}` {why}"));
-            Err(failure.hint("`agentry sign` signs it").finding())
+            let hint = if signers.is_empty() || wanted.is_some() {
+                "`agentry sign` signs it"
+            } else {
+                "put a key of those into `trusted` in `[signing]` of your own config.toml, if you trust it"
+            };
+            Err(failure.hint(hint).finding())
         }
     }
 }

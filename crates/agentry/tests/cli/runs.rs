@@ -89,6 +89,8 @@ fn no_runs() {
     --- exit 0
     "#);
     assert_eq!(Test::new().run("runs --format json").exits(0).json(), json!([]));
+    let ran = Test::new().run("resume nowhere").exits(2);
+    assert!(ran.stderr.contains("`agentry runs` lists them"), "{ran}");
     insta::assert_snapshot!(Test::new().run("runs show last"), @r#"
     $ agentry runs show last
     --- stderr

@@ -10,7 +10,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::args::Render;
 use crate::disk::Disk;
-use crate::output::{Exit, Failure, Outcome, complain, print};
+use crate::output::{Exit, Failure, Outcome, complain, print, remark};
 use crate::save;
 
 use super::place::{LEDGER, here};
@@ -34,6 +34,7 @@ pub(super) fn run(args: &Render) -> Outcome {
     ctrlc::set_handler(move || drop(stop.send(Wake::Stop)))
         .map_err(|error| Failure::new(format!("Ctrl-C cannot be caught: {error}")))?;
     let mut watch = Watch::new(args, sender)?;
+    let mut told = false;
     loop {
         // Whatever changes from here on leads to another run.
         watch.look_at_new_directories();
@@ -46,6 +47,9 @@ pub(super) fn run(args: &Render) -> Outcome {
                 watch.remember(&done);
             }
             Err(failure) => complain(&failure),
+        }
+        if !std::mem::replace(&mut told, true) {
+            remark("watching; Ctrl-C ends it");
         }
         if watch.wait(&wakes) {
             return Ok(Exit::Interrupted);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use agentry_runtime::Effect;
 use agentry_runtime::journal::{self, Follow};
+use agentry_runtime::{Effect, Event};
 
 use super::report::{self, Story};
 use super::{failed, home};
@@ -24,12 +24,16 @@ pub(super) fn run(args: &RunsTail) -> Outcome {
         let goes_on = follow.goes_on();
         for happened in follow.more().map_err(failed)? {
             let as_json = serde_json::to_string(&happened).unwrap_or_default();
+            // What is taken back later does not begin it again.
+            let is_undone = matches!(happened.event, Event::Undone { .. });
             let (text, effects) = story.next(happened);
             match args.format {
                 ResultFormat::Human => print(&text),
                 ResultFormat::Json => print(&format!("{as_json}\n")),
             }
-            last = effects;
+            if !is_undone {
+                last = effects;
+            }
         }
         if !goes_on {
             break;
