@@ -47,6 +47,12 @@ fn limits() {
              end a => stop over",
         ),
         ("tokens", "begin tokens=10\n said hi => ask 0\n turn => done\n said more => stop over"),
+    ]);
+}
+
+#[test]
+fn limits_of_time() {
+    check_all(&[
         (
             "time",
             "begin time=500
