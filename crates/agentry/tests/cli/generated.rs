@@ -10,24 +10,35 @@ fn generated_cli() {
     let test = Test::new();
     let help = test.run("--help").exits(0).stdout;
     let mut page = format!(
-        "# Commands\n\nWhat `agentry COMMAND --help` prints. Exit codes: 0 done, 1 findings, \
-         2 bad usage or input that cannot be read, 3 refused because it is not trusted.\n\n{}",
+        "# Commands\n\nWhat `agentry COMMAND --help` prints. Exit codes: 0 done, 1 findings \
+         or a failed run, 2 bad usage or input that cannot be read, 3 refused (not trusted, no consent, a \
+         closed gate, over budget, waiting for a person), 130 interrupted.\n\n{}",
         block(&help)
     );
-    for command in commands(&help) {
-        let help = test.run(&format!("{command} --help")).exits(0).stdout;
-        page.push_str(&format!("\n## agentry {command}\n\n{}", block(&help)));
+    let names = commands(&help);
+    assert!(names.len() >= 9, "{help}");
+    for name in names {
+        describe(&test, &name, 2, &mut page);
     }
     current("docs/reference/cli.md", &page);
 }
 
+/// Adds the help of a command, and of those below it.
+fn describe(test: &Test, command: &str, level: usize, page: &mut String) {
+    let help = test.run(&format!("{command} --help")).exits(0).stdout;
+    let marks = "#".repeat(level);
+    page.push_str(&format!("\n{marks} agentry {command}\n\n{}", block(&help)));
+    for name in commands(&help) {
+        describe(test, &format!("{command} {name}"), level + 1, page);
+    }
+}
+
 /// The names below `Commands:`.
-fn commands(help: &str) -> Vec<&str> {
+fn commands(help: &str) -> Vec<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = lines.take_while(|line| !line.is_empty());
-    let names: Vec<_> = names.filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(names.len() >= 9, "{help}");
-    names
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
 fn block(help: &str) -> String {
