@@ -1,14 +1,15 @@
 //! What was there before a command, and what is made of what is there after it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use agentry_compile::text::report::visible;
 use sha2::{Digest as _, Sha256};
 
-use super::hold::Held;
+use super::hold::{Held, open_up};
 use super::look::{self, LONGEST, Looker, Seen, Thing};
 use super::told::{Did, Told};
 use super::{left, own};
@@ -37,6 +38,8 @@ pub(super) struct Quarantine {
     room: u64,
     /// How many things were taken away.
     taken: usize,
+    /// What could not be taken back.
+    stuck: Option<Told>,
 }
 
 impl Quarantine {
@@ -57,6 +60,7 @@ impl Quarantine {
             images: HashSet::new(),
             room: MOST_OF_IMAGES,
             taken,
+            stuck: None,
         })
     }
 
@@ -70,6 +74,17 @@ impl Quarantine {
             self.keep_image(path, thing);
         }
         self.note.open(&self.reach, &self.seen)
+    }
+
+    /// Whether another command may start: not where one has made something that stays.
+    pub(super) fn permits(&self) -> io::Result<()> {
+        let refused = |told: &Told| {
+            let path = visible(&told.path);
+            io::Error::other(format!(
+                "this run starts no command any more, since an earlier one left `{path}` as it must not be"
+            ))
+        };
+        self.stuck.as_ref().map_or(Ok(()), |told| Err(refused(told)))
     }
 
     /// No command runs any more.
@@ -103,25 +118,40 @@ impl Quarantine {
             told.extend(self.undo(path, before));
         }
         told.extend(self.missing(&now));
+        self.stuck =
+            self.stuck.take().or_else(|| told.iter().find(|it| it.failed.is_some()).cloned());
         told
     }
 
     /// Looks, also into directories that are shut since the command ran.
     fn look_everywhere(&mut self) -> (Seen, Vec<Told>) {
-        let mut told = Vec::new();
-        loop {
+        let mut opened: BTreeMap<PathBuf, Option<io::Error>> = BTreeMap::new();
+        let now = loop {
             let now = self.looker.look(&self.workspace, &self.reach);
-            let new: Vec<PathBuf> = self.looker.shut().difference(&self.shut).cloned().collect();
+            let shut = self.looker.shut();
+            // What is in it shows when it is open.
+            let is_inside = |path: &Path| {
+                let mut around = path.ancestors().skip(1);
+                around.any(|it| shut.contains(it) && !self.shut.contains(it))
+            };
+            let new = shut.difference(&self.shut).filter(|path| !is_inside(path));
+            let new: Vec<PathBuf> = new.cloned().collect();
             if new.is_empty() {
-                return (now, told);
+                break now;
             }
             for path in new {
-                let opened = Held::new(&self.workspace, &path).and_then(|held| held.open_up());
-                told.push(self.told(&path, Did::Shut, None, opened.err()));
-                // Whatever came of it, it is told once.
-                self.shut.insert(path);
+                let still = opened.contains_key(&path).then(|| why_shut(&path));
+                let failed = still.or_else(|| open_up(&self.workspace, &path).err());
+                if failed.is_some() {
+                    // It is told once.
+                    self.shut.insert(path.clone());
+                }
+                opened.insert(path, failed);
             }
-        }
+        };
+        let told =
+            opened.into_iter().map(|(path, failed)| self.told(&path, Did::Shut, None, failed));
+        (now, told.collect())
     }
 
     /// Whether something new is of no consequence, or not the command's.
@@ -137,7 +167,7 @@ impl Quarantine {
                 look::is_harmless(path, thing)
                     || own::is_own(&self.directory, path, digest, self.since)
             }
-            Thing::Long(_) | Thing::Link(_) | Thing::Other => false,
+            Thing::Long(_) | Thing::Unread(_) | Thing::Link(_) | Thing::Other => false,
         }
     }
 
@@ -202,7 +232,8 @@ impl Quarantine {
             Did::Shut => "nobody could see what is in it",
             _ => is_protected(below).unwrap_or(Kind::Repository.why()),
         };
-        let path = below.display().to_string();
+        let here = below.as_os_str().is_empty();
+        let path = if here { ".".to_owned() } else { below.display().to_string() };
         Told { path, did, why, kept, failed: failed.map(|error| error.to_string()) }
     }
 
@@ -250,9 +281,16 @@ impl Quarantine {
             Thing::Long(_) => {
                 Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)))
             }
+            Thing::Unread(_) => Err(io::Error::other("it could not be read")),
             Thing::Other => Err(io::Error::other("it was no file")),
         }
     }
+}
+
+/// Why nobody can look into a directory.
+fn why_shut(path: &Path) -> io::Error {
+    let found = fs::read_dir(path).and_then(|_| fs::symlink_metadata(path.join(".")));
+    found.err().unwrap_or_else(|| io::Error::other("it is shut again and again"))
 }
 
 /// Where images are, in the directory of a quarantine.
