@@ -307,7 +307,7 @@ fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
     let Some(test) = worker_of_user() else { return };
     test.write("sub/agentry.toml", "# mine\n");
     for (at, (script, ..)) in SHUT.iter().enumerate() {
-        test.write(&format!("{at}.sh"), script);
+        test.write(format!("{at}.sh"), script);
     }
     let root = test.path("");
     let server = Server::answering(move |asked| {
@@ -315,10 +315,10 @@ fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
         if let Some((script, _, name, expected)) = at.checked_sub(1).and_then(|at| SHUT.get(at)) {
             assert_eq!(fs::read_to_string(root.join(name)).ok().as_deref(), *expected, "{script}");
         }
-        match at < SHUT.len() {
-            true => Turn::call("bash", json!({ "command": format!("sh {at}.sh") })).into(),
-            false => Reply::from(Turn::text("finished")),
+        if at == SHUT.len() {
+            return Reply::from(Turn::text("finished"));
         }
+        Turn::call("bash", json!({ "command": format!("sh {at}.sh") })).into()
     });
     let command = program(&test, &server, &["run", "worker", "go", "--yes"]);
     let output = as_user(&command).output().expect("the program runs");
