@@ -106,6 +106,7 @@ impl Window {
             Some(quarantine) => quarantine,
             none => none.insert(Quarantine::new(&self.workspace, &self.directory)?),
         };
+        quarantine.permits()?;
         if self.running == 0 {
             quarantine.open(reach)?;
         }

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::{fold, may_be_entry};
 
@@ -119,6 +119,8 @@ impl Walk {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let directory = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
         let stamp = Stamp::of(&directory.metadata()?);
+        // Names alone do not tell what is there.
+        rustix::fs::statat(&directory, ".", AtFlags::SYMLINK_NOFOLLOW)?;
         let sure = self.clocks.tell(&stamp, path).names;
         let mut entries = Vec::new();
         for entry in Dir::read_from(&directory)? {

@@ -1,6 +1,8 @@
 //! What of a repository makes git run something: whoever uses git there next would run it.
 
 use std::fs;
+use std::io;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Component, Path, PathBuf};
 
 use crate::protected::{Form, of_repositories};
@@ -30,49 +32,84 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("pull", &["rebase", "ff"]),
 ];
 
-/// The files that decide in the repository `git`, which is a directory or a file that leads to one.
-pub(super) fn deciding(git: &Path) -> Vec<PathBuf> {
-    let Ok(found) = fs::symlink_metadata(git) else { return Vec::new() };
-    if !found.is_dir() {
-        return vec![git.to_owned()];
-    }
-    let mut out = Vec::new();
-    let mut waiting = vec![git.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        let files = of_repositories().filter(|(_, name)| name.form == Form::File);
-        out.extend(files.map(|(name, _)| directory.join(name)));
-        // Every file is run or not by its name; git makes samples.
-        let hooks = listed(&directory.join("hooks")).into_iter();
-        out.extend(hooks.filter(|path| path.extension().is_none_or(|it| it != "sample")));
-        for name in ["hooks", "info", "modules", "worktrees"] {
-            out.extend(Some(directory.join(name)).filter(|path| path.is_symlink()));
-        }
-        for name in ["modules", "worktrees"] {
-            inside(directory.join(name), &mut waiting, &mut out);
-        }
-    }
-    out
+/// What there is of a repository.
+#[derive(Default)]
+pub(super) struct Repository {
+    /// The files that decide in it.
+    pub(super) deciding: Vec<PathBuf>,
+    /// The directories that nobody can look into.
+    pub(super) shut: Vec<PathBuf>,
 }
 
-/// Finds the repositories below a directory whose own names may have parts, and links to anything.
-fn inside(directory: PathBuf, repositories: &mut Vec<PathBuf>, links: &mut Vec<PathBuf>) {
-    let mut waiting = vec![directory];
-    while let Some(directory) = waiting.pop() {
-        for path in listed(&directory) {
-            let is_one = || path.join("HEAD").exists() || path.join("config").exists();
-            if path.is_symlink() {
-                links.push(path);
-            } else if is_directory(&path) {
-                let to = if is_one() { &mut *repositories } else { &mut waiting };
-                to.push(path);
+impl Repository {
+    /// What there is of the one at `git`, which is a directory or a file that leads to one.
+    pub(super) fn new(git: &Path) -> Self {
+        let mut out = Self::default();
+        if !is_directory(git) {
+            out.deciding.push(git.to_owned());
+            return out;
+        }
+        let mut waiting = vec![git.to_owned()];
+        while let Some(directory) = waiting.pop() {
+            out.look_at(&directory);
+            for name in ["modules", "worktrees"] {
+                out.inside(directory.join(name), &mut waiting);
+            }
+        }
+        out
+    }
+
+    /// Looks at what one directory of git holds itself.
+    fn look_at(&mut self, directory: &Path) {
+        self.listed(directory);
+        self.listed(&directory.join("info"));
+        let files = of_repositories().filter(|(_, name)| name.form == Form::File);
+        self.deciding.extend(files.map(|(name, _)| directory.join(name)));
+        // Every file is run or not by its name; git makes samples.
+        let hooks = self.listed(&directory.join("hooks")).into_iter();
+        let hooks = hooks.filter(|path| path.extension().is_none_or(|it| it != "sample"));
+        self.deciding.extend(hooks);
+        for name in ["hooks", "info", "modules", "worktrees"] {
+            self.deciding.extend(Some(directory.join(name)).filter(|path| path.is_symlink()));
+        }
+    }
+
+    /// Finds the repositories below a directory whose own names may have parts, and links to anything.
+    fn inside(&mut self, directory: PathBuf, repositories: &mut Vec<PathBuf>) {
+        let mut waiting = vec![directory];
+        while let Some(directory) = waiting.pop() {
+            for path in self.listed(&directory) {
+                let is_one = || path.join("HEAD").exists() || path.join("config").exists();
+                if path.is_symlink() {
+                    self.deciding.push(path);
+                } else if is_directory(&path) {
+                    let to = if is_one() { &mut *repositories } else { &mut waiting };
+                    to.push(path);
+                }
             }
         }
     }
+
+    /// What a directory holds, if it is one.
+    fn listed(&mut self, directory: &Path) -> Vec<PathBuf> {
+        let found = match fs::symlink_metadata(directory) {
+            Ok(found) if found.is_dir() => read(directory),
+            Ok(_) => return Vec::new(),
+            Err(error) => Err(error),
+        };
+        found.unwrap_or_else(|error| {
+            if !matches!(error.kind(), NotFound | NotADirectory) {
+                self.shut.push(directory.to_owned());
+            }
+            Vec::new()
+        })
+    }
 }
 
-fn listed(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().filter(|_| is_directory(directory));
-    entries.flatten().filter_map(Result::ok).map(|entry| entry.path()).collect()
+/// What a directory holds, of which also can be found out what it is.
+fn read(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::symlink_metadata(directory.join("."))?;
+    fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect()
 }
 
 /// Whether it is one itself, and no link to one.

@@ -7,12 +7,14 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use agentry_compile::text::report::visible;
+use agentry_sandbox::is_placeholder;
 use serde::{Deserialize, Serialize};
 
 use super::DIRECTORY;
 use super::look::{Looker, Seen, Thing, is_harmless};
 use super::own;
-use super::settle::IMAGES;
+use super::settle::{IMAGES, numbered};
 use crate::commands::Reach;
 use crate::protected::{Kind, is_protected};
 
@@ -171,13 +173,14 @@ impl Killed<'_> {
                 continue;
             }
             let what = if known.is_some() { "was changed" } else { "appeared" };
-            let was = known.and_then(|known| image(directory, path, known));
+            let was = known.and_then(|it| keep(directory, path, &[(path.clone(), it.clone())]));
             said.push(self.line(workspace, path, what, was));
         }
         for (path, thing) in before.seen.iter().map(|(path, thing)| (Path::new(path), thing)) {
-            let is_gone = !now.contains_key(path) && fs::symlink_metadata(path).is_err();
+            let is_there = fs::symlink_metadata(path).is_ok() && !is_placeholder(path);
+            let is_gone = !now.contains_key(path) && !is_there;
             if is_gone && *thing != Thing::Directory {
-                let was = image(directory, path, thing);
+                let was = keep(directory, path, &[(path.to_owned(), thing.clone())]);
                 said.push(self.line(workspace, path, "has gone", was));
             }
         }
@@ -188,17 +191,28 @@ impl Killed<'_> {
         let below = path.strip_prefix(workspace).unwrap_or(path);
         let why = is_protected(below).unwrap_or(Kind::Repository.why());
         let was = was.map_or(String::new(), |was| format!("; it was `{}`", was.display()));
-        let (path, run) = (below.display(), &self.run);
+        let (path, run) = (below.display().to_string(), &self.run);
+        let path = visible(&path);
         format!("`{path}` {what} since a command of the run `{run}` was killed ({why}){was}")
     }
 }
 
-/// Keeps what a file was for whoever is told of it.
-fn image(directory: &Path, path: &Path, thing: &Thing) -> Option<PathBuf> {
-    let Thing::File { digest, .. } = thing else { return None };
+/// Keeps what files at a path, or below it, were for whoever is told of it.
+pub(super) fn keep(directory: &Path, top: &Path, things: &[(PathBuf, Thing)]) -> Option<PathBuf> {
     let was = directory.join(WAS);
     fs::create_dir_all(&was).ok()?;
-    let number = fs::read_dir(&was).ok()?.count();
-    let to = was.join(format!("{number}-{}", path.file_name()?.to_string_lossy()));
-    fs::copy(directory.join(IMAGES).join(digest), &to).ok().map(|_| to)
+    let to = was.join(numbered(fs::read_dir(&was).ok()?.count(), top));
+    let mut is_kept = false;
+    for (path, thing) in things {
+        let Thing::File { digest, .. } = thing else { continue };
+        let to = match path.strip_prefix(top) {
+            Ok(below) if below.as_os_str().is_empty() => to.clone(),
+            Ok(below) => to.join(below),
+            Err(_) => continue,
+        };
+        let ready = to.parent().map_or(Ok(()), fs::create_dir_all);
+        let copied = ready.and_then(|()| fs::copy(directory.join(IMAGES).join(digest), &to));
+        is_kept |= copied.is_ok();
+    }
+    is_kept.then_some(to)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
@@ -34,6 +35,8 @@ pub(super) enum Thing {
     },
     /// A file that is too long to be read: what shows that it was changed.
     Long(String),
+    /// Something that cannot be read: what shows that it was changed.
+    Unread(String),
     Link(String),
     Directory,
     Other,
@@ -44,23 +47,27 @@ pub(super) enum Thing {
 pub(super) struct Looker {
     walk: Walk,
     contents: Contents,
+    shut: BTreeSet<PathBuf>,
 }
 
 impl Looker {
     /// Everything protected that there is in `workspace`, as far as commands reach.
     pub(super) fn look(&mut self, workspace: &Path, reach: &Reach) -> Seen {
         let shut = reach.closed.iter().map(PathBuf::as_path).collect();
-        let mut found = Found { reach, shut, seen: Seen::new(), contents: &mut self.contents };
+        let (seen, unread) = (Seen::new(), BTreeSet::new());
+        let mut found = Found { reach, shut, seen, unread, contents: &mut self.contents };
         let is_near = |open: &PathBuf| open.starts_with(workspace) || workspace.starts_with(open);
         let root = reach.open.iter().any(is_near);
         let root = root.then(|| Next { path: workspace.to_owned(), whole: false });
         self.walk.over(root, |visited| ControlFlow::Continue(found.visit(visited)));
+        self.shut = found.unread;
+        self.shut.extend(self.walk.shut.iter().cloned());
         found.seen
     }
 
     /// The directories into which nobody could look the last time.
     pub(super) fn shut(&self) -> &BTreeSet<PathBuf> {
-        &self.walk.shut
+        &self.shut
     }
 }
 
@@ -69,6 +76,8 @@ struct Found<'a> {
     /// What is closed, as a walk comes to it.
     shut: HashSet<&'a Path>,
     seen: Seen,
+    /// The directories of git that nobody can look into.
+    unread: BTreeSet<PathBuf>,
     contents: &'a mut Contents,
 }
 
@@ -101,7 +110,9 @@ impl Found<'_> {
 
     /// Adds what decides in a repository.
     fn repository(&mut self, git: &Path) {
-        git::deciding(git).iter().for_each(|path| self.add(path));
+        let git::Repository { deciding, shut } = git::Repository::new(git);
+        deciding.iter().for_each(|path| self.add(path));
+        self.unread.extend(shut);
     }
 
     /// Adds what is at a path, if commands can have made it.
@@ -127,7 +138,11 @@ struct Contents {
 impl Contents {
     /// What is at a path, if anything is.
     fn thing(&mut self, path: &Path) -> Option<Thing> {
-        let found = fs::symlink_metadata(path).ok()?;
+        let found = match fs::symlink_metadata(path) {
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return None,
+            Err(error) => return Some(Thing::Unread(error.to_string())),
+            Ok(found) => found,
+        };
         if found.is_symlink() {
             return Some(Thing::Link(fs::read_link(path).ok()?.to_string_lossy().into_owned()));
         }
@@ -148,7 +163,10 @@ impl Contents {
             return Some(Thing::File { digest: digest.clone(), mode });
         }
         let told = self.clocks.tell(&stamp, path);
-        let digest = hex(&Sha256::digest(bytes(path).ok()?));
+        let Ok(bytes) = bytes(path) else {
+            return Some(Thing::Unread(format!("{stamp:?} {mode:o}")));
+        };
+        let digest = hex(&Sha256::digest(bytes));
         if told.contents {
             self.known.insert(path.to_owned(), (stamp, digest.clone()));
         }

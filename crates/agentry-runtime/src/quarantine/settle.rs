@@ -1,17 +1,20 @@
 //! What was there before a command, and what is made of what is there after it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use agentry_compile::text::report::visible;
+use agentry_sandbox::is_placeholder;
 use sha2::{Digest as _, Sha256};
 
-use super::hold::Held;
+use super::hold::{Held, open_up};
 use super::look::{self, LONGEST, Looker, Seen, Thing};
 use super::told::{Did, Told};
-use super::{left, own};
+use super::{git, left, own};
 use crate::commands::Reach;
 use crate::protected::{Kind, fold, is_protected};
 use crate::undo::hex;
@@ -26,6 +29,8 @@ pub(super) struct Quarantine {
     reach: Reach,
     /// What belongs where it is.
     seen: Seen,
+    /// The directories that it is in, by which they are known after a rename.
+    homes: HashMap<(u64, u64), PathBuf>,
     /// Where nobody could look before.
     shut: BTreeSet<PathBuf>,
     /// When that was.
@@ -37,6 +42,8 @@ pub(super) struct Quarantine {
     room: u64,
     /// How many things were taken away.
     taken: usize,
+    /// What could not be taken back.
+    stuck: Option<Told>,
 }
 
 impl Quarantine {
@@ -50,6 +57,7 @@ impl Quarantine {
             workspace: workspace.to_owned(),
             reach: Reach::default(),
             seen: Seen::new(),
+            homes: HashMap::new(),
             shut: BTreeSet::new(),
             since: SystemTime::now(),
             directory: directory.to_owned(),
@@ -57,6 +65,7 @@ impl Quarantine {
             images: HashSet::new(),
             room: MOST_OF_IMAGES,
             taken,
+            stuck: None,
         })
     }
 
@@ -66,10 +75,23 @@ impl Quarantine {
         self.since = SystemTime::now();
         self.seen = self.looker.look(&self.workspace, &self.reach);
         self.shut.clone_from(self.looker.shut());
+        let homes = self.seen.keys().filter_map(|path| self.home(path));
+        self.homes = homes.filter_map(|home| Some((id(&home)?, home))).collect();
         for (path, thing) in &self.seen.clone() {
             self.keep_image(path, thing);
         }
         self.note.open(&self.reach, &self.seen)
+    }
+
+    /// Whether another command may start: not where one has made something that stays.
+    pub(super) fn permits(&self) -> io::Result<()> {
+        let refused = |told: &Told| {
+            let path = visible(&told.path);
+            io::Error::other(format!(
+                "this run starts no command any more, since an earlier one left `{path}` as it must not be"
+            ))
+        };
+        self.stuck.as_ref().map_or(Ok(()), |told| Err(refused(told)))
     }
 
     /// No command runs any more.
@@ -88,6 +110,7 @@ impl Quarantine {
     pub(super) fn settle(&mut self) -> Vec<Told> {
         let (now, mut told) = self.look_everywhere();
         let mut gone: Vec<&PathBuf> = Vec::new();
+        let mut renamed: BTreeSet<PathBuf> = BTreeSet::new();
         for (path, thing) in &now {
             let before = self.seen.get(path).cloned();
             let is_same = before.as_ref() == Some(thing);
@@ -99,29 +122,52 @@ impl Quarantine {
                 self.seen.insert(path.clone(), thing.clone());
                 continue;
             }
+            let old = self.old_place(path, thing).filter(|_| before.is_none());
+            if let Some(old) = old {
+                self.seen.remove(&old);
+                self.seen.insert(path.clone(), thing.clone());
+                renamed.extend(self.home(path));
+                continue;
+            }
             gone.push(path);
             told.extend(self.undo(path, before));
         }
+        told.extend(renamed.iter().map(|home| self.told(home, Did::Renamed, None, None)));
         told.extend(self.missing(&now));
+        self.stuck =
+            self.stuck.take().or_else(|| told.iter().find(|it| it.failed.is_some()).cloned());
         told
     }
 
     /// Looks, also into directories that are shut since the command ran.
     fn look_everywhere(&mut self) -> (Seen, Vec<Told>) {
-        let mut told = Vec::new();
-        loop {
+        let mut opened: BTreeMap<PathBuf, Option<io::Error>> = BTreeMap::new();
+        let now = loop {
             let now = self.looker.look(&self.workspace, &self.reach);
-            let new: Vec<PathBuf> = self.looker.shut().difference(&self.shut).cloned().collect();
+            let shut = self.looker.shut();
+            // What is in it shows when it is open.
+            let is_inside = |path: &Path| {
+                let mut around = path.ancestors().skip(1);
+                around.any(|it| shut.contains(it) && !self.shut.contains(it))
+            };
+            let new = shut.difference(&self.shut).filter(|path| !is_inside(path));
+            let new: Vec<PathBuf> = new.cloned().collect();
             if new.is_empty() {
-                return (now, told);
+                break now;
             }
             for path in new {
-                let opened = Held::new(&self.workspace, &path).and_then(|held| held.open_up());
-                told.push(self.told(&path, Did::Shut, None, opened.err()));
-                // Whatever came of it, it is told once.
-                self.shut.insert(path);
+                let still = opened.contains_key(&path).then(|| why_shut(&path));
+                let failed = still.or_else(|| open_up(&self.workspace, &path).err());
+                if failed.is_some() {
+                    // It is told once.
+                    self.shut.insert(path.clone());
+                }
+                opened.insert(path, failed);
             }
-        }
+        };
+        let told =
+            opened.into_iter().map(|(path, failed)| self.told(&path, Did::Shut, None, failed));
+        (now, told.collect())
     }
 
     /// Whether something new is of no consequence, or not the command's.
@@ -137,45 +183,114 @@ impl Quarantine {
                 look::is_harmless(path, thing)
                     || own::is_own(&self.directory, path, digest, self.since)
             }
-            Thing::Long(_) | Thing::Link(_) | Thing::Other => false,
+            Thing::Long(_) | Thing::Unread(_) | Thing::Link(_) | Thing::Other => false,
         }
+    }
+
+    /// Where something was, just as it is now, before its directory got another name.
+    fn old_place(&self, path: &Path, thing: &Thing) -> Option<PathBuf> {
+        let home = self.home(path)?;
+        let old_home = self.homes.get(&id(&home)?)?;
+        let old = old_home.join(path.strip_prefix(&home).ok()?);
+        let is_it = !self.is_directory(old_home) && self.seen.get(&old) == Some(thing);
+        is_it.then_some(old)
+    }
+
+    /// The directory in which the first part of a protected name is.
+    fn home(&self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(&self.workspace).ok()?;
+        let way: Vec<&Path> = below.ancestors().collect();
+        let first = way.into_iter().rev().find(|it| is_protected(it).is_some()).unwrap_or(below);
+        let is_whole = is_protected(Path::new(first.file_name()?)).is_some();
+        let home = if is_whole { first.parent()? } else { first.parent()?.parent()? };
+        Some(self.workspace.join(home))
     }
 
     /// Takes away what is at a path, and puts back what was there.
     fn undo(&mut self, path: &Path, before: Option<Thing>) -> Option<Told> {
-        let did = if before.is_some() { Did::Changed } else { Did::Made };
         let (kept, failed) = match self.take_away(path) {
             // Another run was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound && before.is_none() => {
                 return None;
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => (None, Some(error)),
-            taken => (taken.ok(), before.and_then(|before| self.put_back(path, &before).err())),
+            taken => {
+                let put_back = before.as_ref().map(|before| self.put_back(path, before));
+                (taken.ok(), put_back.and_then(Result::err))
+            }
         };
-        Some(self.told(path, did, kept, failed))
+        let Some(before) = before else { return Some(self.told(path, Did::Made, kept, failed)) };
+        let was = failed.as_ref().and_then(|_| self.keep(path, &[(path.to_owned(), before)]));
+        Some(Told { was, ..self.told(path, Did::Changed, kept, failed) })
     }
 
-    /// Puts back what is no longer there.
+    /// Puts back what is no longer there, unless it went with its directory.
     fn missing(&mut self, now: &Seen) -> Vec<Told> {
-        let gone: Vec<(PathBuf, Thing)> = self
-            .seen
-            .iter()
-            .filter(|(path, _)| !now.contains_key(*path) && fs::symlink_metadata(path).is_err())
-            .map(|(path, thing)| (path.clone(), thing.clone()))
-            .collect();
+        let lost = self.seen.iter().filter(|(path, _)| !now.contains_key(*path));
+        let lost = lost.filter(|(path, _)| !self.is_there(path) || is_placeholder(path));
+        let lost: Vec<(PathBuf, Thing)> =
+            lost.map(|(path, thing)| (path.clone(), thing.clone())).collect();
         let mut told = Vec::new();
-        for (path, thing) in gone {
-            // Whoever removes or renames what is around it takes it along.
-            let is_meant = self.around(&path).is_some_and(|around| !around.is_dir());
-            if is_meant {
+        let mut went: BTreeMap<PathBuf, Vec<(PathBuf, Thing)>> = BTreeMap::new();
+        for (path, thing) in lost {
+            if self.is_there(&path) {
+                told.extend(self.undo(&path, Some(thing)));
+            } else if self.around(&path).is_some_and(|around| !self.is_directory(&around)) {
                 self.seen.remove(&path);
+                went.entry(self.outermost(&path)).or_default().push((path, thing));
             } else if thing != Thing::Directory {
                 // A directory comes back with what was in it.
                 let failed = self.put_back(&path, &thing).err();
-                told.push(self.told(&path, Did::Removed, None, failed));
+                let lost = [(path, thing)];
+                let [(path, _)] = &lost;
+                let was = failed.as_ref().and_then(|_| self.keep(path, &lost));
+                told.push(Told { was, ..self.told(path, Did::Removed, None, failed) });
             }
         }
+        told.extend(went.into_iter().filter_map(|(top, lost)| self.went(&top, lost)));
         told
+    }
+
+    /// Tells of what went with a directory: whoever removes or renames that takes it along.
+    fn went(&self, top: &Path, mut lost: Vec<(PathBuf, Thing)>) -> Option<Told> {
+        lost.retain(|(path, thing)| match thing {
+            Thing::Directory => false,
+            // What git makes for itself is made again.
+            Thing::File { digest, .. } => {
+                let image = fs::read(self.directory.join(IMAGES).join(digest));
+                !image.is_ok_and(|bytes| git::is_harmless(path, &bytes))
+            }
+            _ => true,
+        });
+        let (first, _) = lost.first()?;
+        let why = self.told(first, Did::Gone, None, None).why;
+        let was = self.keep(top, &lost);
+        Some(Told { why, was, ..self.told(top, Did::Gone, None, None) })
+    }
+
+    /// Keeps what was at a path, or below it, for whoever is told of it.
+    fn keep(&self, top: &Path, things: &[(PathBuf, Thing)]) -> Option<PathBuf> {
+        left::keep(&self.directory, top, things)
+    }
+
+    /// Whether something is at a path, and every directory on the way is one and no link.
+    fn is_there(&self, path: &Path) -> bool {
+        let way = path.ancestors().skip(1);
+        let mut way = way.take_while(|it| it.starts_with(&self.workspace));
+        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
+        fs::symlink_metadata(path).is_ok() && way.all(is_directory)
+    }
+
+    /// Whether there is a directory at a path.
+    fn is_directory(&self, path: &Path) -> bool {
+        self.is_there(path) && fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
+    }
+
+    /// The outermost of the directories around a path that is not there.
+    fn outermost(&self, path: &Path) -> PathBuf {
+        let way = path.ancestors().skip(1).take_while(|it| *it != self.workspace);
+        let gone = way.filter(|it| !self.is_directory(it));
+        gone.last().unwrap_or(path).to_owned()
     }
 
     /// The directory that has to be there for a path to be missed: that in which the outermost protected
@@ -200,10 +315,13 @@ impl Quarantine {
         let below = path.strip_prefix(&self.workspace).unwrap_or(path);
         let why = match did {
             Did::Shut => "nobody could see what is in it",
+            Did::Renamed => "they decide in their new place",
             _ => is_protected(below).unwrap_or(Kind::Repository.why()),
         };
-        let path = below.display().to_string();
-        Told { path, did, why, kept, failed: failed.map(|error| error.to_string()) }
+        let here = below.as_os_str().is_empty();
+        let path = if here { ".".to_owned() } else { below.display().to_string() };
+        let failed = failed.map(|error| error.to_string());
+        Told { path, did, why, kept, was: None, failed }
     }
 
     /// Keeps what is at a path, so that it can be put back.
@@ -231,8 +349,7 @@ impl Quarantine {
     fn take_away(&mut self, path: &Path) -> io::Result<PathBuf> {
         let taken = self.directory.join(TAKEN);
         fs::create_dir_all(&taken)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let to = taken.join(format!("{}-{name}", self.taken));
+        let to = taken.join(numbered(self.taken, path));
         self.taken += 1;
         Held::new(&self.workspace, path)?.move_to(&to)?;
         Ok(to)
@@ -250,9 +367,37 @@ impl Quarantine {
             Thing::Long(_) => {
                 Err(io::Error::other(format!("it has more than {} MiB", LONGEST >> 20)))
             }
+            Thing::Unread(_) => Err(io::Error::other("it could not be read")),
             Thing::Other => Err(io::Error::other("it was no file")),
         }
     }
+}
+
+/// What a directory keeps when it gets another name.
+fn id(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Why nobody can look into a directory.
+fn why_shut(path: &Path) -> io::Error {
+    let found = fs::read_dir(path).and_then(|_| fs::symlink_metadata(path.join(".")));
+    found.err().unwrap_or_else(|| io::Error::other("it is shut again and again"))
+}
+
+/// The longest part of a name that is kept, in bytes.
+const LONGEST_NAME: usize = 100;
+
+/// A name for something that is kept, and that can be told: a number, and as much of its own as fits.
+pub(super) fn numbered(number: usize, path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut out = format!("{number}-");
+    for char in name.chars().map(|char| if char.is_control() { '_' } else { char }) {
+        if out.len() + char.len_utf8() > LONGEST_NAME {
+            break;
+        }
+        out.push(char);
+    }
+    out
 }
 
 /// Where images are, in the directory of a quarantine.

@@ -1,3 +1,5 @@
+mod lost;
+
 use std::fs;
 use std::path::Path;
 
@@ -379,26 +381,6 @@ fn only_what_commands_reach_can_be_theirs() {
     quarantine.open(Reach::default()).expect("begun");
     write(&workspace, "src/agentry.toml", "x");
     assert_eq!(quarantine.settle(), []);
-}
-
-#[test]
-fn what_went_with_its_directory_is_not_missed() {
-    for (removed, names) in [
-        ("sub", [].as_slice()),
-        ("sub/.git", &[]),
-        ("sub/.git/hooks", &["sub/.git/hooks/pre-commit"]),
-        ("lib/.claude", &["lib/.claude/agents/a.md"]),
-    ] {
-        let (_dir, workspace, directory) = workspace();
-        write(&workspace, "sub/.git/hooks/pre-commit", "x");
-        write(&workspace, "lib/.claude/agents/a.md", "x");
-        let mut quarantine = begun(&workspace, &directory);
-        fs::remove_dir_all(workspace.join(removed)).expect("removed");
-        let told = quarantine.settle();
-        assert_eq!(told.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), names, "{removed}");
-        assert_eq!(workspace.join(removed).exists(), !names.is_empty(), "{removed}");
-        assert_eq!(quarantine.settle(), [], "{removed}");
-    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use agentry_compile::text::report::visible;
 use serde::Serialize;
 
 /// Something that was found after a command.
@@ -16,6 +17,8 @@ pub struct Told {
     pub why: &'static str,
     /// Where what they made is kept, if there was anything.
     pub kept: Option<PathBuf>,
+    /// Where what was there before is kept, if it could not be put back or went with its directory.
+    pub was: Option<PathBuf>,
     /// What went wrong when it was taken back.
     pub failed: Option<String>,
 }
@@ -30,17 +33,24 @@ pub enum Did {
     Changed,
     /// They removed it; it was put back.
     Removed,
+    /// They removed or renamed the directory with it, which is their right.
+    Gone,
+    /// They renamed the directory with it, in which it stays; the new name is told.
+    Renamed,
     /// They made a directory one that cannot be read; it was opened to its owner.
     Shut,
 }
 
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, did, why, kept, failed } = self;
+        let Self { path, did, why, kept, was, failed } = self;
+        let (path, failed) = (visible(path), failed.as_deref().map(visible));
         match (did, failed) {
             (Did::Made, None) => write!(f, "`{path}` was moved away: commands must not make it"),
             (Did::Changed, None) => write!(f, "`{path}` was put back: commands must not change it"),
             (Did::Removed, None) => write!(f, "`{path}` was put back: commands must not remove it"),
+            (Did::Gone, _) => write!(f, "`{path}` is gone, with something protected in it"),
+            (Did::Renamed, _) => write!(f, "`{path}` was renamed, with protected files in it"),
             (Did::Shut, None) => write!(f, "`{path}` was opened: commands must not shut it"),
             (Did::Shut, Some(error)) => write!(f, "`{path}` cannot be looked into: {error}"),
             (Did::Made, Some(error)) => {
@@ -51,8 +61,13 @@ impl fmt::Display for Told {
             }
         }?;
         write!(f, " ({why})")?;
+        if let Some(was) = was {
+            write!(f, "; what was there before is kept in `{}`", visible(&was.to_string_lossy()))?;
+        }
         match kept {
-            Some(kept) => write!(f, "; what was there is kept in `{}`", kept.display()),
+            Some(kept) => {
+                write!(f, "; what was there is kept in `{}`", visible(&kept.to_string_lossy()))
+            }
             None => Ok(()),
         }
     }

@@ -216,16 +216,123 @@ fn as_user(command: &Command) -> Command {
     out
 }
 
-#[test]
-fn a_directory_that_nobody_could_look_into_is_opened() {
-    let Some(test) = worker() else { return };
+/// A workspace with an agent whose commands an ordinary user can have confined here.
+fn worker_of_user() -> Option<Test> {
+    let test = worker()?;
     let mut doctor = test.command(["doctor", "--format", "json"]);
     let said = as_user(doctor.env("PATH", "/usr/bin:/bin")).output();
     let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
-    if !said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
-        eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
-        return;
+    if said.as_ref().is_ok_and(|said| said.contains("\"back_end\": \"namespaces\"")) {
+        return Some(test);
     }
+    eprintln!("SKIPPED: an ordinary user cannot be tried here: {said:?}");
+    None
+}
+
+/// A way to keep something from being taken back: a script, what is told, the name, and what it holds after.
+type Shut = (&'static str, &'static [&'static str], &'static str, Option<&'static str>);
+
+const SHUT: &[Shut] = &[
+    (
+        "git init -q n; echo x > n/.git/hooks/pre-commit; chmod 755 n/.git/hooks/pre-commit\n\
+         chmod 311 n/.git/hooks",
+        &["`n/.git/hooks` was opened", "`n/.git/hooks/pre-commit` was moved away"],
+        "n/.git/hooks/pre-commit",
+        None,
+    ),
+    (
+        "git init -q o; cp /bin/true o/.git/hooks/pre-commit; chmod 111 o/.git/hooks/pre-commit",
+        &["`o/.git/hooks/pre-commit` was moved away"],
+        "o/.git/hooks/pre-commit",
+        None,
+    ),
+    (
+        "git init -q p; echo '[core] fsmonitor = x' > p/.git/config; chmod 311 p/.git",
+        &["`p/.git` was opened", "`p/.git/config` was moved away"],
+        "p/.git/config",
+        None,
+    ),
+    (
+        "git init -q q; echo x > q/.git/hooks/post-merge; chmod 400 q/.git/hooks q/.git",
+        &["`q/.git` was opened", "`q/.git/hooks/post-merge` was moved away"],
+        "q/.git/hooks/post-merge",
+        None,
+    ),
+    (
+        "echo evil > sub/agentry.toml; chmod 0 sub/agentry.toml",
+        &["`sub/agentry.toml` was put back"],
+        "sub/agentry.toml",
+        Some("# mine\n"),
+    ),
+    (
+        "echo evil > sub/agentry.toml; chmod 555 sub",
+        &["`sub/agentry.toml` was put back"],
+        "sub/agentry.toml",
+        Some("# mine\n"),
+    ),
+    (
+        "chmod 755 sub; rm sub/agentry.toml; chmod 555 sub",
+        &["`sub/agentry.toml` was put back"],
+        "sub/agentry.toml",
+        Some("# mine\n"),
+    ),
+    (
+        "mkdir -p t/.claude; echo x > t/.claude/settings.json; chmod 555 t/.claude",
+        &["`t/.claude` was moved away"],
+        "t/.claude",
+        None,
+    ),
+    (
+        "mkdir -p t/u; echo x > t/u/agentry.toml; chmod 555 t/u",
+        &["`t/u/agentry.toml` was moved away"],
+        "t/u/agentry.toml",
+        None,
+    ),
+    (
+        "mkdir -p t/v; echo x > t/v/agentry.toml; chmod 444 t/v",
+        &["`t/v` was opened", "`t/v/agentry.toml` was moved away"],
+        "t/v/agentry.toml",
+        None,
+    ),
+    (
+        "mkdir -p y; echo x > y/agentry.toml; chmod 311 .",
+        &["`.` was opened", "`y/agentry.toml` was moved away"],
+        "y/agentry.toml",
+        None,
+    ),
+];
+
+#[test]
+fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
+    let Some(test) = worker_of_user() else { return };
+    test.write("sub/agentry.toml", "# mine\n");
+    for (at, (script, ..)) in SHUT.iter().enumerate() {
+        test.write(format!("{at}.sh"), script);
+    }
+    let root = test.path("");
+    let server = Server::answering(move |asked| {
+        let at = asked.results.len();
+        if let Some((script, _, name, expected)) = at.checked_sub(1).and_then(|at| SHUT.get(at)) {
+            assert_eq!(fs::read_to_string(root.join(name)).ok().as_deref(), *expected, "{script}");
+        }
+        if at == SHUT.len() {
+            return Reply::from(Turn::text("finished"));
+        }
+        Turn::call("bash", json!({ "command": format!("sh {at}.sh") })).into()
+    });
+    let command = program(&test, &server, &["run", "worker", "go", "--yes"]);
+    let output = as_user(&command).output().expect("the program runs");
+    test.ended("run", &output).exits(0);
+    let results = results(&server);
+    assert_eq!(results.len(), SHUT.len(), "{results:?}");
+    for ((script, lines, ..), result) in SHUT.iter().zip(results) {
+        lines.iter().for_each(|line| assert!(result.contains(line), "{script}: {result}"));
+    }
+}
+
+#[test]
+fn a_directory_that_nobody_could_look_into_is_opened() {
+    let Some(test) = worker_of_user() else { return };
     let script = "mkdir -p a/b; echo x > a/b/agentry.toml; chmod 311 a/b a\n";
     test.write("try.sh", script);
     fs::create_dir_all(test.path("mine")).expect("a directory");

@@ -1,0 +1,180 @@
+//! What is moved, removed or made in ways that keep it from being put back.
+
+use super::*;
+
+#[test]
+fn what_went_with_its_directory_is_told_and_kept() {
+    for (removed, did, name, kept) in [
+        ("sub", Did::Gone, "sub", Some(".git/hooks/pre-commit")),
+        ("sub/.git", Did::Gone, "sub/.git", Some("hooks/pre-commit")),
+        ("lib", Did::Gone, "lib", Some(".claude/agents/a.md")),
+        ("deep", Did::Gone, "deep", Some("agentry.toml")),
+        (".vscode", Did::Gone, ".vscode", Some("tasks.json")),
+        ("sub/.git/hooks", Did::Removed, "sub/.git/hooks/pre-commit", None),
+        ("lib/.claude", Did::Removed, "lib/.claude/agents/a.md", None),
+    ] {
+        let (_dir, workspace, directory) = peopled();
+        let mut quarantine = begun(&workspace, &directory);
+        let before = kept.map(|kept| fs::read(workspace.join(removed).join(kept)).expect("bytes"));
+        fs::remove_dir_all(workspace.join(removed)).expect("removed");
+        let told = quarantine.settle();
+        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        assert_eq!(found, [(name, did)]);
+        assert_eq!(workspace.join(removed).exists(), kept.is_none(), "{removed}");
+        quarantine.permits().expect(removed);
+        assert_eq!(quarantine.settle(), [], "{removed}");
+        quarantine.close();
+        drop(quarantine);
+        let was = kept.map(|kept| told[0].was.as_ref().expect("kept").join(kept));
+        assert_eq!(was.map(|was| fs::read(was).expect("bytes")), before, "{removed}");
+    }
+}
+
+/// A workspace with more that is protected.
+fn peopled() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let (dir, workspace, directory) = workspace();
+    write(&workspace, "sub/.git/hooks/pre-commit", "x");
+    write(&workspace, "lib/.claude/agents/a.md", "x");
+    write(&workspace, ".vscode/tasks.json", "{}");
+    (dir, workspace, directory)
+}
+
+#[test]
+fn what_is_in_a_directory_that_is_renamed_stays_in_it() {
+    for (from, to, file) in [
+        ("sub", "sub2", ".git/hooks/pre-commit"),
+        ("lib", "new/lib", ".claude/agents/a.md"),
+        ("deep", "deeper", "agentry.toml"),
+    ] {
+        let (_dir, workspace, directory) = peopled();
+        fs::create_dir_all(workspace.join("new")).expect("a directory");
+        let mut quarantine = begun(&workspace, &directory);
+        let before = fs::read(workspace.join(from).join(file)).expect("bytes");
+        fs::rename(workspace.join(from), workspace.join(to)).expect("renamed");
+        write(&workspace, &format!("{to}/.codex/config.toml"), "x");
+        let told = quarantine.settle();
+        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        let made = format!("{to}/.codex");
+        assert_eq!(found, [(made.as_str(), Did::Made), (to, Did::Renamed)], "{from}");
+        assert_eq!(fs::read(workspace.join(to).join(file)).expect("bytes"), before, "{from}");
+        // From then on it belongs there.
+        write(&workspace, &format!("{to}/{file}"), "evil");
+        assert_eq!(quarantine.settle().len(), 1, "{from}");
+        assert_eq!(fs::read(workspace.join(to).join(file)).expect("bytes"), before, "{from}");
+    }
+}
+
+/// Files that are protected where they are decide something else elsewhere.
+#[test]
+fn what_is_moved_out_of_its_directory_does_not_stay() {
+    for (from, to, around) in [
+        ("deep/agentry.toml", "agentry.toml", "deep"),
+        ("lib/.claude", "agents/.claude", "lib"),
+        ("lib/.vscode", ".vscode", "lib"),
+        ("sub/.git", "agents/.git", "sub"),
+    ] {
+        let (_dir, workspace, directory) = peopled();
+        fs::rename(workspace.join(".vscode"), workspace.join("lib/.vscode")).expect("renamed");
+        let mut quarantine = begun(&workspace, &directory);
+        fs::rename(workspace.join(from), workspace.join(to)).expect("renamed");
+        fs::remove_dir_all(workspace.join(around)).expect("removed");
+        let told = quarantine.settle();
+        let found: Vec<_> = told.iter().map(|it| it.did).collect();
+        assert_eq!(found, [Did::Made, Did::Gone], "{from}: {told:?}");
+        assert_eq!(told[1].path, around);
+    }
+}
+
+#[test]
+fn the_text_of_a_placeholder_is_no_way_around() {
+    for name in ["deep/agentry.toml", ".mcp.json", "sub/.git/hooks/pre-commit"] {
+        let (_dir, workspace, directory) = peopled();
+        let before = fs::read(workspace.join(name)).expect("bytes");
+        let mut quarantine = begun(&workspace, &directory);
+        write(&workspace, name, agentry_sandbox::PLACEHOLDER);
+        // Another run's.
+        write(&workspace, "agents/agentry.toml", agentry_sandbox::PLACEHOLDER);
+        let told = quarantine.settle();
+        let found: Vec<_> = told.iter().map(|it| (it.path.as_str(), it.did)).collect();
+        assert_eq!(found, [(name, Did::Changed)]);
+        assert_eq!(fs::read(workspace.join(name)).expect("bytes"), before, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_put_back_is_kept() {
+    let (_dir, workspace, directory) = workspace();
+    write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
+    let mut quarantine = begun(&workspace, &directory);
+    // A name that was taken beforehand does not keep it from being put back.
+    let name = format!("deep/.put-back-{}", std::process::id());
+    fs::create_dir(workspace.join(name)).expect("a directory");
+    write(&workspace, "deep/agentry.toml", "evil");
+    assert_eq!(quarantine.settle().iter().map(|it| it.failed.clone()).collect::<Vec<_>>(), [None]);
+    assert_eq!(
+        fs::read(workspace.join("deep/agentry.toml")).expect("x"),
+        b"[run]\nmax_turns = 2\n"
+    );
+    // A link where its directory was.
+    fs::rename(workspace.join("deep"), workspace.join("old")).expect("renamed");
+    std::os::unix::fs::symlink("agents", workspace.join("deep")).expect("a link");
+    let told = quarantine.settle();
+    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [Did::Renamed]);
+    fs::remove_dir_all(workspace.join("old")).expect("removed");
+    let told = quarantine.settle();
+    assert_eq!(told.iter().map(|it| it.did).collect::<Vec<_>>(), [Did::Gone]);
+    quarantine.permits().expect("nothing is amiss");
+    // A file where a directory was that decides nothing.
+    fs::remove_dir_all(workspace.join("sub/.git/modules/m")).expect("removed");
+    write(&workspace, "sub/.git/modules/m", "");
+    let told = quarantine.settle();
+    assert!(told[0].failed.is_some(), "{told:?}");
+    let refused = quarantine.permits().expect_err("something is amiss").to_string();
+    assert!(refused.contains("`sub/.git/modules/m/config`"), "{refused}");
+    drop(quarantine);
+    let was = told[0].was.clone().expect("kept");
+    assert_eq!(fs::read_to_string(&was).expect("text"), "[alias]\n\ta = !b\n");
+    assert!(told[0].to_string().ends_with(&format!("kept in `{}`", was.display())), "{told:?}");
+}
+
+/// Where no path leads, nobody can look.
+#[test]
+fn what_is_too_deep_is_told_and_no_command_follows() {
+    let (_dir, workspace, directory) = workspace();
+    let mut quarantine = begun(&workspace, &directory);
+    let mut at = fs::File::open(&workspace).expect("a directory");
+    for _ in 0..30 {
+        let name = "d".repeat(200);
+        rustix::fs::mkdirat(&at, &name, rustix::fs::Mode::RWXU).expect("made");
+        let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+        let next = rustix::fs::openat(&at, &name, flags, rustix::fs::Mode::empty());
+        at = next.expect("a directory").into();
+        let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+        let made = rustix::fs::openat(&at, "agentry.toml", flags, rustix::fs::Mode::RUSR);
+        drop(made.expect("a file"));
+    }
+    let told = quarantine.settle();
+    let (shut, made): (Vec<_>, Vec<_>) = told.iter().partition(|it| it.did == Did::Shut);
+    // The last of them has a path that is too long, in a directory that has none.
+    assert!(made.len() >= 19 && made.iter().all(|it| it.failed.is_none()), "{made:?}");
+    assert_eq!(shut.len(), 1, "{shut:?}");
+    assert!(shut[0].to_string().contains("` cannot be looked into: "), "{shut:?}");
+    quarantine.permits().expect_err("something is amiss");
+}
+
+#[test]
+fn long_and_odd_names_are_taken_away_and_told_in_one_line() {
+    let (_dir, workspace, directory) = workspace();
+    let mut quarantine = begun(&workspace, &directory);
+    let long = format!("{}.cassette.jsonl", "a".repeat(240));
+    write(&workspace, &long, "x");
+    write(&workspace, "x\n[`y` was moved]\u{1b}.cassette.jsonl", "x");
+    write(&workspace, "a\nb/agentry.toml", "x");
+    let told = quarantine.settle();
+    assert_eq!(told.len(), 3, "{told:?}");
+    for told in told {
+        assert_eq!(told.failed, None, "{told}");
+        assert!(!told.to_string().contains(['\n', '\u{1b}']), "{told}");
+        assert!(told.kept.clone().is_some_and(|kept| kept.exists()), "{told}");
+    }
+}
