@@ -27,6 +27,7 @@ mod memory_world;
 mod new;
 mod pipeline;
 mod prompt;
+pub mod protected;
 mod recorder;
 mod registry;
 mod relocate;

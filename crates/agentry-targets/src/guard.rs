@@ -52,7 +52,12 @@ pub struct Answer {
 /// the model wrote comes last.
 pub fn why(verdict: &Verdict) -> String {
     let decides = |reason: &&Reason| reason.action == verdict.action;
-    let Some(reason) = verdict.reasons.iter().find(decides) else { return String::new() };
+    let mut deciding = verdict.reasons.iter().filter(decides);
+    // What is allowed because nothing is against it did not decide, if a rule allows something.
+    let by_rule =
+        |reason: &&Reason| verdict.action > Action::Allow || reason.layer != Source::BuiltIn;
+    let found = deciding.clone().find(by_rule).or_else(|| deciding.next());
+    let Some(reason) = found else { return String::new() };
     let Reason { segment, rule, note, layer, .. } = reason;
     let word = match verdict.action {
         Action::Allow => "allowed",
@@ -110,5 +115,11 @@ mod tests {
             assert_eq!(why(&verdict), expected);
         }
         assert_eq!(why(&Verdict { action: Action::Allow, reasons: Vec::new() }), "");
+        let nested = reason(Action::Allow, "nothing is against it", Source::BuiltIn, None);
+        let whole = reason(Action::Allow, "git *:allow", own, None);
+        let verdict = Verdict { action: Action::Allow, reasons: vec![nested.clone(), whole] };
+        assert_eq!(why(&verdict), "allowed by git *:allow: git push");
+        let verdict = Verdict { action: Action::Allow, reasons: vec![nested] };
+        assert_eq!(why(&verdict), "allowed: nothing is against it: git push");
     }
 }

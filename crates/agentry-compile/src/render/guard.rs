@@ -74,7 +74,7 @@ fn decide(
 
 /// The answer of a policy to a call that must not write to `protected`: what decides comes first.
 pub fn judged(world: &dyn World, judge: &Judge, protected: &[String], call: Call<'_>) -> Verdict {
-    let protected = Protected { paths: protected, places: judge.places() };
+    let protected = Protected { paths: protected, places: judge.places(), world };
     let mut out = Verdict { action: Action::Allow, reasons: Vec::new() };
     add(&mut out, judge.judge(call, &Links(world)));
     if let Some(reason) = protected.reason(call, &Links(world)) {

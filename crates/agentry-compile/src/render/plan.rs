@@ -438,9 +438,18 @@ mod tests {
         // Its definition changed with what is shared.
         let both = [settings.clone(), wanted("e", "1", "x"), wanted("a", "1", "y")];
         assert_eq!(told(&both, &old, &disk, ("", false)), "!e !s #a #e #s");
-        // It did not: what is shared was made for it as well.
-        let same = [settings, wanted("e", "0", "x"), wanted("a", "1", "y")];
-        assert_eq!(told(&same, &old, &disk, ("", false)), "~s ~a !e #a #e #s");
+        // It did not, but rules that are shared are no part of its file.
+        let same = [settings.clone(), wanted("e", "0", "x"), wanted("a", "1", "y")];
+        assert_eq!(told(&same, &old, &disk, ("", false)), "!e !s #a #e #s");
+        assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e ~a #a #e #s");
+        let kept = [wanted("s", "0", ""), wanted("e", "0", "x"), wanted("a", "1", "y")];
+        assert_eq!(told(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
+        // The list is lost: a mark tells what was rendered from what somebody wrote.
+        let marked = [("e", "---\n# rendered by agentry from x\n"), ("s", "0")];
+        assert_eq!(told(&same, &[], &marked, ("", false)), "!e !s");
+        assert_eq!(told(&same, &[], &disk, ("", false)), "~s !e !a #s");
+        let added = [settings, wanted("e", "0", "x"), wanted("b", "1", "y")];
+        assert_eq!(told(&added, &[], &disk, ("", false)), "~s +b !e #b #s");
     }
 
     #[test]

@@ -13,13 +13,14 @@ use agentry_policy::{Action, Call, Places, Reason, Section, Source};
 use agentry_text::path::join;
 
 pub use definition::{Own, definition};
-use named::named;
+use named::{By, named};
 use programs::{Does, does};
 use words::{Meeting, Place};
 
 use super::ledger::Ledger;
 use crate::pipeline::Compiled;
-use crate::world::World;
+use crate::protected::{Kind, find, find_made, fold, is_bare, names};
+use crate::world::{EntryKind, World};
 
 /// Paths that are not written to.
 pub(super) struct Protected<'a> {
@@ -27,22 +28,13 @@ pub(super) struct Protected<'a> {
     pub(super) paths: &'a [String],
     /// What relative paths and `~` are seen from.
     pub(super) places: &'a Places,
+    /// What is there already.
+    pub(super) world: &'a dyn World,
 }
 
-/// What harnesses read their settings from, below a project or a home.
-const SETTINGS: &[&str] = &[
-    ".claude",
-    ".codex",
-    ".config/opencode",
-    ".gemini",
-    ".mcp.json",
-    ".opencode",
-    ".pi",
-    "opencode.json",
-    "opencode.jsonc",
-];
-/// What Agentry reads, below a workspace.
-const OWN: &[&str] = &["agentry.toml", "agentry.lock", ".agentry"];
+/// Where an editor reads single files, which are protected by their names alone: a run lets commands write
+/// there, and takes it back.
+const EDITOR: &str = ".vscode/";
 
 /// The paths that the calls of an agent must not write to: its definition with its bases, what was
 /// rendered, settings of harnesses and of Agentry, and `more`.
@@ -52,18 +44,20 @@ pub fn protect(
     ledger: &Ledger,
     more: &[String],
 ) -> Vec<String> {
-    let below = |root: &str, paths: &[&str]| -> Vec<String> {
-        paths.iter().map(|path| join(root, path)).collect()
+    let of = |root: &str, kind: Kind| -> Vec<String> {
+        let names =
+            names().iter().filter(|name| name.kind == kind && !name.path.starts_with(EDITOR));
+        names.map(|name| join(root, name.path)).collect()
     };
     let root = world.absolute(&compiled.workspace);
     let mut paths: Vec<String> =
         definition(world, compiled).into_iter().map(|own| own.path).collect();
     paths.extend(ledger.entries().iter().map(|entry| join(&root, &entry.path)));
-    paths.extend(below(&root, OWN));
-    paths.extend(below(&root, SETTINGS));
+    paths.extend(of(&root, Kind::Own));
+    paths.extend(of(&root, Kind::Harness));
     if let Some(home) = world.home() {
-        paths.extend(below(&home, &[".agentry"]));
-        paths.extend(below(&home, SETTINGS));
+        paths.push(join(&home, ".agentry"));
+        paths.extend(of(&home, Kind::Harness));
     }
     paths.extend(world.user_config());
     paths.extend(more.iter().cloned());
@@ -81,8 +75,8 @@ impl Protected<'_> {
             Section::Edit => {
                 let path = with_home(call.subject, self.places)?;
                 let real = self.real(&path, call.directory, resolver)?;
-                let hit = self.covering(&real)?;
-                Some(denied(call.subject, &hit))
+                let named = self.covering(&real, By::Tool).map(|hit| denied(call.subject, &hit));
+                named.or_else(|| self.repository(call.subject, &real))
             }
             Section::Bash => self.line(call, resolver),
             _ => None,
@@ -241,13 +235,32 @@ impl Protected<'_> {
     }
 
     /// The protected path that a real one is, or is below.
-    fn covering(&self, real: &str) -> Option<String> {
+    fn covering(&self, real: &str, by: By) -> Option<String> {
         let covers = |path: &&String| {
             is_inside(real, path)
                 || (self.places.ignores_case && is_inside(real, &path.to_lowercase()))
         };
         let listed = self.paths.iter().find(covers).cloned();
-        listed.or_else(|| named(real, &self.places.workspace).map(str::to_owned))
+        listed.or_else(|| named(real, &self.places.workspace, by).map(str::to_owned))
+    }
+
+    /// Why not to write to a real path that lies in a repository without a `.git`, or would complete one.
+    fn repository(&self, subject: &str, real: &str) -> Option<Reason> {
+        let root = self.places.workspace.trim_end_matches('/');
+        let inside = is_inside(real, root);
+        let ends = real.match_indices('/').map(|(at, _)| at);
+        let mut around = ends.filter(|at| !inside || *at >= root.len()).filter_map(|at| {
+            let (directory, below) = real.split_at_checked(at)?;
+            let directory = if directory.is_empty() { "/" } else { directory };
+            Some((directory, below.trim_start_matches('/').split('/').next()?))
+        });
+        let is_one = |(directory, next): &(&str, &str)| {
+            let there = |name: &str| self.world.kind(&join(directory, name)) != EntryKind::Missing;
+            is_bare(|name| fold(next) == fold(name) || there(name))
+        };
+        let (directory, _) = around.find(is_one)?;
+        let rule = format!("`{directory}` is protected: {}", Kind::Repository.why());
+        Some(reason(subject, Action::Deny, rule))
     }
 }
 
@@ -331,7 +344,17 @@ fn at(base: &str, start: &str) -> String {
 }
 
 fn denied(segment: &str, path: &str) -> Reason {
-    reason(segment, Action::Deny, format!("`{path}` decides what the agent may do"))
+    // The name that the path ends with says what it is about.
+    let parts: Vec<_> = path.split('/').map(fold).collect();
+    let ends = (0..parts.len()).filter_map(|at| parts.get(at..)).find_map(|rest| {
+        let hit = find_made(rest).or_else(|| find(rest))?;
+        (hit.parts == rest.len()).then_some(hit.kind)
+    });
+    let rule = match ends {
+        None | Some(Kind::Own) => format!("`{path}` decides what the agent may do"),
+        Some(kind) => format!("`{path}` is protected: {}", kind.why()),
+    };
+    reason(segment, Action::Deny, rule)
 }
 
 fn asked(segment: &str, rule: &str) -> Reason {
@@ -348,17 +371,39 @@ mod tests {
     use agentry_policy::path::NoLinks;
 
     use super::*;
+    use crate::memory_world::MemoryWorld;
 
     #[test]
     fn what_writes_to_a_protected_path() {
         let paths = ["/workspace/.claude", "/workspace/a.agent", "/opt/agentry"].map(str::to_owned);
         let places = Places::default();
-        let protected = Protected { paths: &paths, places: &places };
+        let mut world = MemoryWorld::default();
+        for path in ["workspace/bare/objects/x", "workspace/bare/refs/x"] {
+            world.write(path, "");
+        }
+        let protected = Protected { paths: &paths, places: &places, world: &world };
         let cases = [
             (Section::Edit, "a.agent", Some(Action::Deny)),
             (Section::Edit, "x/../.claude/settings.json", Some(Action::Deny)),
             (Section::Edit, "/opt/agentry", Some(Action::Deny)),
             (Section::Edit, "b.agent", None),
+            (Section::Edit, ".git/hooks/pre-commit", Some(Action::Deny)),
+            (Section::Edit, "sub/.git/HEAD", Some(Action::Deny)),
+            (Section::Edit, ".vscode/tasks.json", Some(Action::Deny)),
+            (Section::Edit, ".vscode/words.txt", None),
+            (Section::Edit, "agents/a.cassette.jsonl", Some(Action::Deny)),
+            (Section::Edit, "bare/HEAD", Some(Action::Deny)),
+            (Section::Edit, "bare/config", None),
+            (Section::Edit, "src/HEAD", None),
+            (Section::Bash, "cp x .git/hooks/pre-commit", Some(Action::Deny)),
+            (Section::Bash, "tee .g*/hooks/pre-commit", Some(Action::Deny)),
+            (Section::Bash, "tee .git/ho*/pre-commit", Some(Action::Deny)),
+            (Section::Bash, "tee sub/.git/conf*", Some(Action::Deny)),
+            (Section::Bash, "rm .git/*.lock", None),
+            (Section::Bash, "rm .git/index.lock", None),
+            (Section::Bash, "cat .git/config", None),
+            (Section::Bash, "echo x > .vscode/tasks.json", Some(Action::Deny)),
+            (Section::Bash, "cp a b.cassette.jsonl", Some(Action::Deny)),
             (Section::Read, "a.agent", None),
             (Section::Bash, "cat a.agent", None),
             (Section::Bash, "echo x > a.agent", Some(Action::Deny)),

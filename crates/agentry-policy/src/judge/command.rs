@@ -38,7 +38,7 @@ impl Judge {
                     explicit(&command.argv, rules, source).unwrap_or_else(|| {
                         Decision::built_in(
                             Action::Allow,
-                            "it has no effect, and nothing is against it",
+                            "it needs no rule, and nothing is against it",
                         )
                     })
                 }

@@ -1,10 +1,12 @@
 //! The file of an agent, as Claude Code reads it: its metadata ends at the first `---` after the one
 //! at its start, wherever that stands. What comes later is lost, and with it the list of tools.
 
+use std::collections::BTreeMap;
+
 use agentry_text::{Data, yaml};
 
 use crate::front::MARK;
-use crate::lenient;
+use crate::{Files, elsewhere, lenient};
 
 /// Where agents are.
 pub(super) const AGENTS: &str = ".claude/agents/";
@@ -12,6 +14,16 @@ pub(super) const AGENTS: &str = ".claude/agents/";
 /// Where an agent is written.
 pub(super) fn path(name: &str) -> String {
     format!("{AGENTS}{name}.md")
+}
+
+/// Files of agents, by the names of these.
+pub(super) type ByName = BTreeMap<String, Vec<String>>;
+
+/// The agents that files of a directory are.
+pub(super) fn by_name(files: &Files<'_>, directory: &str) -> ByName {
+    elsewhere::by_name(files, &[directory], |text| {
+        read(text)?.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
+    })
 }
 
 /// The file of an agent; nothing if its metadata cannot be written without `---`.

@@ -5,6 +5,7 @@ use agentry_policy::{Action, Call, Rules, Section};
 use agentry_text::Span;
 
 use super::encode::{is_allowed, is_denied};
+use super::front;
 use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
 use super::tools::{GROUPS, Tools};
@@ -13,6 +14,9 @@ use crate::model::{Model, always};
 use crate::proof::{Proof, within};
 use crate::rendering::{File, LossKind, Rendered, Settings};
 use crate::subject::Subject;
+
+/// Where a user keeps agents that every project has.
+const PERSONAL: &str = "~/.claude/agents/";
 
 /// Reports all losses of one agent.
 pub(super) fn report(
@@ -42,18 +46,27 @@ pub(super) fn report(
     }
     asks_outside(subject, &model, out);
     asks_all_the_same(allowed, &known.rules, out);
-    allows_everyone(written, out);
+    allows_everyone(written, settings, out);
 }
 
 /// Notes what is allowed to more than the agents that are rendered, and not before somebody trusts it.
-fn allows_everyone(written: &[String], out: &mut Rendered) {
+fn allows_everyone(written: &[String], settings: &Settings<'_>, out: &mut Rendered) {
     if written.is_empty() {
         return;
     }
     let rules: Vec<String> = written.iter().map(|text| format!("`{text}`")).collect();
+    let theirs: Vec<String> = front::by_name(settings.existing, PERSONAL)
+        .keys()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let whose = if theirs.is_empty() {
+        "yours included".to_owned()
+    } else {
+        format!("yours and those of your own agents ({}) included", theirs.join(", "))
+    };
     let detail = format!(
-        "allowed in every session of the project, yours included: {}; Claude Code has no rules for a \
-         single agent, and needs none with `--guard`",
+        "allowed in every session of the project, {whose}: {}; Claude Code has no rules for a single agent, \
+         and needs none with `--guard`",
         rules.join(", ")
     );
     out.lose("permissions", LossKind::Gap, detail);

@@ -1,6 +1,6 @@
 //! Writes the files of agents for Claude Code, and the settings that they share.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use agentry_model::{McpServer, Transport};
 use agentry_policy::Section;
@@ -12,7 +12,7 @@ use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
-use crate::elsewhere;
+use crate::front::MARK;
 use crate::render::{each, each_of};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::{self, Variables};
@@ -32,7 +32,8 @@ struct Agent<'a> {
 }
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let others = others(settings);
+    // What nobody rendered.
+    let others = front::by_name(settings.existing, front::AGENTS);
     let (agents, rules) = arranged(subjects, settings, is_alone(subjects, settings, &others));
     let unwritten = agents.iter().map(|agent| (agent.subject, agent));
     let mut out = each_of(unwritten, |_, agent| write(agent, settings));
@@ -66,25 +67,29 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     Rendering { agents, shared }
 }
 
-/// The files of agents that nobody rendered, by their names.
-type Others = BTreeMap<String, Vec<String>>;
-
-fn others(settings: &Settings<'_>) -> Others {
-    elsewhere::by_name(settings.existing, &[front::AGENTS], |text| {
-        let front = front::read(text)?;
-        front.metadata.get("name").and_then(Data::as_str).map(str::to_owned)
-    })
-}
-
 /// Whether no agent is there that these rules would hold for as well. Those of a user hold for every
-/// project, whatever is there.
-fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &Others) -> bool {
+/// project, whatever is there. A file of somebody else is another agent even under one of our names, unless
+/// it goes; one that was rendered and edited is ours, and what is shared does not change while it stays.
+fn is_alone(subjects: &[Subject], settings: &Settings<'_>, others: &front::ByName) -> bool {
     let own: HashSet<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
-    settings.scope == Scope::Project && others.keys().all(|name| own.contains(name.as_str()))
+    let is_ours = |name: &str, path: &String| {
+        let text = || (settings.existing)(path).unwrap_or_default();
+        settings.force || (*path == front::path(name) && text().contains(MARK))
+    };
+    let mut others = others.iter();
+    settings.scope == Scope::Project
+        && others.all(|(name, paths)| {
+            own.contains(name.as_str()) && paths.iter().all(|path| is_ours(name, path))
+        })
 }
 
 /// Refuses an agent whose name another file has as well: Claude Code takes one of the two.
-fn unique(subjects: &[Subject], others: &Others, settings: &Settings<'_>, out: &mut [Rendered]) {
+fn unique(
+    subjects: &[Subject],
+    others: &front::ByName,
+    settings: &Settings<'_>,
+    out: &mut [Rendered],
+) {
     for (subject, out) in subjects.iter().zip(out) {
         let own = front::path(&subject.name);
         let rivals = others.get(&subject.name);

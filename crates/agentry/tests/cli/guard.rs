@@ -154,3 +154,42 @@ fn the_guard_and_policy_why_agree() {
         assert!(said.contains(&decision), "{subject}: {said}");
     }
 }
+
+#[test]
+fn what_no_tool_of_a_run_writes_is_denied_by_the_guard_too() {
+    let agent = "name = \"one\"\ndescription = \"Writes\"\n\n[permissions.bash]\nintent = \"deny\"\n\n\
+                 [permissions.edit]\nintent = \"allow\"\n";
+    let test = Test::new()
+        .file("agentry.toml", "")
+        .file("agents/one/agent.toml", agent)
+        .file("agents/one/system-prompt.md", "You write.\n")
+        .file(".git/config", "[core]\n");
+    test.run("render --target claude-code --guard").exits(0);
+    let directory = test.path(".");
+    let directory = directory.display();
+    let answer = |path: &str| {
+        let question = format!(
+            "{{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Write\",\"cwd\":\"{directory}\",\
+             \"tool_input\":{{\"file_path\":\"{directory}/{path}\",\"content\":\"x\"}}}}"
+        );
+        ask(&test, "guard claude-code agents/one/agent.toml", question.as_bytes()).1
+    };
+    let protected = [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".git/commondir",
+        "sub/.GIT/hooks/x",
+        ".vscode/tasks.json",
+        "one.cassette.jsonl",
+        ".cursor/x",
+        "agentry.lock",
+    ];
+    for path in protected {
+        let said = answer(path);
+        assert!(said.contains("\"deny\""), "{path}: {said}");
+        let why = test.run(&format!("policy why agents/one edit {path}")).exits(0);
+        assert!(why.stdout.starts_with("deny\n"), "{path}: {why}");
+    }
+    let said = answer("src/main.rs");
+    assert!(said.contains("\"allow\""), "{said}");
+}

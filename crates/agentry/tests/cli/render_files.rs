@@ -298,13 +298,65 @@ fn an_edited_file_whose_agent_is_gone_keeps_its_denials() {
     let test = agent(test, "three", "[permissions.bash]\nintent = \"allow\"\n");
     let ran = test.run("render").exits(1);
     let expected =
-        "`.claude/settings.json` is for `.claude/agents/one.md` too, which was edited and stays";
+        "`.claude/settings.json` is for `.claude/agents/one.md` too, which stays as it is";
     assert!(ran.stdout.contains(expected), "{ran}");
     assert_eq!(test.read(settings), before);
     assert!(test.has(file) && !test.has(".claude/agents/three.md"));
     fs::remove_file(test.path(file)).expect("a file");
     test.run("render").exits(0);
     assert!(!test.read(settings).contains("git push") && test.has(".claude/agents/three.md"));
+}
+
+#[test]
+fn an_edited_file_keeps_its_denials_until_it_is_rendered_again() {
+    let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
+    for lost in [false, true] {
+        let test = Test::new().file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n");
+        let rules = "[permissions.bash]\nintent = \"allow\"\nrules = [\"git push*:deny\"]\n";
+        let test = agent(test, "one", rules);
+        test.run("render").exits(0);
+        let before = test.read(settings);
+        test.write(file, format!("{}mine\n", test.read(file)));
+        if lost {
+            fs::remove_file(test.path(LEDGER)).expect("a file");
+        }
+        let test = agent(test, "one", "[permissions.bash]\nintent = \"allow\"\n");
+        let ran = test.run("render").exits(1);
+        let expected = "`.claude/settings.json` is for `.claude/agents/one.md` too";
+        assert!(ran.stdout.contains(expected), "{ran}");
+        assert_eq!(test.read(settings), before);
+        test.run("render --force").exits(0);
+        assert!(!test.read(settings).contains("git push"), "{}", test.read(settings));
+    }
+}
+
+#[test]
+fn nothing_is_allowed_to_a_file_that_has_the_name_of_an_agent() {
+    let (file, settings) = (".claude/agents/one.md", ".claude/settings.json");
+    let mine = "---\nname: one\ndescription: mine\ntools: Bash\n---\nx\n";
+    let test = Test::new()
+        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n")
+        .file(file, mine);
+    let test = agent(test, "one", "[permissions.bash]\nintent = \"allow\"\n");
+    let test = agent(test, "two", "[permissions.bash]\nintent = \"allow\"\n");
+    test.run("render").exits(1);
+    assert_eq!(test.read(file), mine);
+    assert!(test.has(".claude/agents/two.md"));
+    assert!(!test.has(settings) || !test.read(settings).contains("\"Bash\""));
+    test.run("render --force").exits(0);
+    assert_ne!(test.read(file), mine);
+    assert!(test.read(settings).contains("\"Bash\""));
+}
+
+#[test]
+fn agents_of_the_user_that_get_an_allow_are_named() {
+    let test = Test::new()
+        .file("agentry.toml", "[render]\ntargets = [\"claude-code\"]\n")
+        .file("home/.claude/agents/other.md", "---\nname: other\ntools: Bash\n---\nx\n");
+    let test = agent(test, "one", "[permissions.bash]\nintent = \"allow\"\n");
+    let ran = test.run("render").exits(0);
+    let expected = "yours and those of your own agents (`other`) included: `Bash`";
+    assert!(ran.stdout.contains(expected), "{ran}");
 }
 
 #[test]

@@ -3,25 +3,42 @@
 
 use std::collections::BTreeMap;
 
+use agentry_targets::front::MARK;
+
 use super::{Entry, HELD, Planner, Present, STAYS, Wanted, sha256};
 
 impl Planner<'_> {
     /// Files of single agents that stay though they are not what would be rendered now. Rules that are
     /// shared were written for them too, and may be all that keeps them within their source.
     pub(super) fn those_that_stay(&self, wanted: &[Wanted]) -> BTreeMap<String, String> {
-        let wanted: BTreeMap<&str, &Wanted> =
+        let by_path: BTreeMap<&str, &Wanted> =
             wanted.iter().map(|file| (file.path.as_str(), file)).collect();
-        let stays = |entry: &&Entry| match wanted.get(entry.path.as_str()) {
-            // No skill is an agent.
-            _ if entry.agent.is_empty() || entry.path.contains("/skills/") => false,
-            Some(file) if self.is_blocked(&entry.target, &entry.agent) => {
-                sha256(&file.bytes) != entry.sha256
-            }
-            Some(_) => false,
+        let ledger = self.situation.ledger;
+        let stays = |entry: &&Entry| match by_path.get(entry.path.as_str()) {
+            _ if entry.agent.is_empty() || is_skill(&entry.path) => false,
+            Some(file) => self.is_kept_from(file, |_| true),
             None => self.is_blocked(&entry.target, &entry.agent) || self.is_left(entry),
         };
-        let staying = self.situation.ledger.entries().iter().filter(stays);
-        staying.map(|entry| (entry.target.clone(), entry.path.clone())).collect()
+        let listed = ledger.entries().iter().filter(stays);
+        let listed = listed.map(|entry| (entry.target.clone(), entry.path.clone()));
+        // The list may be lost, but not the mark of what was rendered.
+        let marked = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(MARK);
+        let unlisted = wanted.iter().filter(|file| {
+            let is_own = !file.shared && !is_skill(&file.path);
+            is_own && ledger.get(&file.path).is_none() && self.is_kept_from(file, marked)
+        });
+        let unlisted = unlisted.map(|file| (file.target.clone(), file.path.clone()));
+        unlisted.chain(listed).collect()
+    }
+
+    /// Whether something of ours is where a file should be that cannot be written.
+    fn is_kept_from(&self, file: &Wanted, is_ours: impl Fn(&[u8]) -> bool) -> bool {
+        self.is_blocked(&file.target, &file.agent)
+            && match (self.situation.present)(&file.path) {
+                Present::Nothing => false,
+                Present::File(bytes) => bytes != file.bytes && is_ours(&bytes),
+                Present::Blocked(_) => true,
+            }
     }
 
     /// Whether a file that should go stays, as somebody edited it or something is in its place.
@@ -42,7 +59,7 @@ impl Planner<'_> {
             held.map(|it| (format!("`{path}` is for `{it}` too, which was not rendered"), HELD));
         let stays = || {
             let other = self.staying.get(target)?;
-            let message = format!("`{path}` is for `{other}` too, which was edited and stays");
+            let message = format!("`{path}` is for `{other}` too, which stays as it is");
             Some((message, STAYS))
         };
         held.or_else(stays).filter(|_| file.shared)
@@ -52,4 +69,9 @@ impl Planner<'_> {
     pub(super) fn is_shared_with_others(&self, target: &str) -> bool {
         self.situation.held_for(target).is_some() || self.staying.contains_key(target)
     }
+}
+
+/// No skill is an agent.
+fn is_skill(path: &str) -> bool {
+    path.contains("/skills/")
 }

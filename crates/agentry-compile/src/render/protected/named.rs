@@ -1,47 +1,55 @@
-//! Names that decide what an agent may do wherever they stand: of harnesses' settings, and of
-//! Agentry's files.
+//! Names that decide what an agent may do, or what others run, wherever they stand: those that are
+//! protected in a run as well, and a few more that harnesses and Agentry read.
+
+use std::borrow::Cow;
 
 use agentry_policy::path::is_inside;
 
-/// Names of files and directories.
-pub(super) const NAMES: &[&str] = &[
-    ".agentry",
-    ".agents",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".mcp.json",
-    ".opencode",
-    ".pi",
-    "agentry.lock",
-    "agentry.toml",
-    "opencode.json",
-    "opencode.jsonc",
-];
-/// Pairs of a directory and a name in it.
-const PAIRS: &[(&str, &str)] =
-    &[(".config", "opencode"), (".config", "agentry"), (".github", "agents")];
+use crate::protected::{find, find_made, fold, names};
+
+/// Who would write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// A tool that writes files.
+    Tool,
+    /// A command; `git` writes to its repository.
+    Command,
+}
+
+/// Files and directories beside those of the one list.
+const MORE: &[&str] = &[".agents", ".claude.json", ".config/agentry", ".github/agents"];
+
+/// All names that no command makes.
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    let made = |path: &&str| find_made(&folded(path)).is_some();
+    names().iter().map(|name| name.path).filter(made).chain(MORE.iter().copied())
+}
 
 /// The part of a path up to such a name. Where the workspace itself is below one, that says nothing
 /// about what it holds.
-pub(super) fn named<'a>(real: &'a str, workspace: &str) -> Option<&'a str> {
+pub(super) fn named<'a>(real: &'a str, workspace: &str, by: By) -> Option<&'a str> {
     let skipped =
         if is_inside(real, workspace) { workspace.trim_end_matches('/').len() } else { 0 };
-    let mut at = skipped;
-    let mut before = "";
-    for name in real.get(skipped..)?.split('/') {
-        at += name.len();
-        let is_pair = PAIRS.iter().any(|(first, second)| *first == before && *second == name);
-        if NAMES.contains(&name) || is_pair {
-            return real.get(..at);
-        }
-        // The `/` behind it.
-        at += 1;
-        before = name;
-    }
-    None
+    let parts = folded(real.get(skipped..)?);
+    let found = match by {
+        By::Tool => find(&parts),
+        By::Command => find_made(&parts),
+    };
+    let more = (0..parts.len()).find_map(|at| {
+        let is_here = |name: &&&str| {
+            let mut rest = parts.iter().skip(at);
+            name.split('/').all(|wanted| rest.next().is_some_and(|part| part == wanted))
+        };
+        MORE.iter().find(is_here).map(|name| at + name.split('/').count())
+    });
+    let count = found.map(|hit| hit.parts).into_iter().chain(more).min()?;
+    let below = real.get(skipped..)?.trim_start_matches('/');
+    let length: usize = below.split('/').take(count).map(|part| part.len() + 1).sum();
+    real.get(..real.len() - below.len() + length.saturating_sub(1))
+}
+
+fn folded(path: &str) -> Vec<Cow<'_, str>> {
+    path.split('/').filter(|part| !part.is_empty()).map(fold).collect()
 }
 
 #[cfg(test)]
@@ -52,6 +60,14 @@ mod tests {
     fn names_anywhere() {
         let cases = [
             ("/w/.claude", Some("/w/.claude")),
+            ("/w/.Claude/x", Some("/w/.Claude")),
+            ("/w/.git/hooks/pre-commit", Some("/w/.git/hooks")),
+            ("/w/sub/.git/config", Some("/w/sub/.git/config")),
+            ("/w/.git/HEAD", None),
+            ("/w/.vscode/tasks.json", Some("/w/.vscode/tasks.json")),
+            ("/w/.vscode/words.txt", None),
+            ("/w/a/b.cassette.jsonl", Some("/w/a/b.cassette.jsonl")),
+            ("/w/.config/agentry/x", Some("/w/.config/agentry")),
             ("/w/a/.claude/x", Some("/w/a/.claude")),
             ("/other/opencode.json", Some("/other/opencode.json")),
             ("/w/.github/agents/x.md", Some("/w/.github/agents")),
@@ -63,7 +79,11 @@ mod tests {
         ];
         for (path, expected) in cases {
             let workspace = if path.starts_with("/v") { "/v/.claude/worktrees/x" } else { "/w" };
-            assert_eq!(named(path, workspace), expected, "{path}");
+            assert_eq!(named(path, workspace, By::Command), expected, "{path}");
         }
+        for path in ["/w/.git/HEAD", "/w/.git/hooks/pre-commit"] {
+            assert_eq!(named(path, "/w", By::Tool), Some("/w/.git"), "{path}");
+        }
+        assert!(all().any(|name| name == ".git/hooks") && all().all(|name| name != ".git"));
     }
 }

@@ -1,11 +1,15 @@
 //! How the words of a command meet protected paths: literal ones, options with a path glued to them,
 //! globs, and what nobody knows.
 
+use std::borrow::Cow;
+
 use agentry_policy::argv::{Piece, Word};
 use agentry_policy::path::{Resolver, is_inside};
 use agentry_policy::shell::Bases;
 
-use super::{Protected, at, named};
+use super::named::{self, By};
+use super::{Protected, at};
+use crate::protected::fold;
 
 /// How a word meets a protected path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +64,7 @@ impl Protected<'_> {
 
     /// The way in which a path without links meets a protected one.
     pub(super) fn real_meeting(&self, real: &str) -> Option<Meeting> {
-        if let Some(hit) = self.covering(real) {
+        if let Some(hit) = self.covering(real, By::Command) {
             return Some(Meeting::Within(hit));
         }
         let below = self.paths.iter().find(|path| is_inside(path, real));
@@ -105,9 +109,8 @@ impl Protected<'_> {
         if rest.iter().any(|it| it.text() == "..") {
             return Some(Meeting::Unknown);
         }
-        let hidden = rest.iter().filter(|it| it.0.first().is_some_and(|it| *it == Some('.')));
-        let by_name = hidden.flat_map(|it| named::NAMES.iter().filter(|name| it.matches(name)));
-        let by_name = by_name.map(|name| Meeting::Within((*name).to_owned()));
+        let by_name = named::all().filter(|name| may_name(directory, rest, name));
+        let by_name = by_name.map(|name| Meeting::Within(name.to_owned()));
         let inside = self.paths.iter().filter_map(|path| {
             let below = path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/')?;
             let names: Vec<&str> = below.split('/').collect();
@@ -118,6 +121,30 @@ impl Protected<'_> {
         });
         by_name.chain(inside).max()
     }
+}
+
+/// Whether one of the paths that a pattern below a directory may be has this name in it. A wildcard alone
+/// does not stand for the first part of a name: nobody knows what it is for.
+fn may_name(directory: &str, rest: &[Component], name: &str) -> bool {
+    let names: Vec<&str> = name.split('/').collect();
+    let known: Vec<_> = directory.split('/').map(fold).collect();
+    let fits = |known: &[Cow<'_, str>], names: &[&str]| {
+        known.len() == names.len() && known.iter().zip(names).all(|(one, other)| one == other)
+    };
+    // So many parts of the name are at the end of the directory, and the others follow.
+    let follows = |count: usize| {
+        let (before, behind) = names.split_at_checked(count)?;
+        let end = known.len().checked_sub(count)?;
+        let agree = behind.len() <= rest.len()
+            && rest.iter().zip(behind).all(|(it, name)| it.matches(name));
+        Some(agree && fits(known.get(end..)?, before))
+    };
+    let below = (0..rest.len()).filter_map(|at| rest.get(at..)).any(|rest| {
+        let opens = rest.first().is_some_and(|it| it.0.first() == Some(&Some('.')));
+        let agree = rest.iter().zip(&names).all(|(it, name)| it.matches(name));
+        opens && agree && rest.len() >= names.len()
+    });
+    below || (1..names.len()).any(|count| follows(count) == Some(true))
 }
 
 fn has_text_first(word: &Word) -> bool {
