@@ -6,6 +6,8 @@ use agentry_model::{Agent, SkillRef};
 use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
+use crate::Model;
+use crate::model::always;
 use crate::rendering::{Loss, LossKind};
 use crate::servers::{self, Variables};
 
@@ -135,6 +137,32 @@ impl Draft {
             intent: Some(at(intent)),
             rules: rules.into_iter().map(at).collect(),
         });
+    }
+
+    /// Asks where something beside the rules decides as well, which may deny what they allow.
+    pub(crate) fn decided(&mut self, sections: &[Section], who: &str, model: &mut Model) {
+        for section in sections.iter().copied() {
+            if !model.ways.iter().any(|way| way.section == section) {
+                continue;
+            }
+            if self.allows(section) {
+                let detail = format!("{who} decides about it; asks here");
+                self.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
+            }
+            model.add(section, who, vec![always(section, Action::Ask, who)]);
+        }
+    }
+
+    /// Whether anything of a section is allowed.
+    fn allows(&self, section: Section) -> bool {
+        let permissions = self.agent.policy.permissions.iter();
+        let sections = permissions.flat_map(|it| &it.sections);
+        let mut written = sections.filter(|it| it.section.value == section);
+        written.any(|it| {
+            let intent = it.intent.map(|intent| intent.value);
+            let mut actions = it.rules.iter().map(|rule| rule.value.action).chain(intent);
+            actions.any(|action| action == Action::Allow)
+        })
     }
 
     /// The servers of a map by name, as most harnesses write them.

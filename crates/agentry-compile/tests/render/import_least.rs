@@ -6,7 +6,7 @@ use agentry_compile::targets::Imported;
 use crate::back::imported;
 
 /// The rules of a section, and its answer to all else.
-fn said(found: &Imported, section: Section) -> String {
+pub(crate) fn said(found: &Imported, section: Section) -> String {
     let permissions = found.agent.policy.permissions.as_ref().expect("permissions");
     let rules = permissions.get(section).unwrap_or_else(|| panic!("{section}"));
     let list: Vec<String> = rules.rules.iter().map(|rule| rule.value.to_string()).collect();
@@ -14,7 +14,7 @@ fn said(found: &Imported, section: Section) -> String {
     [list, vec![intent.to_string()]].concat().join(" ")
 }
 
-fn told(found: &Imported) -> String {
+pub(crate) fn told(found: &Imported) -> String {
     let line =
         |it: &agentry_compile::targets::Loss| format!("{} {}: {}", it.kind, it.field, it.detail);
     found.losses.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -17,6 +17,8 @@ mod guard;
 mod hostile;
 mod identity;
 mod import_bound;
+mod import_gemini;
+mod import_hooks;
 mod import_least;
 mod opencode;
 mod opencode_guard;

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 
 use super::PART;
+use crate::protected::{self, Kind};
 use crate::tool::files::{self, Missing};
 use crate::tool::real;
 
@@ -69,10 +70,17 @@ fn replaceable(target: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if file.metadata()?.len() > 0 && !is_cassette(file)? {
+    let empty = file.metadata()?.len() == 0;
+    if (!empty || is_others(target)) && !is_cassette(file)? {
         return Err(io::Error::other("it is no cassette, and is not replaced by one"));
     }
     Ok(())
+}
+
+/// Whether a name says that a file is something else, also while nothing is in it.
+fn is_others(target: &Path) -> bool {
+    let named = target.file_name().map(Path::new).and_then(protected::is_protected);
+    named != Some(Kind::Recorded.why()) && protected::is_protected(target).is_some()
 }
 
 fn is_cassette(file: File) -> io::Result<bool> {
@@ -98,11 +106,18 @@ mod tests {
         fs::write(root.join("other.json"), "{\"name\": 1}\n").unwrap();
         fs::write(root.join("old"), "{\"cassette\":1,\"agent\":\"x\"}\n{}\n").unwrap();
         fs::write(root.join("empty"), "").unwrap();
+        fs::create_dir(root.join(".claude")).unwrap();
+        for name in ["agentry.lock", ".claude/settings.json", ".claude/a.cassette.jsonl"] {
+            fs::write(root.join(name), "").unwrap();
+        }
         let cases = [
             ("new", true),
             ("old", true),
             ("empty", true),
             ("agentry.toml", false),
+            ("agentry.lock", false),
+            (".claude/settings.json", false),
+            (".claude/a.cassette.jsonl", true),
             ("other.json", false),
             ("directory", false),
             ("missing/new", false),
@@ -111,7 +126,7 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(admit(&root.join(name)).is_ok(), expected, "{name}");
         }
-        assert_eq!(fs::read_dir(root).unwrap().count(), 5, "nothing is left");
+        assert_eq!(fs::read_dir(root).unwrap().count(), 7, "nothing is left");
     }
     #[test]
     fn links_that_the_run_made_are_not_followed() {

@@ -5,6 +5,7 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
+use super::import_hooks::hooked;
 use super::ruleset::{Silence, of, only, tools};
 use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, PARTS, Tools, name_of, names, restricted, section_of};
@@ -42,6 +43,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);
     let mut model = of(&tools, &known, silence);
+    draft.decided(&hooked(files, &front), "a hook of Claude Code", &mut model);
     preloaded(&front, &tools, &mut model, &mut draft);
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
@@ -120,6 +122,11 @@ fn identity(front: &Front) -> Result<Draft, String> {
             "Claude Code does not restrict by it"
         };
         draft.lose("tools", LossKind::Dropped, format!("`{entry}`: {why}"));
+    }
+    for entry in metadata.get("disallowedTools").map(restricted).unwrap_or_default() {
+        let detail =
+            format!("`{entry}`: Claude Code takes away all of `{}` by it", name_of(&entry));
+        draft.lose("disallowedTools", LossKind::Changed, detail);
     }
     draft.description(text("description"));
     draft.turns(metadata.get("maxTurns"));

@@ -31,6 +31,7 @@ mod front;
 mod guard;
 mod hook;
 mod import;
+mod import_hooks;
 mod losses;
 mod paths;
 mod patterns;

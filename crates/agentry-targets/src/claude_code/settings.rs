@@ -13,7 +13,7 @@ use crate::jsonc::{Dialect, Document};
 /// Where the settings are that are shared by everyone.
 pub(super) const SHARED: &str = ".claude/settings.json";
 /// Where one person keeps their own.
-const LOCAL: &str = ".claude/settings.local.json";
+pub(super) const LOCAL: &str = ".claude/settings.local.json";
 /// Where the user keeps what holds in every project.
 pub(super) const PERSONAL: &str = "~/.claude/settings.json";
 /// What of the shared settings was written here, so that it can be taken back.

@@ -4,6 +4,7 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::KEYS;
+use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
 use super::tools::{listed, needs, of, of_servers};
@@ -26,10 +27,14 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     draft.lenient(front.notes);
     draft.unknown(metadata, KEYS);
     identity(metadata, &mut draft);
-    let rules = rules(files, &name, &text, &mut draft)?;
-    let names = names(metadata, &mut draft);
-    let model = of(&names, &rules, View::Strictest);
-    permissions(&names, &model, &rules, &mut draft);
+    let own = metadata.get("mcp_servers").map(Data::to_json);
+    let limits = limits(files, own.as_ref(), &mut draft)?;
+    let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
+    let listed = names(metadata, &mut draft);
+    let names = limits.names(listed.clone());
+    let mut model = of(&names, &rules, View::Strictest);
+    permissions(&names, &model, &rules, &limits, &mut draft);
+    limits.bound(&listed, &mut model, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
@@ -94,7 +99,13 @@ fn identity(metadata: &Data, draft: &mut Draft) {
 }
 
 /// What each tool may do, as rules of the model.
-fn permissions(names: &[String], model: &Model, rules: &[Ruled], draft: &mut Draft) {
+fn permissions(
+    names: &[String],
+    model: &Model,
+    rules: &[Ruled],
+    limits: &Limits,
+    draft: &mut Draft,
+) {
     draft.section(Section::ExternalDirectory, Action::Deny);
     for section in Section::ALL.iter().copied() {
         let Some(way) = model.ways.iter().find(|way| way.section == section) else { continue };
@@ -103,7 +114,7 @@ fn permissions(names: &[String], model: &Model, rules: &[Ruled], draft: &mut Dra
             _ => rule.server.is_none() && (rule.tool == way.tool || rule.tool == "*"),
         };
         let about: Vec<&Ruled> = rules.iter().filter(is_about).collect();
-        let mut written: Vec<PatternRule> =
+        let written: Vec<PatternRule> =
             about.iter().filter_map(|rule| pattern(section, rule)).collect();
         let last = about.iter().find(|rule| is_for_all(rule));
         let mildest = way.layers.iter().map(|rules| rules.intent.action).min();
@@ -115,21 +126,35 @@ fn permissions(names: &[String], model: &Model, rules: &[Ruled], draft: &mut Dra
                 draft.rules(section, vec![todos], Action::Deny);
             }
             Section::Mcp => {
-                let listed = of_servers(names);
-                if listed.iter().any(|pattern| pattern == "**") {
-                    draft.rules(section, written, intent);
-                    continue;
-                }
-                for pattern in listed {
-                    if written.iter().all(|rule| rule.pattern != pattern) {
-                        written.push(PatternRule { pattern, action: intent });
-                    }
-                }
-                draft.rules(section, written, Action::Deny);
+                let (written, intent) = servers(names, written, intent, limits);
+                draft.rules(section, written, intent);
             }
-            _ => draft.rules(section, written, intent),
+            _ => {
+                let (written, intent) = limits.written(section, written, intent);
+                draft.rules(section, written, intent);
+            }
         }
     }
+}
+
+/// What is said of the tools of servers: of those that are listed, and left.
+fn servers(
+    names: &[String],
+    written: Vec<PatternRule>,
+    intent: Action,
+    limits: &Limits,
+) -> (Vec<PatternRule>, Action) {
+    let (mut written, otherwise) = limits.written(Section::Mcp, written, intent);
+    let listed = of_servers(names);
+    if listed.iter().any(|pattern| pattern == "**") {
+        return (written, otherwise);
+    }
+    for pattern in listed {
+        if written.iter().all(|rule| rule.pattern != pattern) {
+            written.push(PatternRule { pattern, action: intent });
+        }
+    }
+    (written, Action::Deny)
 }
 
 fn is_for_all(rule: &Ruled) -> bool {

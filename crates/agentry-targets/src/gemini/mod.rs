@@ -34,6 +34,7 @@
 mod blind;
 mod encode;
 mod import;
+mod import_settings;
 mod personal;
 mod policy;
 mod regex;

@@ -44,14 +44,14 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// Tools that only people write into their agents.
-const OTHERS: &[Tool] = &[
+pub(super) const OTHERS: &[Tool] = &[
     tool("read_many_files", Section::Read, Action::Allow),
     tool("search_file_content", Section::Read, Action::Allow),
     tool("invoke_agent", Section::Delegate, Action::Allow),
 ];
 
 /// Tools that show the names of files only.
-const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
+pub(super) const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
 
 /// Where an agent is.
 pub(super) fn path(name: &str) -> String {
@@ -221,6 +221,7 @@ pub(super) fn server(server: &str, tool: &str) -> Matches {
     let name = escape(server);
     match (server, tool) {
         ("*", "*") => Matches::exactly(ANYTHING),
+        ("*", tool) => Matches::exactly(format!("[^/]*/{}", escape(tool))),
         (_, "*") => Matches { most: format!("{name}/[^/]*"), least: format!("{name}/{ANYTHING}") },
         _ => Matches::exactly(format!("{name}/{}", escape(tool))),
     }

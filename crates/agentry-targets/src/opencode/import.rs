@@ -8,6 +8,7 @@ use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
 
 use super::files::OUTPUT;
+use super::import_plugins::deciding;
 use super::layers::{self, Found};
 use super::ruleset::{OWN, Ruled, defaults, flatten, is_about_tool, of, takes};
 use crate::Files;
@@ -148,8 +149,12 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("permissions.read", LossKind::Changed, detail);
     }
     permissions(&rules, &mut draft);
-    let bound = Bound::new(of(&rules, &found.servers, View::Strictest));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
+    let mut model = of(&rules, &found.servers, View::Strictest);
+    if let Some(plugin) = deciding(&below) {
+        let who = format!("the plugin `{plugin}` of OpenCode");
+        draft.decided(Section::ALL, &who, &mut model);
+    }
+    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
 /// An agent of the settings, with the prompt that they have for it or name a file for.

@@ -30,7 +30,8 @@ const SETTINGS: &[&str] = &[
 const IN_A_PROJECT: &[&str] =
     &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"];
 /// Directories of agents, in the order in which they are read.
-const HOMES: &[&str] = &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
+pub(super) const HOMES: &[&str] =
+    &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
 /// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
 /// one and passes over the other.
 const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
@@ -102,6 +103,22 @@ fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
         }
     }
     found
+}
+
+/// The plugins that settings name.
+pub(super) fn plugins(files: &Files<'_>) -> Vec<String> {
+    let all = SETTINGS.iter().filter_map(|path| files(path).and_then(|text| settings(&text)));
+    let plugins = all.filter_map(|settings| settings.get("plugin").cloned());
+    let name = |data: &Data| match data {
+        Data::Str(name) => name.clone(),
+        other => other.to_json().to_string(),
+    };
+    let names = |plugins: Data| match plugins {
+        Data::List(items) => items.iter().map(name).collect(),
+        Data::Null => Vec::new(),
+        one => vec![name(&one)],
+    };
+    plugins.flat_map(names).collect()
 }
 
 /// The agents that a file of settings says something of.

@@ -26,6 +26,7 @@ mod encode;
 mod files;
 mod guard;
 mod import;
+mod import_plugins;
 mod layers;
 mod names;
 mod paths;

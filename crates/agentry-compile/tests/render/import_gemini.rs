@@ -1,0 +1,145 @@
+//! What the settings of Gemini take away is not granted by what is imported.
+
+use agentry_compile::policy::Section;
+use agentry_compile::targets::Imported;
+
+use crate::back::imported;
+use crate::import_least::{said, told};
+
+const AGENT: &str = ".gemini/agents/a.md";
+const PROJECT: &str = ".gemini/settings.json";
+
+fn with(lines: &str, files: &[(&str, &str)]) -> Result<Imported, String> {
+    let text = format!("---\nname: a\ndescription: d\n{lines}---\nP\n");
+    let files = [&[(AGENT, text.as_str())], files].concat();
+    imported("gemini", &files, AGENT)
+}
+
+fn by(settings: &str) -> Imported {
+    with("", &[(PROJECT, settings)]).expect("an agent")
+}
+
+#[test]
+fn what_is_excluded_is_denied() {
+    let cases = [
+        (r#"{"tools": {"exclude": ["run_shell_command"]}}"#, Section::Bash, "deny"),
+        (r#"{"excludeTools": ["ShellTool"]}"#, Section::Bash, "deny"),
+        (
+            r#"{"tools": {"exclude": ["run_shell_command(rm -rf)"]}}"#,
+            Section::Bash,
+            "rm -rf*:deny ask",
+        ),
+        (r#"{"tools": {"exclude": ["write_file"]}}"#, Section::Edit, "deny"),
+        (r#"{"tools": {"exclude": ["write_file"]}}"#, Section::Read, "allow"),
+        (r#"{"tools": {"exclude": ["glob"]}}"#, Section::Read, "allow"),
+        (r#"{"tools": {"exclude": ["google_web_search"]}}"#, Section::Websearch, "deny"),
+        (r#"{"tools": {"exclude": ["del"]}}"#, Section::Mcp, "*/del:deny ask"),
+        (r#"{"tools": {"exclude": ["mcp_g_del"]}}"#, Section::Mcp, "g/del:deny ask"),
+        (r#"{"tools": {"exclude": ["mcp_g_*"]}}"#, Section::Mcp, "g/*:deny ask"),
+        (r#"{"tools": {"exclude": "run_shell_command"}}"#, Section::Bash, "deny"),
+        (r#"{"skills": {"disabled": ["pdf"]}}"#, Section::Skill, "pdf:deny ask"),
+        (r#"{"skills": {"enabled": false}}"#, Section::Skill, "deny"),
+    ];
+    for (settings, section, expected) in cases {
+        assert_eq!(said(&by(settings), section), expected, "{settings}");
+    }
+}
+
+#[test]
+fn what_is_not_in_the_list_of_tools_is_denied() {
+    let sections = [Section::Read, Section::Edit, Section::Bash, Section::Websearch, Section::Mcp];
+    let cases = [
+        (r#"{"tools": {"core": ["read_file"]}}"#, ["allow", "deny", "deny", "deny", "deny"]),
+        (r#"{"coreTools": ["ShellTool"]}"#, ["deny", "deny", "ask", "deny", "deny"]),
+        (
+            r#"{"tools": {"core": ["run_shell_command(git)", "mcp_g_x"]}}"#,
+            ["deny", "deny", "git *:ask deny", "deny", "g/x:ask deny"],
+        ),
+        (r#"{"tools": {"core": []}}"#, ["deny"; 5]),
+        ("{ // nothing\n}", ["allow", "ask", "ask", "allow", "ask"]),
+    ];
+    for (settings, expected) in cases {
+        let found = by(settings);
+        assert_eq!(sections.map(|section| said(&found, section)), expected, "{settings}");
+    }
+}
+
+#[test]
+fn servers_that_are_taken_away_are_denied() {
+    let cases = [
+        (r#"{"mcpServers": {"g": {"command": "x", "excludeTools": ["del"]}}}"#, "g/del:deny ask"),
+        (r#"{"mcpServers": {"g": {"includeTools": ["get"]}}}"#, "g/get:ask g/*:deny ask"),
+        (
+            r#"{"mcpServers": {"g": {"includeTools": ["get", "del"], "excludeTools": ["del"]}}}"#,
+            "g/get:ask g/del:deny g/*:deny g/del:deny ask",
+        ),
+        (r#"{"mcp": {"excluded": ["g"]}}"#, "g/*:deny ask"),
+        (r#"{"mcp": {"allowed": ["g"]}}"#, "g/*:ask deny"),
+        (r#"{"allowMCPServers": []}"#, "deny"),
+        (
+            r#"{"mcp": {"allowed": ["g"]}, "mcpServers": {"g": {"excludeTools": ["del"]}}}"#,
+            "g/del:deny g/*:ask deny",
+        ),
+    ];
+    for (settings, expected) in cases {
+        assert_eq!(said(&by(settings), Section::Mcp), expected, "{settings}");
+    }
+    let settings = r#"{"mcp": {"allowed": ["g"]}}"#;
+    let found = with("tools: [mcp_h_x, mcp_g_y]\n", &[(PROJECT, settings)]).expect("an agent");
+    assert_eq!(said(&found, Section::Mcp), "g/*:deny h/x:deny g/y:ask deny");
+    let own = "mcp_servers:\n  g:\n    command: x\n    excludeTools: [del]\n";
+    assert_eq!(said(&with(own, &[]).expect("an agent"), Section::Mcp), "g/del:deny ask");
+}
+
+#[test]
+fn nothing_gets_wider_and_what_is_left_is_told() {
+    let settings = r#"{
+        "tools": {"allowed": ["run_shell_command"], "sandbox": true, "frobnicate": 1},
+        "mcpServers": {"g": {"command": "x", "trust": true, "what": 1}}
+    }"#;
+    let found = by(settings);
+    assert_eq!(said(&found, Section::Bash), "ask");
+    assert_eq!(said(&found, Section::Mcp), "ask");
+    let lines = told(&found);
+    for line in [
+        "`tools.allowed` in `.gemini/settings.json`: not taken over",
+        "`tools.sandbox` in `.gemini/settings.json` is not understood",
+        "`tools.frobnicate` in `.gemini/settings.json` is not understood",
+        "mcpServers.g: Gemini CLI trusts the server",
+        "mcpServers.g: `what` is not understood",
+    ] {
+        assert!(lines.contains(line), "{line}\n{lines}");
+    }
+    let own = ("~/.gemini/settings.json", r#"{"tools": {"exclude": ["google_web_search"]}}"#);
+    let found = with("", &[own]).expect("an agent");
+    assert_eq!(said(&found, Section::Websearch), "deny");
+    assert!(told(&found).contains("your own `~/.gemini/settings.json`"), "{}", told(&found));
+}
+
+#[test]
+fn what_nobody_understands_is_denied() {
+    for settings in [
+        r#"{"tools": {"exclude": 5}}"#,
+        r#"{"tools": {"exclude": ["write_*"]}}"#,
+        r#"{"tools": {"core": {"a": 1}}}"#,
+        r#"{"policyPaths": ["x.toml"]}"#,
+    ] {
+        let found = by(settings);
+        for section in [Section::Read, Section::Bash, Section::Mcp] {
+            assert_eq!(said(&found, section), "deny", "{settings}");
+        }
+        assert!(told(&found).contains("is not understood"), "{settings}");
+    }
+    let why = with("", &[(PROJECT, "{")]).expect_err("no agent");
+    assert!(why.starts_with("`.gemini/settings.json` cannot be read"), "{why}");
+}
+
+#[test]
+fn what_a_hook_of_gemini_may_deny_asks() {
+    let found = by(r#"{"hooks": {"BeforeTool": [{"matcher": "*", "hooks": []}]}}"#);
+    assert_eq!(said(&found, Section::Read), "ask");
+    assert!(told(&found).contains("permissions.read: a hook of Gemini CLI decides about it"));
+    let found = by(r#"{"tools": {"confirmationRequired": ["google_web_search"]}}"#);
+    assert_eq!(said(&found, Section::Websearch), "ask");
+    assert_eq!(said(&found, Section::Read), "allow");
+}

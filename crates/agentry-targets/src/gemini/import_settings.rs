@@ -1,0 +1,449 @@
+//! What the settings of Gemini take away from an agent. What they allow is never taken over.
+
+use agentry_policy::{Action, PatternRule, Section};
+use serde_json::Value;
+
+use super::policy::{Ruled, When};
+use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server};
+use crate::Files;
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
+use crate::imported::Draft;
+use crate::jsonc::{Dialect, Document};
+use crate::model::{Model, always};
+use crate::rendering::LossKind;
+use crate::wildcard::ANYTHING;
+
+/// The settings of a project, and the user's own.
+const PLACES: &[&str] = &[".gemini/settings.json", "~/.gemini/settings.json"];
+
+const SHELL: &str = "run_shell_command";
+
+/// Other names of tools, which settings may use.
+const ALIASES: &[(&str, &str)] = &[
+    ("ShellTool", SHELL),
+    ("EditTool", "replace"),
+    ("WriteFileTool", "write_file"),
+    ("ReadFileTool", "read_file"),
+    ("ReadManyFilesTool", "read_many_files"),
+    ("LSTool", "list_directory"),
+    ("GlobTool", "glob"),
+    ("GrepTool", "grep_search"),
+    ("RipGrepTool", "grep_search"),
+    ("search_file_content", "grep_search"),
+    ("WebFetchTool", "web_fetch"),
+    ("WebSearchTool", "google_web_search"),
+    ("WriteTodosTool", "write_todos"),
+    ("ActivateSkillTool", "activate_skill"),
+    ("AskUserTool", "ask_user"),
+];
+
+/// What `tools` and `mcp` say that takes nothing away.
+const HARMLESS: &[&str] = &[
+    "tools.autoAccept",
+    "tools.callCommand",
+    "tools.discoveryCommand",
+    "tools.enableHooks",
+    "tools.enableToolOutputTruncation",
+    "tools.shell",
+    "tools.truncateToolOutputLines",
+    "tools.truncateToolOutputThreshold",
+    "tools.useRipgrep",
+    "mcp.serverCommand",
+];
+
+/// What is read below.
+const READ: &[&str] = &[
+    "tools.allowed",
+    "tools.confirmationRequired",
+    "tools.core",
+    "tools.exclude",
+    "mcp.allowed",
+    "mcp.excluded",
+];
+
+/// What is said of a server that takes none of its tools away.
+const OF_SERVERS: &[&str] = &[
+    "args",
+    "authProviderType",
+    "command",
+    "cwd",
+    "description",
+    "env",
+    "excludeTools",
+    "headers",
+    "httpUrl",
+    "includeTools",
+    "oauth",
+    "tcp",
+    "timeout",
+    "trust",
+    "type",
+    "url",
+];
+
+/// The name of a server, that of a tool or `*`, and whether it is left.
+type OfServer = (String, String, Action);
+
+/// What is taken away.
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    /// Denials, before all other rules.
+    pub(super) rules: Vec<Ruled>,
+    /// Tools that the agent has not.
+    excluded: Vec<String>,
+    /// Lists of the only tools that there are.
+    core: Vec<Vec<String>>,
+    /// Lists of the only commands that there are.
+    commands: Vec<Vec<String>>,
+    /// What servers are left: rules, and what becomes of all others.
+    servers: Vec<(Vec<OfServer>, Action)>,
+    /// The sections in which something is always asked, and who does.
+    asked: Vec<(Vec<Section>, &'static str)>,
+}
+
+/// The limits of all settings, and those of the servers that the agent brings.
+pub(super) fn limits(
+    files: &Files<'_>,
+    own: Option<&Value>,
+    draft: &mut Draft,
+) -> Result<Limits, String> {
+    let mut limits = Limits::default();
+    if let Some(servers) = own {
+        limits.of_servers(servers, draft);
+    }
+    for path in PLACES {
+        let Some(text) = files(path) else { continue };
+        let document = Document::read(&text, Dialect::Relaxed);
+        let document = document.map_err(|why| {
+            format!("`{path}` cannot be read, so that Gemini CLI does not start: {why}")
+        })?;
+        let before = limits.count();
+        limits.add(&Settings { value: document.value(), path }, draft);
+        if path.starts_with('~') && limits.count() > before {
+            let detail = format!("what your own `{path}` takes away is taken over");
+            draft.lose("permissions", LossKind::Changed, detail);
+        }
+    }
+    Ok(limits)
+}
+
+/// One file.
+struct Settings {
+    value: Value,
+    path: &'static str,
+}
+
+impl Settings {
+    /// The texts of a list, by its name or the older one. What is no list of texts is not understood.
+    fn list(&self, name: &str, older: &str) -> Option<Result<Vec<String>, ()>> {
+        let now = self.value.pointer(&format!("/{}", name.replace('.', "/")));
+        let found = [now, self.value.get(older).filter(|_| !older.is_empty())];
+        let mut texts = Vec::new();
+        for value in found.iter().flatten() {
+            match value {
+                Value::String(text) => texts.push(text.clone()),
+                Value::Array(items) => {
+                    let Some(items) = items.iter().map(Value::as_str).collect::<Option<Vec<_>>>()
+                    else {
+                        return Some(Err(()));
+                    };
+                    texts.extend(items.into_iter().map(str::to_owned));
+                }
+                Value::Null => {}
+                _ => return Some(Err(())),
+            }
+        }
+        found.iter().flatten().any(|value| !value.is_null()).then_some(Ok(texts))
+    }
+}
+
+impl Limits {
+    fn count(&self) -> usize {
+        let lists = self.core.len() + self.commands.len() + self.servers.len() + self.asked.len();
+        self.rules.len() + self.excluded.len() + lists
+    }
+
+    fn add(&mut self, settings: &Settings, draft: &mut Draft) {
+        self.of_tools(settings, draft);
+        for name in
+            self.known(settings, "mcp.excluded", "excludeMCPServers", draft).into_iter().flatten()
+        {
+            self.rules.push(denied("*", Some(name)));
+        }
+        if let Some(names) = self.known(settings, "mcp.allowed", "allowMCPServers", draft) {
+            let all = |name: String| (name, "*".to_owned(), Action::Allow);
+            self.servers.push((names.into_iter().map(all).collect(), Action::Deny));
+        }
+        if let Some(servers) = settings.value.get("mcpServers") {
+            self.of_servers(servers, draft);
+        }
+        self.of_skills(settings, draft);
+        let hooks = settings.value.get("hooks");
+        let has = |event: &str| hooks.is_some_and(|hooks| hooks.get(event).is_some());
+        if has("BeforeTool") || has("BeforeToolSelection") {
+            self.asked.push((Section::ALL.to_vec(), "a hook of Gemini CLI"));
+        }
+        self.rest(settings, draft);
+    }
+
+    /// A list; nothing is left where one is not understood.
+    fn known(
+        &mut self,
+        settings: &Settings,
+        name: &str,
+        older: &str,
+        draft: &mut Draft,
+    ) -> Option<Vec<String>> {
+        match settings.list(name, older)? {
+            Ok(texts) => Some(texts),
+            Err(()) => {
+                self.mystery(name, settings.path, draft);
+                None
+            }
+        }
+    }
+
+    /// Denies everything for the sake of what nobody understands.
+    fn mystery(&mut self, what: &str, path: &str, draft: &mut Draft) {
+        let detail = format!(
+            "`{what}` in `{path}` is not understood: nothing is allowed that it may forbid"
+        );
+        draft.lose("permissions", LossKind::Narrowed, detail);
+        self.rules.push(denied("*", None));
+    }
+
+    fn of_tools(&mut self, settings: &Settings, draft: &mut Draft) {
+        for text in
+            self.known(settings, "tools.exclude", "excludeTools", draft).into_iter().flatten()
+        {
+            self.exclude(&text, settings.path, draft);
+        }
+        if let Some(texts) = self.known(settings, "tools.core", "coreTools", draft) {
+            let parts: Vec<_> = texts.iter().map(|text| split(text)).collect();
+            let of_shell = parts.iter().filter(|(name, _)| name == SHELL);
+            if of_shell.clone().all(|(_, only)| only.is_some()) {
+                self.commands.push(of_shell.filter_map(|(_, only)| only.clone()).collect());
+            }
+            let names: Vec<String> = parts.into_iter().map(|(name, _)| name).collect();
+            let rule = |pattern: String| {
+                let (server, tool) = pattern.split_once('/').unwrap_or(("*", "*"));
+                (server.to_owned(), tool.to_owned(), Action::Allow)
+            };
+            let servers = names.iter().filter(|name| *name != "*").cloned().collect::<Vec<_>>();
+            let servers = of_servers(&servers).into_iter().map(rule).collect();
+            self.servers.push((servers, Action::Deny));
+            self.core.push(names);
+        }
+        if settings.list("tools.allowed", "allowedTools").is_some() {
+            let detail = format!("`tools.allowed` in `{}`: not taken over", settings.path);
+            draft.lose("permissions", LossKind::Changed, detail);
+        }
+        for text in
+            self.known(settings, "tools.confirmationRequired", "", draft).into_iter().flatten()
+        {
+            let (name, _) = split(&text);
+            let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
+            let sections = tool.map_or(Section::ALL.to_vec(), |tool| vec![tool.section]);
+            self.asked.push((sections, "`tools.confirmationRequired` of Gemini CLI"));
+        }
+    }
+
+    /// Takes away one tool, or the commands that start so.
+    fn exclude(&mut self, text: &str, path: &str, draft: &mut Draft) {
+        let (name, only) = split(text);
+        if let Some(prefix) = only.filter(|_| name == SHELL) {
+            let when = When::Command(format!("{prefix}*"));
+            self.rules.push(Ruled { when, ..denied(SHELL, None) });
+        } else if TOOLS.iter().chain(OTHERS).any(|tool| tool.name == name) {
+            self.excluded.push(name);
+        } else if name.contains(['*', '$']) {
+            match of_servers(std::slice::from_ref(&name)).first().and_then(|it| it.split_once('/'))
+            {
+                Some((server, tool)) => self.rules.push(denied(tool, Some(server.to_owned()))),
+                None => self.mystery(&format!("tools.exclude: {text}"), path, draft),
+            }
+        } else if let Some(rest) = name.strip_prefix("mcp_") {
+            // Nobody knows where the name of the server ends.
+            let both = rest.match_indices('_').map(|(at, _)| (&rest[..at], &rest[at + 1..]));
+            let named = both.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+            self.rules.extend(named.map(|(server, tool)| denied(tool, Some(server.to_owned()))));
+        } else if let Some((server, tool)) = name.split_once("__") {
+            self.rules.push(denied(tool, Some(server.to_owned())));
+        } else {
+            self.rules.push(denied(&name, Some("*".to_owned())));
+        }
+    }
+
+    /// What is said of the tools of each server.
+    fn of_servers(&mut self, servers: &Value, draft: &mut Draft) {
+        let Value::Object(servers) = servers else { return };
+        for (name, server) in servers {
+            let one = Settings { value: server.clone(), path: "mcpServers" };
+            for tool in self.known(&one, "excludeTools", "", draft).into_iter().flatten() {
+                self.rules.push(denied(&split(&tool).0, Some(name.clone())));
+            }
+            if let Some(tools) = self.known(&one, "includeTools", "", draft) {
+                let rule = |tool: &String| (name.clone(), split(tool).0, Action::Allow);
+                let mut rules: Vec<_> = tools.iter().map(rule).collect();
+                rules.push((name.clone(), "*".to_owned(), Action::Deny));
+                self.servers.push((rules, Action::Allow));
+            }
+            let field = format!("mcpServers.{name}");
+            if server.get("trust") == Some(&Value::Bool(true)) {
+                let detail =
+                    "Gemini CLI trusts the server and asks about none of its tools: not taken over";
+                draft.lose(&field, LossKind::Changed, detail);
+            }
+            let keys = server.as_object().into_iter().flat_map(|keys| keys.keys());
+            for key in keys.filter(|key| !OF_SERVERS.contains(&key.as_str())) {
+                draft.lose(&field, LossKind::Dropped, format!("`{key}` is not understood"));
+            }
+        }
+    }
+
+    fn of_skills(&mut self, settings: &Settings, draft: &mut Draft) {
+        if settings.value.pointer("/skills/enabled") == Some(&Value::Bool(false)) {
+            self.excluded.push("activate_skill".to_owned());
+        }
+        for name in self.known(settings, "skills.disabled", "", draft).into_iter().flatten() {
+            let when = When::Name(name);
+            self.rules.push(Ruled { when, ..denied("activate_skill", None) });
+        }
+    }
+
+    /// Tells what else there is that may take something away.
+    fn rest(&mut self, settings: &Settings, draft: &mut Draft) {
+        for key in ["policyPaths", "adminPolicyPaths"] {
+            let is_empty = |paths: &Value| paths.as_array().is_some_and(Vec::is_empty);
+            if settings.value.get(key).is_some_and(|paths| !is_empty(paths)) {
+                self.mystery(key, settings.path, draft);
+            }
+        }
+        let mut others: Vec<String> = ["admin", "agents"].map(str::to_owned).into();
+        others.retain(|key| settings.value.get(key).is_some());
+        for group in ["tools", "mcp"] {
+            let keys = settings.value.get(group).and_then(Value::as_object);
+            let keys = keys.into_iter().flat_map(|keys| keys.keys());
+            others.extend(keys.map(|key| format!("{group}.{key}")));
+        }
+        let is_known = |key: &&String| READ.iter().chain(HARMLESS).any(|known| known == key);
+        for key in others.iter().filter(|key| !is_known(key)) {
+            let detail = format!("`{key}` in `{}` is not understood", settings.path);
+            draft.lose("permissions", LossKind::Dropped, detail);
+        }
+    }
+
+    /// The tools of an agent that are left of these.
+    pub(super) fn names(&self, names: Vec<String>) -> Vec<String> {
+        if self.excluded.is_empty() && self.core.is_empty() {
+            return names;
+        }
+        let all = TOOLS.iter().chain(OTHERS).map(|tool| tool.name);
+        let all = all.chain(["mcp_*"]).map(str::to_owned);
+        let names: Vec<String> =
+            if names.iter().any(|name| name == "*") { all.collect() } else { names };
+        let is_left = |name: &String| {
+            let (name, _) = split(name);
+            let listed = |list: &Vec<String>| name.starts_with("mcp_") || list.contains(&name);
+            !self.excluded.contains(&name) && self.core.iter().all(listed)
+        };
+        names.into_iter().filter(is_left).collect()
+    }
+
+    /// The rules of a section, with what is left of it.
+    pub(super) fn written(
+        &self,
+        section: Section,
+        rules: Vec<PatternRule>,
+        intent: Action,
+    ) -> (Vec<PatternRule>, Action) {
+        let rule =
+            |pattern: String, action: Action| PatternRule { pattern, action: action.max(intent) };
+        if section == Section::Bash {
+            let commands = self.commands.iter().flatten();
+            let left = commands.map(|prefix| rule(format!("{prefix} *"), Action::Allow));
+            let intent = if self.commands.is_empty() { intent } else { Action::Deny };
+            return (rules.into_iter().chain(left).collect(), intent);
+        }
+        if section != Section::Mcp {
+            return (rules, intent);
+        }
+        let of = |default: Action| {
+            let lists = self.servers.iter().filter(move |(_, other)| *other == default);
+            lists.flat_map(|(list, _)| list).map(|(server, tool, action)| {
+                rule(
+                    if server == "*" { "**".to_owned() } else { format!("{server}/{tool}") },
+                    *action,
+                )
+            })
+        };
+        let closed = self.servers.iter().any(|(_, default)| *default == Action::Deny);
+        let rules = of(Action::Allow).chain(rules).chain(of(Action::Deny)).collect();
+        (rules, if closed { Action::Deny } else { intent })
+    }
+
+    /// Adds to what Gemini permits for sure what is taken away from that.
+    pub(super) fn bound(&self, names: &[String], model: &mut Model, draft: &mut Draft) {
+        let knows = |model: &Model, section| model.ways.iter().any(|way| way.section == section);
+        let asked_for = |name: &String| names.iter().any(|it| it == "*" || it == name);
+        for name in self.excluded.iter().filter(|name| asked_for(name)) {
+            let tool = TOOLS.iter().chain(OTHERS).find(|tool| tool.name == name);
+            let Some(section) = tool.map(|tool| tool.section) else { continue };
+            let shows_names = super::tools::NAMES_ONLY.contains(&name.as_str());
+            if !shows_names && knows(model, section) {
+                let detail = format!("`{name}` is excluded, so that all of it is denied here");
+                draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
+                model.add(section, "settings", vec![always(section, Action::Deny, name)]);
+            }
+        }
+        if knows(model, Section::Bash) {
+            let layers =
+                self.commands.iter().map(|list| commands(list).seen(View::Strictest).rules());
+            model.add(Section::Bash, "settings", layers.collect());
+        }
+        if knows(model, Section::Mcp) {
+            let layers = self.servers.iter().map(|(list, default)| servers(list, *default));
+            let layers = layers.map(|list| list.seen(View::Strictest).rules());
+            model.add(Section::Mcp, "settings", layers.collect());
+        }
+        for (sections, who) in &self.asked {
+            draft.decided(sections, who, model);
+        }
+    }
+}
+
+fn denied(tool: &str, server: Option<String>) -> Ruled {
+    Ruled { tool: tool.to_owned(), server, when: When::Always, action: Action::Deny }
+}
+
+/// The name of a tool, and what stands in brackets after it.
+fn split(text: &str) -> (String, Option<String>) {
+    let text = text.trim();
+    let (name, only) = match text.split_once('(') {
+        Some((name, rest)) => (name.trim_end(), Some(rest.strip_suffix(')').unwrap_or(rest))),
+        None => (text, None),
+    };
+    let known = ALIASES.iter().find(|(alias, _)| *alias == name);
+    (known.map_or(name, |(_, name)| name).to_owned(), only.map(|it| it.trim().to_owned()))
+}
+
+/// Only commands that start so.
+fn commands(prefixes: &[String]) -> Encoding {
+    let entry = |prefix: &String| {
+        let text = format!("{prefix} *");
+        Entry { matches: WILDCARDS.command(&text), text, action: Action::Allow }
+    };
+    let entries = prefixes.iter().map(entry).collect();
+    Encoding { section: Section::Bash, order: Order::First, entries, default: Action::Deny }
+}
+
+/// Tools of servers by these rules.
+fn servers(rules: &[OfServer], default: Action) -> Encoding {
+    let entry = |(name, tool, action): &OfServer| {
+        let any = name == "*" && tool == "*";
+        let matches = if any { Matches::exactly(ANYTHING) } else { server(name, tool) };
+        Entry { text: format!("{name}/{tool}"), action: *action, matches }
+    };
+    let entries = rules.iter().map(entry).collect();
+    Encoding { section: Section::Mcp, order: Order::First, entries, default }
+}
