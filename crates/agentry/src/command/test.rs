@@ -115,7 +115,7 @@ fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, 
                 // What lies in an agent is no agent.
                 directory == parent && others.into_iter().any(starts)
             };
-            for file in inside.iter().filter(|file| !file.ends_with(".part")) {
+            for file in inside.iter().filter(|file| !is_part(file)) {
                 let Some((head, tail)) = file.split_once(CASSETTE) else { continue };
                 let path = directory.join(file);
                 if belongs(head) || path.canonicalize().is_ok_and(|path| played.contains(&path)) {
@@ -132,6 +132,11 @@ fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, 
         }
     }
     out
+}
+
+/// Whether a cassette is still being written.
+fn is_part(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|end| end == "part")
 }
 
 /// The names of the files and directories in a directory; none of what is no directory.
