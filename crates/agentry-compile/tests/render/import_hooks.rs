@@ -70,6 +70,13 @@ fn a_hook_of_claude_code_that_denies_nothing_changes_nothing() {
 }
 
 #[test]
+fn plugins_of_claude_code_are_told() {
+    let settings = r#"{"enabledPlugins": {"x@y": true, "z@y": false}}"#;
+    let found = claude_code("", &[("~/.claude/settings.json", settings)]);
+    assert_eq!(told(&found), "gap hooks: the plugin `x@y` may bring some, which are not looked at");
+}
+
+#[test]
 fn what_is_said_of_a_tool_that_is_taken_away_is_told() {
     let found = claude_code("disallowedTools: Bash(rm:*)\n", &[]);
     assert_eq!(said(&found, Section::Bash), "deny");

@@ -5,7 +5,7 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
-use super::import_hooks::hooked;
+use super::import_hooks::{hooked, plugins};
 use super::ruleset::{Silence, of, only, tools};
 use super::settings::{Known, Lists, PERSONAL, known, personal};
 use super::tools::{GROUPS, PARTS, Tools, name_of, names, restricted, section_of};
@@ -32,6 +32,10 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
     of_the_user(files, &mut draft);
+    for name in plugins(files) {
+        let detail = format!("the plugin `{name}` may bring some, which are not looked at");
+        draft.lose("hooks", LossKind::Gap, detail);
+    }
     let mut known = known(files);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {

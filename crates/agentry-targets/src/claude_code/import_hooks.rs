@@ -1,6 +1,8 @@
 //! Which sections hooks of Claude Code decide about. Nobody knows what a hook answers: it may deny
 //! whatever rules allow.
 
+use std::collections::BTreeSet;
+
 use agentry_policy::Section;
 use serde_json::Value;
 
@@ -12,11 +14,7 @@ use crate::jsonc::{Dialect, Document};
 
 /// The sections in which a hook may deny a call: one of the agent, of the project or of the user.
 pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
-    let paths = [SHARED, LOCAL, PERSONAL];
-    let settings = paths.iter().filter_map(|path| {
-        Document::read(&files(path)?, Dialect::Relaxed).ok().map(|document| document.value())
-    });
-    let settings: Vec<Value> = settings.collect();
+    let settings = settings(files);
     let says = |word: bool| {
         settings.iter().any(|it| it.get("disableAllHooks") == Some(&Value::Bool(word)))
     };
@@ -32,6 +30,21 @@ pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
     sections.sort();
     sections.dedup();
     sections
+}
+
+/// The plugins that are switched on: one may bring hooks, which nobody looks at.
+pub(super) fn plugins(files: &Files<'_>) -> BTreeSet<String> {
+    let all = settings(files);
+    let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
+    let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
+    on.map(|(name, _)| name.clone()).collect()
+}
+
+fn settings(files: &Files<'_>) -> Vec<Value> {
+    let read = |path: &&str| {
+        Document::read(&files(path)?, Dialect::Relaxed).ok().map(|document| document.value())
+    };
+    [SHARED, LOCAL, PERSONAL].iter().filter_map(read).collect()
 }
 
 /// The sections that these hooks are asked about before a call.

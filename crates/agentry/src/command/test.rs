@@ -1,6 +1,7 @@
 //! `agentry test`: whether agents still do what was recorded, and their policies what their authors say.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentry_compile::tested;
@@ -11,7 +12,10 @@ use crate::command::find;
 use crate::command::run::ground::Ground;
 use crate::command::run::{cassettes, replay};
 use crate::disk::Disk;
-use crate::output::{Exit, complain, print, print_json};
+use crate::output::{Exit, complain, print, print_json, remark};
+
+/// What stands in the name of every cassette.
+const CASSETTE: &str = ".cassette.";
 
 /// One test.
 struct Tested {
@@ -31,17 +35,25 @@ pub(crate) fn run(args: &Test) -> Exit {
         complain(failure);
         exit = exit.max(failure.exit);
     }
-    let mut all = Vec::new();
+    let (mut all, mut agents_read, mut played) = (Vec::new(), Vec::new(), BTreeSet::new());
     for found in &agents {
         match Ground::read(&found.path, Some(found.format)) {
             Ok(ground) => {
                 policy(&ground, &mut all);
-                replays(&ground, &mut all);
+                played.extend(replays(&ground, &mut all));
+                agents_read.push(ground.path().trim_end_matches('/').to_owned());
             }
             Err(failure) => {
                 complain(&failure);
                 exit = exit.max(failure.exit);
             }
+        }
+    }
+    for (path, name) in unplayed(&agents_read, &played) {
+        let (path, name) = (path.display(), name.display());
+        remark(&format!("`{path}` is not played: a cassette is looked for as `{name}`"));
+        if all.is_empty() {
+            exit = exit.max(Exit::Findings);
         }
     }
     match args.format {
@@ -67,9 +79,10 @@ fn policy(ground: &Ground, all: &mut Vec<Tested>) {
 }
 
 /// The cassettes beside the agent.
-fn replays(ground: &Ground, all: &mut Vec<Tested>) {
-    for path in cassettes(ground).unwrap_or_default() {
-        let failed = match replay::play(ground, &path, None, &(Arc::new(|_| {}) as _)) {
+fn replays(ground: &Ground, all: &mut Vec<Tested>) -> Vec<PathBuf> {
+    let found = cassettes(ground).unwrap_or_default();
+    for path in &found {
+        let failed = match replay::play(ground, path, None, &(Arc::new(|_| {}) as _)) {
             Err(failure) => Some((failure.message, String::new())),
             // However it ended: it ended so when it was recorded.
             Ok(replayed) => {
@@ -80,6 +93,57 @@ fn replays(ground: &Ground, all: &mut Vec<Tested>) {
         let (agent, name) = (ground.path().to_owned(), name.into_owned());
         all.push(Tested { agent, what: "replay", name, failed });
     }
+    found
+}
+
+/// Cassettes inside agents and beside them that belong to none, and the names by which they would be
+/// played.
+fn unplayed(agents: &[String], played: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, PathBuf> {
+    let played: BTreeSet<PathBuf> = played.iter().filter_map(|it| it.canonicalize().ok()).collect();
+    let mut out = BTreeMap::new();
+    for agent in agents.iter().map(Path::new) {
+        let Some(name) = agent.file_name().and_then(|name| name.to_str()) else { continue };
+        let name = name.split('.').next().filter(|name| !name.is_empty()).unwrap_or(name);
+        let parent = agent.parent().unwrap_or(Path::new(""));
+        for directory in [agent, parent] {
+            let inside = names(directory);
+            let belongs = |head: &str| {
+                let starts = |name: &String| {
+                    name.strip_prefix(head).is_some_and(|it| it.is_empty() || it.starts_with('.'))
+                };
+                let others = inside.iter().filter(|name| !name.contains(CASSETTE));
+                // What lies in an agent is no agent.
+                directory == parent && others.into_iter().any(starts)
+            };
+            for file in inside.iter().filter(|file| !is_part(file)) {
+                let Some((head, tail)) = file.split_once(CASSETTE) else { continue };
+                let path = directory.join(file);
+                if belongs(head) || path.canonicalize().is_ok_and(|path| played.contains(&path)) {
+                    continue;
+                }
+                let of = if head.is_empty() || head == name {
+                    String::new()
+                } else {
+                    format!("{head}.")
+                };
+                let wanted = parent.join(format!("{name}{CASSETTE}{of}{tail}"));
+                out.entry(path).or_insert(wanted);
+            }
+        }
+    }
+    out
+}
+
+/// Whether a cassette is still being written.
+fn is_part(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|end| end == "part")
+}
+
+/// The names of the files and directories in a directory; none of what is no directory.
+fn names(directory: &Path) -> Vec<String> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 fn to_json(all: &[Tested]) -> Value {

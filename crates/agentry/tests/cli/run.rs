@@ -269,6 +269,24 @@ fn a_recorded_run_is_replayed_and_tested() {
 }
 
 #[test]
+fn a_cassette_that_no_test_plays_is_named() {
+    let test = writer().file("writer/go.cassette.jsonl", "").file("notes/x.cassette.jsonl", "");
+    let ran = test.run("test").exits(1);
+    let line = "`writer/go.cassette.jsonl` is not played: a cassette is looked for as \
+                `writer.cassette.go.jsonl`";
+    assert!(ran.stderr.contains(line), "{ran}");
+    assert!(!ran.stderr.contains("notes/"), "{ran}");
+    std::fs::remove_file(test.path("writer/go.cassette.jsonl")).unwrap();
+    test.write("go.cassette.jsonl", "");
+    let ran = test.run("test writer").exits(1);
+    assert!(ran.stderr.contains("as `writer.cassette.go.jsonl`"), "{ran}");
+    // It may belong to somebody else.
+    test.write("go.agent.md", "");
+    let ran = test.run("test writer").exits(0);
+    assert_eq!(ran.stderr, "", "{ran}");
+}
+
+#[test]
 fn runs_that_did_not_end_well_are_replayed_too() {
     let test = writer();
     let cassette = "writer.cassette.jsonl";
