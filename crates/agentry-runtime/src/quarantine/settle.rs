@@ -77,7 +77,10 @@ impl Quarantine {
         self.seen = self.looker.look(&self.workspace, &self.reach);
         let shut = self.looker.shut().iter();
         self.shut = shut.map(|path| (path.clone(), stamp_of_own(path))).collect();
-        let homes = self.seen.keys().filter_map(|path| self.home(path));
+        // What is in a protected directory has the same home as that.
+        let is_inside = |path: &Path| path.parent().is_some_and(|it| self.seen.contains_key(it));
+        let outer = self.seen.keys().filter(|path| !is_inside(path));
+        let homes = outer.filter_map(|path| self.home(path));
         self.homes = homes.filter_map(|home| Some((id(&home)?, home))).collect();
         for (path, thing) in &self.seen.clone() {
             self.keep_image(path, thing);
