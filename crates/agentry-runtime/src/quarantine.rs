@@ -5,11 +5,12 @@
 //! a command is about to start ─▶ look ─▶ that belongs there, with images    before.json, open, images/
 //! it has ended, and its children ─▶ look ─▶ new: moved here                         taken/
 //!                                           changed or removed: put back
+//!                                           gone with its directory: told, kept     was/
 //! ```
 //!
 //! Only what came between the two can be the command's. All of it is told, to the person and to the
-//! model. Whoever else writes at the same moment finds what was theirs in `taken`. What a killed run
-//! left open is told by [`left()`].
+//! model; after what cannot be taken back, no further command starts. Whoever else writes at the same
+//! moment finds what was theirs in `taken`. What a killed run left open is told by [`left()`].
 
 mod git;
 mod hold;

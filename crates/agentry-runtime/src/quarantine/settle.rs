@@ -16,6 +16,7 @@ use super::look::{self, LONGEST, Looker, Seen, Thing};
 use super::told::{Did, Told};
 use super::{git, left, own};
 use crate::commands::Reach;
+use crate::protected::walk::Stamp;
 use crate::protected::{Kind, fold, is_protected};
 use crate::undo::hex;
 
@@ -31,8 +32,8 @@ pub(super) struct Quarantine {
     seen: Seen,
     /// The directories that it is in, by which they are known after a rename.
     homes: HashMap<(u64, u64), PathBuf>,
-    /// Where nobody could look before.
-    shut: BTreeSet<PathBuf>,
+    /// Where nobody could look before, and what shows that somebody changed it.
+    shut: BTreeMap<PathBuf, Option<Stamp>>,
     /// When that was.
     since: SystemTime,
     directory: PathBuf,
@@ -58,7 +59,7 @@ impl Quarantine {
             reach: Reach::default(),
             seen: Seen::new(),
             homes: HashMap::new(),
-            shut: BTreeSet::new(),
+            shut: BTreeMap::new(),
             since: SystemTime::now(),
             directory: directory.to_owned(),
             note: left::Note::new(workspace, directory)?,
@@ -74,8 +75,12 @@ impl Quarantine {
         self.reach = reach;
         self.since = SystemTime::now();
         self.seen = self.looker.look(&self.workspace, &self.reach);
-        self.shut.clone_from(self.looker.shut());
-        let homes = self.seen.keys().filter_map(|path| self.home(path));
+        let shut = self.looker.shut().iter();
+        self.shut = shut.map(|path| (path.clone(), stamp_of_own(path))).collect();
+        // What is in a protected directory has the same home as that.
+        let is_inside = |path: &Path| path.parent().is_some_and(|it| self.seen.contains_key(it));
+        let outer = self.seen.keys().filter(|path| !is_inside(path));
+        let homes = outer.filter_map(|path| self.home(path));
         self.homes = homes.filter_map(|home| Some((id(&home)?, home))).collect();
         for (path, thing) in &self.seen.clone() {
             self.keep_image(path, thing);
@@ -146,11 +151,13 @@ impl Quarantine {
             let now = self.looker.look(&self.workspace, &self.reach);
             let shut = self.looker.shut();
             // What is in it shows when it is open.
-            let is_inside = |path: &Path| {
-                let mut around = path.ancestors().skip(1);
-                around.any(|it| shut.contains(it) && !self.shut.contains(it))
+            let is_new = |path: &Path| {
+                let is_known = self.shut.get(path).is_some_and(|it| *it == stamp_of_own(path));
+                let has_failed = opened.get(path).is_some_and(Option::is_some);
+                shut.contains(path) && !is_known && !has_failed
             };
-            let new = shut.difference(&self.shut).filter(|path| !is_inside(path));
+            let is_inside = |path: &Path| path.ancestors().skip(1).any(is_new);
+            let new = shut.iter().filter(|path| is_new(path) && !is_inside(path));
             let new: Vec<PathBuf> = new.cloned().collect();
             if new.is_empty() {
                 break now;
@@ -160,7 +167,7 @@ impl Quarantine {
                 let failed = still.or_else(|| open_up(&self.workspace, &path).err());
                 if failed.is_some() {
                     // It is told once.
-                    self.shut.insert(path.clone());
+                    self.shut.insert(path.clone(), stamp_of_own(&path));
                 }
                 opened.insert(path, failed);
             }
@@ -376,6 +383,13 @@ impl Quarantine {
 /// What a directory keeps when it gets another name.
 fn id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// What shows that a directory was changed, if it is the user's: commands cannot open another.
+fn stamp_of_own(path: &Path) -> Option<Stamp> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    is_own.then(|| Stamp::of(&found))
 }
 
 /// Why nobody can look into a directory.

@@ -66,7 +66,7 @@ impl fmt::Display for Told {
         }
         match kept {
             Some(kept) => {
-                write!(f, "; what was there is kept in `{}`", visible(&kept.to_string_lossy()))
+                write!(f, "; what was made of it is kept in `{}`", visible(&kept.to_string_lossy()))
             }
             None => Ok(()),
         }

@@ -295,6 +295,12 @@ const SHUT: &[Shut] = &[
         None,
     ),
     (
+        "echo x > drop/agentry.toml",
+        &["`drop` was opened", "`drop/agentry.toml` was moved away"],
+        "drop/agentry.toml",
+        None,
+    ),
+    (
         "mkdir -p y; echo x > y/agentry.toml; chmod 311 .",
         &["`.` was opened", "`y/agentry.toml` was moved away"],
         "y/agentry.toml",
@@ -306,6 +312,9 @@ const SHUT: &[Shut] = &[
 fn nothing_stays_because_it_is_shut_or_cannot_be_read() {
     let Some(test) = worker_of_user() else { return };
     test.write("sub/agentry.toml", "# mine\n");
+    fs::create_dir_all(test.path("drop")).expect("a directory");
+    let shut = std::os::unix::fs::PermissionsExt::from_mode(0o311);
+    fs::set_permissions(test.path("drop"), shut).expect("shut");
     for (at, (script, ..)) in SHUT.iter().enumerate() {
         test.write(format!("{at}.sh"), script);
     }

@@ -137,6 +137,27 @@ fn what_cannot_be_put_back_is_kept() {
     assert!(told[0].to_string().ends_with(&format!("kept in `{}`", was.display())), "{told:?}");
 }
 
+#[test]
+fn no_command_follows_one_that_left_something() {
+    let (_dir, workspace, directory) = workspace();
+    write(&workspace, "sub/.git/modules/m/config", "[alias]\n\ta = !b\n");
+    let (quarantine, said) = (None, Vec::new());
+    let tell = Box::new(|_: &Told| {});
+    let root = workspace.clone();
+    let mut window = Window { workspace: root, directory, tell, quarantine, running: 0, said };
+    for _ in 0..2 {
+        window.open(reach(&workspace)).expect("begun");
+        window.shut();
+    }
+    window.open(reach(&workspace)).expect("begun");
+    fs::remove_dir_all(workspace.join("sub/.git/modules/m")).expect("removed");
+    write(&workspace, "sub/.git/modules/m", "");
+    window.shut();
+    let refused = window.open(reach(&workspace)).expect_err("refused").to_string();
+    assert!(refused.starts_with("this run starts no command any more"), "{refused}");
+    assert_eq!(window.running, 0);
+}
+
 /// Where no path leads, nobody can look.
 #[test]
 fn what_is_too_deep_is_told_and_no_command_follows() {
