@@ -15,6 +15,7 @@ use agentry_compile::text::credentials;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
+use private_key::Rest;
 pub use secret::Secret;
 pub use stream::Stream;
 use stream::Unit;
@@ -41,6 +42,8 @@ pub struct Redactor {
 struct Hit {
     range: Range<usize>,
     what: String,
+    /// Where the text ends that decided about it.
+    reach: usize,
     /// Whether what follows the text may belong to it.
     is_open: bool,
 }
@@ -104,16 +107,17 @@ impl Redactor {
     /// All secrets in a text, in order; those that overlap are one.
     fn hits(&self, text: &str) -> Vec<Hit> {
         let shapes = credentials::find(text).into_iter().map(|(what, range)| {
-            let (len, is_open) = match what {
+            let Rest { len, reach, is_open } = match what {
                 private_key::KIND => private_key::rest(text.get(range.end..).unwrap_or_default()),
-                _ => (0, false),
+                _ => Rest { len: 0, reach: 0, is_open: false },
             };
-            Hit { range: range.start..range.end + len, what: what.to_owned(), is_open }
+            let (reach, what) = (range.end + reach, what.to_owned());
+            Hit { range: range.start..range.end + len, what, reach, is_open }
         });
         let known = self.finder.iter().flat_map(|finder| finder.find_overlapping_iter(text));
         let known = known.filter_map(|found| {
             let what = self.names.get(found.pattern().as_usize())?.clone();
-            Some(Hit { range: found.range(), what, is_open: false })
+            Some(Hit { range: found.range(), what, reach: found.end(), is_open: false })
         });
         // A name says more than a kind.
         let mut hits: Vec<Hit> = known.chain(shapes).collect();
@@ -123,6 +127,7 @@ impl Redactor {
             match merged.last_mut() {
                 Some(last) if hit.range.start < last.range.end => {
                     last.range.end = last.range.end.max(hit.range.end);
+                    last.reach = last.reach.max(hit.reach);
                     last.is_open |= hit.is_open;
                 }
                 _ => merged.push(hit),

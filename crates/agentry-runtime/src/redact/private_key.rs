@@ -8,16 +8,28 @@ pub(super) const LONGEST: usize = 32 << 10;
 /// What kind of secret the first line of a private key is.
 pub(super) const KIND: &str = "a private key";
 
-/// Bytes after the first line that belong to the key, and whether more of it may follow the text.
-pub(super) fn rest(text: &str) -> (usize, bool) {
-    let len = body(text);
-    let body = text.get(..len).unwrap_or_default();
+/// What follows the first line of a key.
+pub(super) struct Rest {
+    /// Bytes that belong to the key.
+    pub(super) len: usize,
+    /// Bytes that decided about it.
+    pub(super) reach: usize,
+    /// Whether more of it may follow the text.
+    pub(super) is_open: bool,
+}
+
+/// What of a text behind the first line of a key belongs to it.
+pub(super) fn rest(text: &str) -> Rest {
+    let reach = body(text);
+    let body = text.get(..reach).unwrap_or_default();
     let Some(at) = body.find(END) else {
-        return (lines(body), len == text.len() && len < LONGEST);
+        let is_open = reach == text.len() && reach < LONGEST;
+        return Rest { len: lines(body), reach, is_open };
     };
     let after = body.get(at + END.len()..).unwrap_or_default();
     let close = after.find(CLOSING).map_or(after.len(), |close| close + CLOSING.len());
-    (at + END.len() + close, false)
+    let len = at + END.len() + close;
+    Rest { len, reach: len, is_open: false }
 }
 
 /// Bytes that may belong to a key: base 64, headers, line breaks and how JSON writes them.

@@ -54,7 +54,7 @@ impl Stream {
         }
         let hits = self.redactor.hits(&self.held);
         for hit in hits.iter().rev() {
-            let goes_on = hit.is_open || hit.range.end > cut;
+            let goes_on = hit.is_open || hit.reach > cut;
             if hit.range.start < cut && goes_on {
                 cut = self.break_before(hit.range.start);
             }
