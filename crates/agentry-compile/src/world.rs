@@ -44,6 +44,11 @@ pub trait World: Sync {
     /// exist yet is its real parent and the rest. Nothing if it cannot be told.
     fn real(&self, path: &str) -> Option<String>;
 
+    /// The same of many paths at once: directories that they share are looked at once.
+    fn real_of_all(&self, paths: &[String]) -> Vec<Option<String>> {
+        paths.iter().map(|path| self.real(path)).collect()
+    }
+
     /// Whether the file system at `path` takes `A` and `a` for the same name.
     fn ignores_case(&self, path: &str) -> bool;
 

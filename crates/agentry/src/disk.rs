@@ -13,6 +13,7 @@ use agentry_compile::{
     signing,
 };
 use agentry_registry::{Store, StoreError, Trust};
+use agentry_runtime::tool::real;
 use agentry_sandbox::{PLACEHOLDER, is_placeholder};
 use ignore::WalkState;
 
@@ -151,7 +152,13 @@ impl World for Disk {
     }
 
     fn real(&self, path: &str) -> Option<String> {
-        agentry_runtime::tool::real(Path::new(path))?.into_os_string().into_string().ok()
+        real(Path::new(path))?.into_os_string().into_string().ok()
+    }
+
+    fn real_of_all(&self, paths: &[String]) -> Vec<Option<String>> {
+        let mut known = HashMap::new();
+        let found = paths.iter().map(|path| real_beside(Path::new(path), &mut known));
+        found.map(|path| path?.into_os_string().into_string().ok()).collect()
     }
 
     fn ignores_case(&self, path: &str) -> bool {
@@ -362,6 +369,24 @@ fn failed(root: &str, error: &ignore::Error, visit: &mut dyn FnMut(Walked<'_>)) 
     visit(Walked::Failed(path.strip_prefix("./").unwrap_or(&path), why.to_lowercase()));
 }
 
+/// The real path of an absolute one, beside others whose directories are `known`.
+fn real_beside<'p>(
+    path: &'p Path,
+    known: &mut HashMap<&'p Path, Option<PathBuf>>,
+) -> Option<PathBuf> {
+    let climbs = path.components().any(|part| part == Component::ParentDir);
+    let (Some(dir), Some(name), false) = (path.parent(), path.file_name(), climbs) else {
+        return real(path);
+    };
+    let at = known.entry(dir).or_insert_with(|| real(dir)).as_ref()?.join(name);
+    match fs::symlink_metadata(&at) {
+        Ok(found) if found.is_symlink() => real(path),
+        Ok(_) => Some(at),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(at),
+        Err(_) => None,
+    }
+}
+
 /// Whether the name of the directory `path` in the other case leads to the same directory.
 fn ignores_case(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
@@ -384,6 +409,43 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().to_str().unwrap().to_owned();
         (folder, root)
+    }
+
+    /// Many paths at once lead where each of them leads alone.
+    #[cfg(unix)]
+    #[test]
+    fn paths_side_by_side_are_real_as_alone() {
+        use std::os::unix::fs::symlink;
+        let (_folder, root) = folder();
+        fs::create_dir_all(format!("{root}/a/b")).unwrap();
+        fs::write(format!("{root}/a/file"), "").unwrap();
+        symlink("a", format!("{root}/to-a")).unwrap();
+        symlink("../file", format!("{root}/a/b/to-file")).unwrap();
+        symlink("loop", format!("{root}/loop")).unwrap();
+        symlink("/proc/self/cwd", format!("{root}/process")).unwrap();
+        let names = [
+            "",
+            "a",
+            "a/b",
+            "a/b/to-file",
+            "a/file",
+            "a/file/x",
+            "to-a/file",
+            "to-a/b/to-file",
+            "to-a/b/new",
+            "to-a/../x",
+            "new/deep/x",
+            "new/../x",
+            "loop/x",
+            "loop",
+            "process/x",
+            "process",
+        ];
+        let paths: Vec<String> = names.iter().map(|name| format!("{root}/{name}")).collect();
+        let disk = Disk::default();
+        let alone: Vec<_> = paths.iter().map(|path| disk.real(path)).collect();
+        assert_eq!(disk.real_of_all(&paths), alone);
+        assert_eq!(disk.real_of_all(&["/".to_owned()]), [Some("/".to_owned())]);
     }
 
     /// What the search looked into is not read again, but only for the first who asks.

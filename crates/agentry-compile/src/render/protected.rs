@@ -61,8 +61,9 @@ pub fn protect(
     }
     paths.extend(world.user_config());
     paths.extend(more.iter().cloned());
+    let found = world.real_of_all(&paths);
     let mut real: Vec<String> =
-        paths.iter().map(|path| world.real(path).unwrap_or_else(|| path.clone())).collect();
+        paths.into_iter().zip(found).map(|(path, real)| real.unwrap_or(path)).collect();
     real.sort();
     real.dedup();
     real

@@ -182,3 +182,24 @@ fn import_says_what_the_settings_of_the_user_add() {
     );
     assert!(told.contains("denies `Read(x)` and more in every project"), "{told}");
 }
+
+#[test]
+fn import_takes_over_what_the_user_denies_everywhere() {
+    let path = ".claude/agents/helper.md";
+    let files = [
+        (path, "---\nname: helper\ndescription: Answers\ntools: Bash, Edit\n---\nYou answer.\n"),
+        (
+            ".claude/settings.json",
+            r#"{"permissions": {"allow": ["Bash", "Edit"], "defaultMode": "acceptEdits"}}"#,
+        ),
+        (
+            "~/.claude/settings.json",
+            r#"{"permissions": {"deny": ["Bash(rm *)", "Edit(/own/**)"], "ask": ["Bash(git push*)"]}}"#,
+        ),
+    ];
+    let agent = imported("claude-code", &files, path).expect("an agent").agent;
+    let told = format!("{:?}", agent.policy);
+    for pattern in ["rm *", "git push*", "~/.claude/own/**"] {
+        assert!(told.contains(pattern), "{pattern}: {told}");
+    }
+}

@@ -31,12 +31,13 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
-    of_the_user(files, &mut draft);
+    let own = of_the_user(files, &mut draft);
     for name in plugins(files) {
         let detail = format!("the plugin `{name}` may bring some, which are not looked at");
         draft.lose("hooks", LossKind::Gap, detail);
     }
     let mut known = known(files);
+    known.rules.extend(&own);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
         // Whatever rules allow, nothing is changed.
@@ -64,18 +65,36 @@ fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft)
     draft.rules(Section::Skill, skills.into_iter().map(allow).collect(), Action::Deny);
 }
 
-/// Notes what the user's own settings say, which hold for agents of every project and are no part of
-/// one.
-fn of_the_user(files: &Files<'_>, draft: &mut Draft) {
-    let Lists { allow, ask, deny } = &personal(files).rules;
-    for (list, verb) in [(allow, "allows"), (ask, "asks about"), (deny, "denies")] {
+/// What the user's own settings ask about and deny in every project, and so for this agent. What they
+/// allow is no part of it. All of it is noted.
+fn of_the_user(files: &Files<'_>, draft: &mut Draft) -> Lists {
+    let Lists { allow, ask, deny } = personal(files).rules;
+    let lists = [
+        (&allow, "allows", "not taken over"),
+        (&ask, "asks about", TAKEN),
+        (&deny, "denies", TAKEN),
+    ];
+    for (list, verb, fate) in lists {
         if let Some((first, more)) = list.split_first() {
             let more = if more.is_empty() { "" } else { " and more" };
-            let detail = format!(
-                "your own `{PERSONAL}` {verb} `{first}`{more} in every project: not taken over"
-            );
+            let detail =
+                format!("your own `{PERSONAL}` {verb} `{first}`{more} in every project: {fate}");
             draft.lose("permissions", LossKind::Changed, detail);
         }
+    }
+    let here = |list: Vec<String>| list.iter().map(|text| anchored(text)).collect();
+    Lists { allow: Vec::new(), ask: here(ask), deny: here(deny) }
+}
+
+const TAKEN: &str = "taken over";
+
+/// A rule of the user's own file as one of a project would say it: `/x` lies beside that file.
+fn anchored(text: &str) -> String {
+    match text.split_once("(/") {
+        Some((tool @ ("Read" | "Edit"), rest)) if !rest.starts_with('/') => {
+            format!("{tool}(~/.claude/{rest}")
+        }
+        _ => text.to_owned(),
     }
 }
 
