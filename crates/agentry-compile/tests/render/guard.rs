@@ -5,7 +5,7 @@ use agentry_compile::targets::guard::{Answer, Asked, Guard, Search};
 use agentry_compile::targets::{Rendering, Target};
 use agentry_compile::{MemoryWorld, at, read, subject};
 
-use crate::{Wish, agent, one};
+use crate::{GUARD, agent, one};
 
 static STAND_IN: Target = Target {
     places: &[],
@@ -213,20 +213,11 @@ fn a_broken_definition_is_refused() {
 
 #[test]
 fn what_the_guard_does_not_see_is_told() {
-    let wish = Wish {
-        guard: true,
-        close_gaps: false,
-        force: false,
-        scope: None,
-        options: &[],
-        alias: None,
-        existing: &[],
-    };
     let rules =
         |rule: &str| format!("[permissions.bash]\nintent = \"ask\"\nrules = [\"{rule}:allow\"]\n");
     for harness in ["claude-code", "opencode", "pi"] {
         for (rule, expected) in [("python3 *", true), ("cargo *", true), ("git *", false)] {
-            let told = crate::told(&one(harness, &rules(rule), wish));
+            let told = crate::told(&one(harness, &rules(rule), GUARD));
             let found = told.contains("the guard does not see what a program writes");
             assert_eq!(found, expected, "{harness} {rule}: {told}");
         }

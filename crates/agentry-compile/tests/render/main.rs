@@ -71,6 +71,17 @@ pub(crate) struct Wish<'a> {
     pub(crate) existing: &'a [(&'a str, &'a str)],
 }
 
+/// With the guard, and nothing else.
+pub(crate) const GUARD: Wish<'_> = Wish {
+    guard: true,
+    close_gaps: false,
+    force: false,
+    scope: None,
+    options: &[],
+    alias: None,
+    existing: &[],
+};
+
 /// The agents among `files`.
 pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
     files: &[(String, T)],

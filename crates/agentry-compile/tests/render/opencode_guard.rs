@@ -1,16 +1,6 @@
 //! OpenCode with the guard: what is allowed is asked, and the plugin answers.
 
-use crate::{Wish, agent, chiron, file, one, rendering, told};
-
-const GUARD: Wish<'_> = Wish {
-    guard: true,
-    close_gaps: false,
-    force: false,
-    scope: None,
-    options: &[],
-    alias: None,
-    existing: &[],
-};
+use crate::{GUARD, agent, chiron, file, one, rendering, told};
 
 #[test]
 fn what_is_allowed_is_asked_without_the_plugin() {

@@ -3,17 +3,7 @@
 use agentry_compile::targets::{Scope, Settings, render, target};
 
 use crate::pi::subjects;
-use crate::{Wish, agent, file, one, rendering, told};
-
-const GUARD: Wish<'_> = Wish {
-    guard: true,
-    close_gaps: false,
-    force: false,
-    scope: None,
-    options: &[],
-    alias: None,
-    existing: &[],
-};
+use crate::{GUARD, agent, file, one, rendering, told};
 
 const LINES: &str = r#"
 [permissions.bash]
