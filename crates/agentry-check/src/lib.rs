@@ -3,7 +3,7 @@
 #![warn(clippy::disallowed_methods)]
 
 use agentry_model::{Agent, Format};
-use agentry_text::{Findings, Rule};
+use agentry_text::{Findings, Rule, Span};
 
 mod commands;
 mod examples;
@@ -95,11 +95,28 @@ pub struct Subject<'a> {
     pub format: Format,
 }
 
+/// The checks that find secrets.
+const FOR_SECRETS: &[Check] = &[secret_in_text::CHECK, credentials_in_url::CHECK];
+
 /// Runs every check over one agent.
 pub fn run(subject: &Subject<'_>, findings: &mut Findings) {
     for check in CHECKS {
+        let known = findings.secrets().count();
         (check.check)(subject, findings);
+        let is_listed = FOR_SECRETS.iter().any(|other| other.rule.code == check.rule.code);
+        debug_assert!(
+            is_listed || findings.secrets().count() == known,
+            "`{}` finds secrets and is not among the checks that do",
+            check.rule.name
+        );
     }
+}
+
+/// Where the secrets of an agent are.
+pub fn secrets(subject: &Subject<'_>) -> Vec<Span> {
+    let mut findings = Findings::default();
+    FOR_SECRETS.iter().for_each(|check| (check.check)(subject, &mut findings));
+    findings.secrets().collect()
 }
 
 #[cfg(test)]

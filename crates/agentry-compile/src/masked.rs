@@ -3,7 +3,7 @@
 
 use agentry_check::Subject;
 use agentry_model::{Agent, Format};
-use agentry_text::{Entry, Findings, Map, Node, Sources, Span, Value, credentials};
+use agentry_text::{Entry, Map, Node, Sources, Span, Value, credentials};
 
 /// What stands for a secret.
 const MASK: &str = "***";
@@ -14,9 +14,7 @@ const MOST: usize = 100;
 
 /// Hides in `sources` what the checks take for a secret, and what looks like one anywhere.
 pub(crate) fn hide(agent: &Agent, format: Format, sources: &mut Sources) {
-    let mut findings = Findings::default();
-    agentry_check::run(&Subject { agent, format }, &mut findings);
-    let mut spans: Vec<Span> = findings.secrets().collect();
+    let mut spans = agentry_check::secrets(&Subject { agent, format });
     spans.extend(in_texts(sources));
     spans.into_iter().for_each(|span| sources.hide(span));
 }

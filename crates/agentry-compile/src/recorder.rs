@@ -1,7 +1,7 @@
 //! A world that writes down what was asked and answered. Everything in this house is a function of
 //! what the world answers, so the same answers make the same result: it need not be made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ pub struct Recorder<'w> {
 /// What was written down.
 #[derive(Default)]
 struct Notes {
-    record: Record,
+    answers: HashMap<String, String>,
     /// Whether one question had two answers: then nobody knows which one counted.
     torn: bool,
 }
@@ -43,18 +43,20 @@ impl<'w> Recorder<'w> {
 
     /// Everything that was asked so far; nothing if something changed in between.
     pub fn record(self) -> Option<Record> {
-        let Notes { record, torn } =
+        let Notes { answers, torn } =
             self.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (!torn).then_some(record)
+        (!torn).then(|| answers.into_iter().collect())
     }
 
     /// Writes down a question that was put to somebody else than the world.
     pub fn note(&self, question: &[&str], answer: &[u8]) {
         let (question, answer) = (question.join(SEPARATOR), sha256(answer));
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = notes.record.get(&question).is_none_or(|known| *known == answer);
-        notes.torn |= !first;
-        notes.record.insert(question, answer);
+        let known = notes.answers.get(&question).map(|known| *known == answer);
+        notes.torn |= known == Some(false);
+        if known.is_none() {
+            notes.answers.insert(question, answer);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod groups;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::automata::fold::Folder;
 use crate::automata::machine::{Machine, NONE};
@@ -201,19 +202,19 @@ fn milder_text(
 type Side = Vec<Vec<(Pattern, Action)>>;
 
 /// Sides that were made already: what an agent may do is compared with many lists.
-static SIDES: Known<(Protections, Side), Result<Machine, TooLarge>> = Known::at_most(100);
+static SIDES: Known<(Protections, Side), Result<Arc<Machine>, TooLarge>> = Known::at_most(100);
 
 /// The machine of a side whose outputs are the actions.
-pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
+pub(crate) fn actions(folder: &Folder, layers: &[&Rules]) -> Result<Arc<Machine>, TooLarge> {
     let list = |rules: &&Rules| {
         rules.all().map(|rule| (rule.pattern.clone(), rule.action)).collect::<Vec<_>>()
     };
     // Without a list, nothing tells what kind of subjects it is about.
     if layers.is_empty() {
-        return make_actions(folder, layers);
+        return make_actions(folder, layers).map(Arc::new);
     }
     let question = (folder.protections, layers.iter().map(list).collect());
-    SIDES.get(question, || make_actions(folder, layers))
+    SIDES.get(question, || make_actions(folder, layers).map(Arc::new))
 }
 
 fn make_actions(folder: &Folder, layers: &[&Rules]) -> Result<Machine, TooLarge> {
@@ -260,7 +261,7 @@ fn side(
         });
     }
     // Without layers nothing is taken away.
-    Ok(strictest.unwrap_or_else(|| folder.universe.clone().relabel(|_| label(0, 0))))
+    Ok(strictest.unwrap_or_else(|| folder.universe.as_ref().clone().relabel(|_| label(0, 0))))
 }
 
 /// The rules of a section that never decide about the subjects that they say; what a deny or an ask

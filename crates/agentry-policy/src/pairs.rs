@@ -3,25 +3,35 @@
 use agentry_text::Span;
 
 use crate::compare::{Answer, Example, refines};
+use crate::known::Known;
 use crate::pattern::{Pattern, Protections};
 use crate::{Action, Places, Rule, Rules, Section};
 
+/// Two patterns of a section.
+type Pair = (Section, Pattern, Pattern);
+
 /// A subject that both patterns match, if there is one and a bound was not reached.
 pub fn overlap(section: Section, first: &Pattern, second: &Pattern) -> Option<Example> {
-    // Where the first says deny and the second allow, the second side is milder.
-    let denied = only(section, first, Action::Deny);
-    let allowed = only(section, second, Action::Allow);
-    match refines(&[&allowed], &[&denied], Protections::On) {
-        Answer::No(witness) => Some(witness.subject),
-        Answer::Yes | Answer::Unknown(_) => None,
-    }
+    static KNOWN: Known<Pair, Option<Example>> = Known::new();
+    KNOWN.get((section, first.clone(), second.clone()), || {
+        // Where the first says deny and the second allow, the second side is milder.
+        let denied = only(section, first, Action::Deny);
+        let allowed = only(section, second, Action::Allow);
+        match refines(&[&allowed], &[&denied], Protections::On) {
+            Answer::No(witness) => Some(witness.subject),
+            Answer::Yes | Answer::Unknown(_) => None,
+        }
+    })
 }
 
 /// Whether `outer` surely matches everything that `inner` matches.
 pub fn covers(section: Section, outer: &Pattern, inner: &Pattern) -> bool {
-    let inner = only(section, inner, Action::Allow);
-    let outer = only(section, outer, Action::Allow);
-    refines(&[&inner], &[&outer], Protections::On) == Answer::Yes
+    static KNOWN: Known<Pair, bool> = Known::new();
+    KNOWN.get((section, outer.clone(), inner.clone()), || {
+        let inner = only(section, inner, Action::Allow);
+        let outer = only(section, outer, Action::Allow);
+        refines(&[&inner], &[&outer], Protections::On) == Answer::Yes
+    })
 }
 
 /// The pattern gets `action`, everything else the opposite.

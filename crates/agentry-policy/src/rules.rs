@@ -35,6 +35,11 @@ impl Rules {
         self.rules.iter().chain(std::iter::once(&self.intent))
     }
 
+    /// The same, to be changed.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Rule> {
+        self.rules.iter_mut().chain(std::iter::once(&mut self.intent))
+    }
+
     /// The same rules about commands as they are written only: a deny reaches no other way to write
     /// a command, as `/bin/rm` for `rm`.
     #[must_use]

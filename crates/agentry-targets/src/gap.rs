@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use agentry_policy::Protections;
 use agentry_policy::compare::{Example, decide};
@@ -16,7 +17,6 @@ use agentry_policy::{Action, Call, Rules, Section};
 use crate::blind::as_typed;
 use crate::encoding::Encoding;
 use crate::model::{Model, Way};
-use crate::proof;
 use crate::subject::Subject;
 
 /// Something that a harness does not look at.
@@ -79,7 +79,7 @@ impl Gap {
 }
 
 /// What was found already, by all that it depends on.
-static KNOWN: Known<(u64, usize, String), Vec<Gap>> = Known::new();
+static KNOWN: Known<(u64, usize, Arc<str>), Vec<Gap>> = Known::new();
 
 /// The blind spots of a harness that make a difference to an agent.
 pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
@@ -88,9 +88,7 @@ pub fn gaps(subject: &Subject, model: &Model, blind: &[Blind]) -> Vec<Gap> {
     };
     // The table of each harness has a place of its own.
     let table = blind.as_ptr().addr();
-    KNOWN.get((subject.kind(), table, proof::key(&way.layers)), || {
-        tried(subject, &commands(subject), way, blind)
-    })
+    KNOWN.get((subject.kind(), table, way.key()), || tried(subject, &commands(subject), way, blind))
 }
 
 /// Tries the lines of every blind spot.

@@ -1,15 +1,18 @@
 //! What a harness makes of its own files, as rules that the policy engine can compare.
 
+use std::sync::{Arc, OnceLock};
+
 use agentry_policy::{Action, Kind, Pattern, Places, Rule, Rules, Section};
 
 use crate::encoding::Encoding;
+use crate::proof;
 
 /// What an agent may do in a harness: the most that its files may mean, which is what a rendered agent must
 /// hold against. The least, for an imported one, is a [`Bound`](crate::import::Bound).
 #[derive(Debug, Clone, Default)]
 pub struct Model {
-    /// Every way to do something, tool by tool.
-    pub ways: Vec<Way>,
+    /// Every way to do something, tool by tool. Agents with the same rules share them.
+    pub ways: Arc<Vec<Way>>,
 }
 
 /// One tool of a harness, and the rules that decide about its calls.
@@ -21,12 +24,21 @@ pub struct Way {
     pub tool: String,
     /// Its rules; the strictest of several lists decides.
     pub layers: Vec<Rules>,
+    key: OnceLock<Arc<str>>,
+}
+
+impl Way {
+    /// All that a decision by its rules depends on, as text.
+    pub(crate) fn key(&self) -> Arc<str> {
+        Arc::clone(self.key.get_or_init(|| proof::key(&self.layers).into()))
+    }
 }
 
 impl Model {
     /// Adds a way.
     pub fn add(&mut self, section: Section, tool: impl Into<String>, layers: Vec<Rules>) {
-        self.ways.push(Way { section, tool: tool.into(), layers });
+        let way = Way { section, tool: tool.into(), layers, key: OnceLock::new() };
+        Arc::make_mut(&mut self.ways).push(way);
     }
 
     /// Adds a way for each reading of the rules of a tool, with `others` beside them.

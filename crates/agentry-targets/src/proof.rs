@@ -77,7 +77,7 @@ pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
             out.push('\n');
             out.push_str(rule.action.as_str());
             out.push(' ');
-            out.push_str(&rule.pattern.identity());
+            rule.pattern.identify(&mut out);
         }
         out.push('\u{1}');
     }

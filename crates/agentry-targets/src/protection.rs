@@ -5,7 +5,7 @@
 //! harness that answers one of them more mildly than the source has a gap; its rules are made stricter until
 //! it has none, if somebody wishes so.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use agentry_policy::compare::{Example, decide};
 use agentry_policy::known::Known;
@@ -16,7 +16,6 @@ use agentry_policy::{Action, Call, Places, Protections, Rules, Section};
 
 use crate::encoding::Encoding;
 use crate::model::Model;
-use crate::proof;
 use crate::subject::Subject;
 
 /// The sections in which something is protected.
@@ -119,7 +118,7 @@ pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
     let first = |section: &Section| {
         let mut ways = model.ways.iter().filter(|way| way.section == *section);
         ways.find_map(|way| {
-            let question = (subject.kind(), *section, proof::key(&way.layers));
+            let question = (subject.kind(), *section, way.key());
             KNOWN.get(question, || first(subject, *section, &way.layers))
         })
     };
@@ -127,7 +126,7 @@ pub fn unprotected(subject: &Subject, model: &Model) -> Vec<Unprotected> {
 }
 
 /// What was found already, by all that it depends on.
-static KNOWN: Known<(u64, Section, String), Option<Unprotected>> = Known::new();
+static KNOWN: Known<(u64, Section, Arc<str>), Option<Unprotected>> = Known::new();
 
 /// Whether rules about a section protect all that the source does.
 pub(crate) fn protects(subject: &Subject, section: Section, layers: &[Rules]) -> bool {

@@ -1,5 +1,6 @@
 //! From agents to the files of a harness, proved: written, read back, compared with the source.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use agentry_policy::Section;
@@ -20,9 +21,7 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
         subjects.iter().map(|subject| name(target, subject)).collect();
     // Each round but the last refuses at least one agent more.
     loop {
-        let is_kept =
-            |(subject, out): (&Subject, &Option<Rendered>)| out.is_none().then(|| subject.clone());
-        let kept: Vec<Subject> = subjects.iter().zip(&refused).filter_map(is_kept).collect();
+        let kept = kept(subjects, &refused);
         if kept.is_empty() && !subjects.is_empty() {
             return Rendering {
                 agents: refused.into_iter().flatten().collect(),
@@ -41,6 +40,15 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
     }
 }
 
+/// The agents that nothing was said against yet.
+fn kept<'a>(subjects: &'a [Subject], refused: &[Option<Rendered>]) -> Cow<'a, [Subject]> {
+    if refused.iter().all(Option::is_none) {
+        return Cow::Borrowed(subjects);
+    }
+    let kept = subjects.iter().zip(refused).filter(|(_, refused)| refused.is_none());
+    kept.map(|(subject, _)| subject.clone()).collect()
+}
+
 /// Renders agents together, and refuses those that do not hold.
 fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut rendering = (target.render)(subjects, settings);
@@ -55,9 +63,7 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
         trimmed(subject, target.title, &mut rendered);
         rendered
     });
-    let files = rendering.agents.iter().flat_map(|agent| &agent.files).chain(&rendering.shared);
-    let elsewhere = files.into_iter().find(|file| !is_written_by(target.name, &file.path));
-    debug_assert_eq!(elsewhere, None, "a row of `places` is missing");
+    debug_assert_eq!(elsewhere(target, &rendering), None, "a row of `places` is missing");
     for rendered in &mut rendering.agents {
         if rendered.refused.is_some() {
             rendered.files.clear();
@@ -68,14 +74,25 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     rendering
 }
 
+/// A file in no place that the harness is known to be given.
+fn elsewhere<'a>(target: &Target, rendering: &'a Rendering) -> Option<&'a File> {
+    let own = rendering.agents.iter().flat_map(|agent| &agent.files);
+    own.chain(&rendering.shared).find(|file| !is_written_by(target.name, &file.path))
+}
+
 /// Notes that a prompt is written without the blanks around it, where it is.
 fn trimmed(subject: &Subject, title: &str, out: &mut Rendered) {
     let Some(system) = &subject.agent.instructions.system else { return };
-    let text = system.value.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     // An empty line below the metadata, and the end of the last line, belong to the file.
-    let whole = text.trim_start_matches('\n');
-    let whole = whole.strip_suffix('\n').unwrap_or(whole);
-    let is_there = || out.files.iter().any(|file| file.text().contains(whole));
+    let mut text = system.value.trim_start_matches('\u{feff}');
+    while let Some(rest) = text.strip_prefix('\n').or_else(|| text.strip_prefix("\r\n")) {
+        text = rest;
+    }
+    let whole = text.strip_suffix('\n').map_or(text, |it| it.strip_suffix('\r').unwrap_or(it));
+    let is_there = || {
+        let whole = whole.replace("\r\n", "\n");
+        out.files.iter().any(|file| file.text().contains(&whole))
+    };
     if whole != whole.trim() && !is_there() {
         let detail = format!("{title} gets the prompt without the blanks at its start and its end");
         out.lose("system", LossKind::Dropped, detail);
@@ -160,9 +177,9 @@ fn beyond_the_project(
     let models = each(subjects, |subject| written.model(personal.model, subject));
     for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
         let model = model.filter(|_| out.refused.is_none());
-        for way in model.iter().flat_map(|model| &model.ways) {
+        for way in model.iter().flat_map(|model| model.ways.iter()) {
             let guarded = settings.guard && out.guarded.contains(&way.section);
-            let proof = subject.within(way.section, guarded, &way.layers);
+            let proof = subject.within(way, guarded);
             personal.report(way, proof, out);
         }
     }
@@ -181,9 +198,9 @@ fn verify(
         out.refuse("name", message, None);
         return;
     };
-    for way in &model.ways {
+    for way in model.ways.iter() {
         let guarded = settings.guard && out.guarded.contains(&way.section);
-        let proof = subject.within(way.section, guarded, &way.layers);
+        let proof = subject.within(way, guarded);
         let guards = target.guard.is_some() && !settings.guard;
         bound(way.section, proof, (target.title, guards), out);
     }

@@ -1,13 +1,14 @@
 //! The agent that is rendered: what the model says of it, and what it may do, ready to be asked.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::known::Known;
 use agentry_policy::{Action, Judge, Permissions, Rule, Rules, Section};
 use agentry_text::Span;
 
+use crate::model::{Way, outside as outside_of};
 use crate::proof::{self, Proof, within};
 
 /// An agent on its way to a harness.
@@ -19,7 +20,7 @@ pub struct Subject {
     pub agent: Agent,
     /// Where its definition is, relative to the project, for people who find the rendered file.
     pub path: String,
-    /// The digest of the definition.
+    /// The digest of the definition, where the guard asks for it.
     pub digest: String,
     /// The texts of its prompt, in order.
     pub parts: Vec<Part>,
@@ -80,14 +81,14 @@ impl Subject {
 
     /// What a rendered section must stay within: the rules as they are written, layer by layer. For
     /// files, what is said of places outside the workspace is a layer as well.
-    pub fn bounds(&self, section: Section) -> Vec<Rules> {
-        let mut bounds: Vec<Rules> =
-            self.judge.rules(section).map(|(_, rules)| rules.as_written()).collect();
-        if matches!(section, Section::Edit | Section::Read) {
-            let outside = self.judge.rules(Section::ExternalDirectory);
-            bounds.extend(outside.map(|(_, rules)| crate::model::outside(section, rules)));
-        }
-        bounds
+    pub fn bounds(&self, section: Section) -> Arc<[Rules]> {
+        static KNOWN: Known<(u64, Section), Arc<[Rules]>> = Known::at_most(1_000);
+        KNOWN.get((self.kind(), section), || {
+            let own = self.judge.rules(section).map(|(_, rules)| rules.as_written());
+            let files = matches!(section, Section::Edit | Section::Read);
+            let outside = self.judge.rules(Section::ExternalDirectory).filter(|_| files);
+            own.chain(outside.map(|(_, rules)| outside_of(section, rules))).collect()
+        })
     }
 
     /// All that is said of what it may do, as one text: agents with the same text get the same answers,
@@ -120,17 +121,19 @@ impl Subject {
         *self.kind.get_or_init(|| KINDS.get(self.policy().clone(), next))
     }
 
-    /// Whether rules about a section stay within what the agent may do; `guarded` where the guard
+    /// Whether the rules of a tool stay within what the agent may do; `guarded` where the guard
     /// denies, so that a person may be asked instead.
-    pub(crate) fn within(&self, section: Section, guarded: bool, layers: &[Rules]) -> Proof {
-        static KNOWN: Known<(u64, bool, Section, String), Proof> = Known::new();
-        let question = (self.kind(), guarded, section, proof::key(layers));
-        KNOWN.get(question, || {
-            let mut bounds = self.bounds(section);
-            for rules in bounds.iter_mut().filter(|_| guarded) {
-                for rule in rules.rules.iter_mut().chain([&mut rules.intent]) {
-                    rule.action = rule.action.min(Action::Ask);
-                }
+    pub(crate) fn within(&self, way: &Way, guarded: bool) -> Proof {
+        static KNOWN: Known<(u64, bool, Section, Arc<str>), Proof> = Known::new();
+        let Way { section, layers, .. } = way;
+        KNOWN.get((self.kind(), guarded, *section, way.key()), || {
+            let bounds = self.bounds(*section);
+            if !guarded {
+                return within(layers, &bounds);
+            }
+            let mut bounds = bounds.to_vec();
+            for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
+                rule.action = rule.action.min(Action::Ask);
             }
             within(layers, &bounds)
         })
@@ -145,6 +148,6 @@ impl Subject {
 
     /// Whether rules about a section stay within what the agent may do.
     pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
-        self.within(section, false, layers) == Proof::Holds
+        within(layers, &self.bounds(section)) == Proof::Holds
     }
 }

@@ -58,6 +58,9 @@ impl Peeked {
     }
 }
 
+/// A tree with no more entries is walked by this thread alone: others would start when it has ended.
+const FEW: usize = 1_000;
+
 /// Directories that no search looks into, beside what `.gitignore` says.
 const NEVER: &[&str] = &[".git", "node_modules"];
 
@@ -120,6 +123,10 @@ impl World for Disk {
         walk.hidden(false).require_git(false).filter_entry(|entry| {
             !entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name))
         });
+        let few: Vec<_> = walk.build().take(FEW + 1).collect();
+        if few.len() <= FEW {
+            return few.into_iter().for_each(|entry| met(path, entry, visit));
+        }
         let visit = Mutex::new(visit);
         walk.build_parallel().run(|| {
             Box::new(|entry| {

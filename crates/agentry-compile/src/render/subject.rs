@@ -18,8 +18,14 @@ use crate::show::{convertible, with_defaults};
 use crate::world::World;
 
 /// The agent as a harness gets it, under the name `name` if that is given. What it may do is seen from
-/// stand-in places, so that the same definition gives the same files everywhere.
-pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Subject {
+/// stand-in places, so that the same definition gives the same files everywhere. The guard asks for its
+/// digest, nobody else does: it is only made if `guarded`.
+pub fn subject(
+    world: &dyn World,
+    compiled: &Compiled,
+    name: Option<&str>,
+    guarded: bool,
+) -> Subject {
     let mut agent =
         with_defaults(convertible(compiled, other(compiled), false), compiled.found.format);
     if let Some(system) = &mut agent.instructions.system {
@@ -32,7 +38,7 @@ pub fn subject(world: &dyn World, compiled: &Compiled, name: Option<&str>) -> Su
     Subject {
         name: name.unwrap_or(agent.name()).to_owned(),
         path: from_workspace(compiled),
-        digest: digest(world, compiled),
+        digest: if guarded { digest(world, compiled) } else { String::new() },
         parts: parts(world, compiled),
         skills: skills(world, compiled, &agent),
         permissions: complete(permissions),

@@ -184,7 +184,7 @@ fn a_rendered_project_is_searched() {
 fn a_definition_that_changed_is_refused() {
     let world = MemoryWorld::new(agent("helper", RULES));
     let compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
-    let digest = subject(&world, &compiled, None).digest;
+    let digest = subject(&world, &compiled, None, true).digest;
     let plain = digest.strip_prefix("sha256:").expect("a digest").to_owned();
     for known in [digest.as_str(), &plain] {
         assert_eq!(answer("bash git status", Some(known), &[]), "allow");

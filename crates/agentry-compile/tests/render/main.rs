@@ -92,7 +92,7 @@ pub(crate) fn subjects<T: Clone + Into<Vec<u8>>>(
     let agents = found.agents.iter().map(|found| {
         let compiled = read(&world, found);
         assert!(!compiled.has_errors(), "{:?}", compiled.diagnostics);
-        subject(&world, &compiled, alias)
+        subject(&world, &compiled, alias, true)
     });
     agents.collect()
 }

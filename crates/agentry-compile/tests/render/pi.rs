@@ -44,7 +44,7 @@ fn tools(lines: &str) -> String {
 pub(crate) fn subjects(files: &[(String, String)]) -> Vec<Subject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
-    let each = |found| subject(&world, &read(&world, found), None);
+    let each = |found| subject(&world, &read(&world, found), None, true);
     found.agents.iter().map(each).collect()
 }
 

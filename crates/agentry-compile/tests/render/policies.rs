@@ -43,7 +43,7 @@ pub(crate) fn subject_of(files: &[(String, String)]) -> Option<Subject> {
     let world = MemoryWorld::new(files.iter().cloned());
     let found = discover(&world, &[String::new()], None, &|_| false);
     let compiled = read(&world, found.agents.first()?);
-    (!compiled.has_errors()).then(|| subject(&world, &compiled, Some("helper")))
+    (!compiled.has_errors()).then(|| subject(&world, &compiled, Some("helper"), false))
 }
 
 /// `[permissions.X]` of agent-toml: some sections, each with an intent and rules.

@@ -137,7 +137,7 @@ fn one(
         (false, false) => &mut shares.exact,
     };
     *share += 1;
-    for way in model.iter().flat_map(|model| &model.ways) {
+    for way in model.iter().flat_map(|model| model.ways.iter()) {
         // Where the guard denies, the harness may ask.
         let most = if rendered.guarded.contains(&way.section) { Action::Ask } else { Action::Deny };
         never_wider(target, subject, way, most)?;
@@ -172,11 +172,9 @@ fn never_wider(
     way: &Way,
     most: Action,
 ) -> Result<(), TestCaseError> {
-    let Way { section, tool, layers } = way;
-    let mut bounds = subject.bounds(*section);
-    for rule in
-        bounds.iter_mut().flat_map(|rules| rules.rules.iter_mut().chain([&mut rules.intent]))
-    {
+    let Way { section, tool, layers, .. } = way;
+    let mut bounds = subject.bounds(*section).to_vec();
+    for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
         rule.action = rule.action.min(most);
     }
     let proof = within(layers, &bounds);

@@ -100,7 +100,7 @@ fn closed_gaps_are_closed() {
             let codex = rendered.refused.is_some() && target.name == "codex";
             assert!(rendered.refused.is_none() || codex, "{case}: {}", told(rendered));
             let model = read_back(target, &rendering);
-            for way in model.iter().flat_map(|model| &model.ways) {
+            for way in model.iter().flat_map(|model| model.ways.iter()) {
                 never_milder(&subject, way, &case);
             }
         }

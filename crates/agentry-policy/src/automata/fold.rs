@@ -1,5 +1,7 @@
 //! The rules of a section as one machine: merged two by two, so that every merge is small.
 
+use std::sync::Arc;
+
 use super::TooLarge;
 use super::leaf::{leaf, universe};
 use super::machine::{Machine, NONE};
@@ -11,7 +13,7 @@ use crate::{Action, Rules};
 #[derive(Debug)]
 pub(crate) struct Folder {
     /// Everything that is a subject.
-    pub(crate) universe: Machine,
+    pub(crate) universe: Arc<Machine>,
     pub(crate) protections: Protections,
 }
 
@@ -43,7 +45,7 @@ impl Folder {
         for (index, rule) in rules.rules.iter().enumerate() {
             machines.push(self.leaf(&rule.pattern)?.relabel(|_| label(index)));
         }
-        machines.push(self.universe.clone().relabel(|_| label(rules.rules.len())));
+        machines.push(self.universe.as_ref().clone().relabel(|_| label(rules.rules.len())));
         // Whether it pays to minimise is tried now and then: rules about different things hardly
         // grow when they are merged.
         let mut unchanged = 0_u32;

@@ -1,11 +1,16 @@
 //! Patterns as automata: for each kind the same meaning as the direct matching in `pattern`.
 
+use std::sync::Arc;
+
+use regex_syntax::hir::Hir;
+
 use super::TooLarge;
 use super::nfa::{Items, Nfa, State};
 use super::regex;
 use super::set::Set;
 use super::subject::{items, universe};
 use crate::Action;
+use crate::known::Known;
 use crate::pattern::command::{CommandPattern, base_name};
 use crate::pattern::glob::Glob;
 use crate::pattern::sequence::Element;
@@ -20,8 +25,9 @@ pub(crate) const UNIVERSE: u128 = 2;
 
 /// Adds the subjects of a kind, and gives where they start.
 pub(crate) fn add_universe(nfa: &mut Nfa, kind: Kind, part: u128) -> Result<State, TooLarge> {
+    static KNOWN: Known<Kind, Option<Arc<Hir>>> = Known::new();
     let start = nfa.build(part);
-    let hir = regex::read(universe(kind)).ok_or(TooLarge)?;
+    let hir = KNOWN.get(kind, || regex::read(universe(kind)).map(Arc::new)).ok_or(TooLarge)?;
     let end = nfa.regex(start, &hir);
     nfa.accept(end, part);
     Ok(start)

@@ -1,5 +1,7 @@
 //! One pattern as a machine, with all that its rule means: protections included.
 
+use std::sync::Arc;
+
 use super::TooLarge;
 use super::determinise::{Judge, determinise};
 use super::hazards::{HAZARD, add_hazards};
@@ -8,18 +10,25 @@ use super::machine::Machine;
 use super::nfa::Nfa;
 use super::subject::items;
 use crate::Action;
+use crate::known::Known;
 use crate::pattern::{Kind, Pattern, Protections, Shape};
 
 /// The machine of everything that is a subject of a kind. Its output is 0.
-pub(crate) fn universe(kind: Kind) -> Result<Machine, TooLarge> {
-    let mut nfa = Nfa::default();
-    let start = add_universe(&mut nfa, kind, UNIVERSE)?;
-    let judge = Judge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
-    Ok(determinise(&nfa, &[start], &judge, 0)?.minimise())
+pub(crate) fn universe(kind: Kind) -> Result<Arc<Machine>, TooLarge> {
+    static KNOWN: Known<Kind, Result<Arc<Machine>, TooLarge>> = Known::new();
+    KNOWN.get(kind, || {
+        let mut nfa = Nfa::default();
+        let start = add_universe(&mut nfa, kind, UNIVERSE)?;
+        let judge = Judge { alive: &|_, _| true, accepts: &|accepts| accepts != 0 };
+        Ok(Arc::new(determinise(&nfa, &[start], &judge, 0)?.minimise()))
+    })
 }
 
 /// The machine of the subjects that a pattern matches. Its output is 0.
 pub(crate) fn leaf(pattern: &Pattern, protections: Protections) -> Result<Machine, TooLarge> {
+    if matches!(pattern.shape, Shape::Everything) {
+        return Ok(universe(pattern.kind)?.as_ref().clone());
+    }
     let mut nfa = Nfa::default();
     let Some(start) = add_pattern(&mut nfa, pattern)? else { return Ok(Machine::nothing()) };
     let mut starts = vec![start, add_universe(&mut nfa, pattern.kind, UNIVERSE)?];

@@ -220,14 +220,16 @@ impl Pattern {
         (shape != self.shape).then(|| Self { shape, machine: Memo::default(), ..self.clone() })
     }
 
-    /// A text that two patterns about the same places share only if they mean the same. It holds for
-    /// this process.
-    pub fn identity(&self) -> String {
+    /// Adds a text that two patterns about the same places share only if they mean the same. It holds
+    /// for this process.
+    pub fn identify(&self, out: &mut String) {
         match (&self.shape, self.machine.number) {
-            (Shape::Foreign(_), Some(number)) => format!("foreign {number}"),
-            (Shape::Foreign(regex), None) => format!("foreign {regex}"),
-            (Shape::Command(shape), _) if shape.as_written => format!("as written {}", self.text),
-            _ => format!("{} {}", self.action, self.text),
+            (Shape::Foreign(_), Some(number)) => out.extend(["foreign ", &number.to_string()]),
+            (Shape::Foreign(regex), None) => out.extend(["foreign ", regex]),
+            (Shape::Command(shape), _) if shape.as_written => {
+                out.extend(["as written ", &self.text]);
+            }
+            _ => out.extend([self.action.as_str(), " ", &self.text]),
         }
     }
 

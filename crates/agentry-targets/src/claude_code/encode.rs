@@ -93,8 +93,11 @@ pub(super) fn is_harmless(deny: &str, section: Section, subject: &Subject) -> bo
 
 /// Whether the source denies everything.
 pub(super) fn is_denied(subject: &Subject, section: Section) -> bool {
-    let deny = always(section, Action::Deny, "deny");
-    within(&subject.bounds(section), &[deny]) == Proof::Holds
+    static KNOWN: Known<(u64, Section), bool> = Known::new();
+    KNOWN.get((subject.kind(), section), || {
+        let deny = always(section, Action::Deny, "deny");
+        within(&subject.bounds(section), &[deny]) == Proof::Holds
+    })
 }
 
 /// Whether the source allows everything.
@@ -244,7 +247,7 @@ fn milder(subject: &Subject, section: Section, scope: Scope) -> Vec<Entry> {
 
 /// Whether the source allows something below the workspace.
 fn allows_inside(subject: &Subject, section: Section) -> bool {
-    let mut bounds = subject.bounds(section);
+    let mut bounds = subject.bounds(section).to_vec();
     bounds.push(encoding(section, vec![workspace()], Action::Deny).rules());
     within(&bounds, &[always(section, Action::Ask, "ask")]) != Proof::Holds
 }

@@ -119,7 +119,7 @@ fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Render
         return;
     }
     let field = format!("permissions.{section}");
-    let mut bounds = subject.bounds(section);
+    let mut bounds = subject.bounds(section).to_vec();
     bounds.push(never(section));
     match within(&bounds, layers) {
         Proof::Holds => {}

@@ -5,7 +5,7 @@
 //! commands that never ask. So it counts as allowed, except that files outside the working directory
 //! are asked about.
 
-use agentry_policy::{Action, Places, Rules, Section};
+use agentry_policy::{Action, Places, Rules, Section, known};
 use agentry_text::Data;
 
 use super::front::{self, Front};
@@ -19,7 +19,7 @@ use crate::wildcard::{ANYTHING, NOTHING};
 use crate::{Files, Personal};
 
 /// What becomes of a call that no rule is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Silence {
     /// It may run: what rules must hold against.
     Runs,
@@ -89,6 +89,12 @@ fn has_hook(front: &Front) -> bool {
 
 /// Tools and rules as ways to do something.
 pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
+    // Agents of one project mostly have the same tools.
+    static KNOWN: known::Known<(Tools, Known, Silence), Model> = known::Known::at_most(1_000);
+    KNOWN.get((tools.clone(), known.clone(), silence), || made(tools, known, silence))
+}
+
+fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
     let mut model = Model::default();
     for group in GROUPS {
         let counts = |tool: &&&str| silence == Silence::Runs || !PARTS.contains(*tool);

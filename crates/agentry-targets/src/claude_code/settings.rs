@@ -20,7 +20,7 @@ pub(super) const PERSONAL: &str = "~/.claude/settings.json";
 const OURS: &str = "x-agentry";
 
 /// Rules by their answer, as Claude Code writes them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Lists {
     pub(super) allow: Vec<String>,
     pub(super) ask: Vec<String>,
@@ -60,7 +60,7 @@ impl Lists {
 }
 
 /// What all files together say.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Known {
     pub(super) rules: Lists,
     /// Directories that count as the workspace too.

@@ -52,7 +52,7 @@ pub(super) fn section_of(tool: &str) -> Option<Section> {
 }
 
 /// The tools that an agent has.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Tools {
     /// Only these; all of the session if nothing is said.
     pub(super) listed: Option<Vec<String>>,
@@ -76,11 +76,16 @@ impl Tools {
 
 /// Whether an entry of a list of tools is about a tool.
 fn takes(entry: &str, tool: &str) -> bool {
-    let plain = |name: &str| if name == "Task" { "Agent".to_owned() } else { name.to_owned() };
+    let (plain, called) = (plain(entry), plain(tool));
     let server = entry.strip_suffix("__*").unwrap_or(entry);
     let of_server = server.starts_with("mcp__")
         && tool.strip_prefix(server).is_some_and(|rest| rest.starts_with("__"));
-    plain(entry) == plain(tool) || of_server || (entry == "mcp__*" && tool.starts_with("mcp__"))
+    plain == called || of_server || (entry == "mcp__*" && tool.starts_with("mcp__"))
+}
+
+/// The name of a tool today.
+fn plain(name: &str) -> &str {
+    if name == "Task" { "Agent" } else { name }
 }
 
 /// The names in a list of tools: separated by commas, or one an item. What stands in brackets after

@@ -1,7 +1,7 @@
 //! Writes the files of agents for Pi.
 
 use agentry_policy::path::NoLinks;
-use agentry_policy::{Action, Call, Section};
+use agentry_policy::{Action, Call, Rules, Section};
 use agentry_text::path::is_plain;
 use serde_json::json;
 
@@ -151,8 +151,8 @@ fn guarded(
 /// Whether there is anything that a person is asked about.
 fn asks(subject: &Subject) -> bool {
     let sections = [Section::Bash, Section::Edit, Section::Read];
-    let bounds = sections.into_iter().flat_map(|section| subject.bounds(section));
-    bounds.into_iter().any(|rules| rules.all().any(|rule| rule.action == Action::Ask))
+    let asks = |rules: &Rules| rules.all().any(|rule| rule.action == Action::Ask);
+    sections.into_iter().any(|section| subject.bounds(section).iter().any(asks))
 }
 
 /// The models to try.

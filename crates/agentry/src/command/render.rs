@@ -46,6 +46,8 @@ pub(crate) fn run(args: &Render) -> Outcome {
         print(&said);
         return Ok(Exit::Done);
     }
+    // This thread works as well, instead of waiting for the others.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
     let disk = Disk::default();
     let recorder = Recorder::new(&disk);
     let (done, exit) = once(&recorder, args)?;
@@ -61,6 +63,8 @@ pub(crate) fn run(args: &Render) -> Outcome {
     if let (true, Some(remembered), Some(record)) = (settled, remembered, recorder.record()) {
         remembered.store(&record, &said);
     }
+    // The program ends here; to give back every text of every agent takes longer than to plan them.
+    std::mem::forget(done);
     Ok(exit)
 }
 

@@ -35,11 +35,19 @@ pub(super) fn names(recorder: &Recorder<'_>, dir: &str) -> Option<String> {
     names
 }
 
+/// Whether there is nothing at a path.
+pub(super) fn is_absent(recorder: &Recorder<'_>, path: &str) -> bool {
+    let absent = missing(path);
+    recorder.note(&["absent", path], &[u8::from(absent)]);
+    absent
+}
+
 /// The answer of one of these looks now; nothing for a question that is none of theirs.
 pub(super) fn again(question: &[&str]) -> Option<Vec<u8>> {
     match question {
         ["present", root, path] => Some(as_bytes(&look_at(root, path))),
         ["found", path] => Some(optional(follow(path).as_deref())),
+        ["absent", path] => Some(vec![u8::from(missing(path))]),
         ["names", dir] => Some(optional(list(dir).as_deref().map(str::as_bytes))),
         _ => None,
     }
@@ -92,6 +100,10 @@ fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
 fn follow(path: &str) -> Option<Vec<u8>> {
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file.then(|| bytes(Path::new(path)).ok()).flatten()
+}
+
+fn missing(path: &str) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 fn list(dir: &str) -> Option<String> {

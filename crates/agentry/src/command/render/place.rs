@@ -1,11 +1,13 @@
 //! Where rendered files go, and what is there.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use agentry_compile::render::{Ledger, Present};
 use agentry_compile::targets::Scope;
-use agentry_compile::text::path::join;
+use agentry_compile::text::path::{join, split};
 use agentry_compile::{Config, EntryKind, Recorder, World as _};
 
 use crate::args::Render;
@@ -31,6 +33,8 @@ pub(super) struct Place {
     pub(super) elsewhere: Option<String>,
     /// What was rendered.
     pub(super) ledger: Ledger,
+    /// Directories that were looked for, and whether they are not there.
+    absent: RwLock<HashMap<String, bool>>,
 }
 
 impl Place {
@@ -59,7 +63,8 @@ impl Place {
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
         let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        Ok(Self { ledger: ledger(disk, &path)?, root, scope, home, above, elsewhere })
+        let (ledger, absent) = (ledger(disk, &path)?, RwLock::default());
+        Ok(Self { root, scope, home, above, elsewhere, ledger, absent })
     }
 
     /// A path below the root, as the user would name it.
@@ -88,8 +93,26 @@ impl Place {
         if path.ends_with('/') {
             return look::names(recorder, &full);
         }
+        if self.lies_nowhere(recorder, &full) {
+            return None;
+        }
         let bytes = look::found(recorder, &full)?;
         agentry_compile::render::existing(ledger, &Present::File(bytes), path)
+    }
+
+    /// Whether a file cannot be there because its directory is not: most of those that a harness looks
+    /// into are not, and each is asked for every agent.
+    fn lies_nowhere(&self, recorder: &Recorder<'_>, path: &str) -> bool {
+        let (dir, _) = split(path);
+        if dir.is_empty() {
+            return false;
+        }
+        let known = self.absent.read().unwrap_or_else(PoisonError::into_inner).get(dir).copied();
+        known.unwrap_or_else(|| {
+            let absent = look::is_absent(recorder, dir);
+            let mut known = self.absent.write().unwrap_or_else(PoisonError::into_inner);
+            *known.entry(dir.to_owned()).or_insert(absent)
+        })
     }
 }
 

@@ -180,6 +180,7 @@ impl Project<'_> {
 
     /// Reads agents; what is wrong with them is shown.
     fn load(&self, found: &[Found]) -> Vec<Loaded> {
+        let guarded = self.targets.iter().any(|target| self.guards(target));
         let one = |found: &Found| {
             let compiled = read(self.disk, found);
             if compiled.has_errors() {
@@ -187,7 +188,7 @@ impl Project<'_> {
             }
             let admitted = self.locks.admit(self.disk, &compiled, Unknown::IsNoted);
             admitted.map_err(Wrong::NotAsLocked)?;
-            let subject = subject(self.disk, &compiled, None);
+            let subject = subject(self.disk, &compiled, None, guarded);
             // Asked for while others are read.
             subject.kind();
             Ok(Box::new(subject))
