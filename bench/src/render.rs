@@ -92,19 +92,23 @@ fn against_rulesync(
     let words = ["generate", "--targets", TWO.1, "--features", "subagents", "--silent"];
     let mut theirs = quiet(rulesync, words);
     theirs.current_dir(&project);
-    let ours = || {
-        let dir = corpus.dir.as_os_str();
-        let words = ["render".as_ref(), dir, "--target".as_ref(), TWO.0.as_ref(), "-o".as_ref()];
+    let ours = |agents: &Path, out: &str| {
+        let words = ["render".as_ref(), agents.as_os_str(), "--target".as_ref(), TWO.0.as_ref()];
         let mut command = quiet(program, words);
-        command.arg(rendered(corpus, folder)).env("AGENTRY_HOME", folder.join("home"));
+        command.arg("-o").arg(folder.join(out)).env("AGENTRY_HOME", folder.join("home"));
+        command.env(NO_CACHE.0, NO_CACHE.1);
         command
     };
-    let (mut anew, mut again) = (ours(), ours());
-    anew.env(NO_CACHE.0, NO_CACHE.1);
+    let same = folder.join("subagents");
+    as_subagents(&same, corpus.agents)?;
+    let (same, anew) = (ours(&same, "rendered/same"), ours(&corpus.dir, "rendered/fifty"));
+    let mut again = ours(&corpus.dir, "rendered/fifty");
     again.env(NO_CACHE.0, folder.join("cache"));
-    let [anew, again, theirs]: [Duration; 3] = medians(7, [anew, again, theirs])?;
-    table.add(ratio(what.clone(), anew, theirs, "rulesync", 1.0 / 50.0));
-    table.add(ratio(format!("{what}, nothing changed"), again, theirs, "rulesync", 1.0 / 50.0));
+    let [same, anew, again, theirs]: [Duration; 4] = medians(7, [same, anew, again, theirs])?;
+    let rows = [(same, ", the same ones"), (anew, ""), (again, ", nothing changed")];
+    for (ours, how) in rows {
+        table.add(ratio(format!("{what}{how}"), ours, theirs, "rulesync", 1.0 / 50.0));
+    }
     Ok(())
 }
 
@@ -118,17 +122,22 @@ fn install(folder: &Path) -> Result<PathBuf, String> {
 
 /// Subagents as rulesync wants them, as large as ours.
 fn subagents(project: &Path, count: usize) -> Result<(), String> {
-    let dir = project.join(".rulesync/subagents");
-    let written = std::fs::create_dir_all(&dir).and_then(|()| {
-        (0..count).try_for_each(|number| {
-            let body =
-                "Read what is there before you change it, and say what you found.\n".repeat(40);
-            let head =
-                format!("name: agent-{number}\ntargets: [\"*\"]\ndescription: Agent {number}");
-            std::fs::write(
-                dir.join(format!("agent-{number}.md")),
-                format!("---\n{head}\n---\n{body}"),
-            )
+    let head = "name: agent-{}\ntargets: [\"*\"]\ndescription: Agent {}";
+    prompts(&project.join(".rulesync/subagents"), count, "agent-{}.md", head)
+}
+
+/// The same as definitions of ours, which say nothing else.
+fn as_subagents(dir: &Path, count: usize) -> Result<(), String> {
+    prompts(dir, count, "agent-{}.agent.md", "title: agent-{}\ndescription: Agent {}")
+}
+
+/// Files with a head and a prompt, in which `{}` is the number of the agent.
+fn prompts(dir: &Path, count: usize, name: &str, head: &str) -> Result<(), String> {
+    let body = "Read what is there before you change it, and say what you found.\n".repeat(40);
+    let written = std::fs::create_dir_all(dir).and_then(|()| {
+        (0..count).map(|number| number.to_string()).try_for_each(|number| {
+            let text = format!("---\n{}\n---\n{body}", head.replace("{}", &number));
+            std::fs::write(dir.join(name.replace("{}", &number)), text)
         })
     });
     written.map_err(|error| format!("no subagents: {error}"))
