@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
+
 /// Questions with their answers.
 #[derive(Debug)]
 pub struct Known<K, V> {
-    answers: LazyLock<RwLock<HashMap<K, V>>>,
+    answers: LazyLock<RwLock<HashMap<K, V, RandomState>>>,
     /// The most answers that are remembered.
     most: usize,
 }

@@ -56,6 +56,7 @@ fn proved(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Ren
     let written = Written::of(&rendering, settings);
     let models = each(subjects, |subject| written.model(target.model, subject));
     let agents = std::mem::take(&mut rendering.agents);
+    prove_ahead(target, subjects, &models, &agents, settings);
     let unverified = subjects.iter().zip(agents.into_iter().zip(models));
     rendering.agents = each_of(unverified, |subject, (mut rendered, model)| {
         verify(target, subject, model.as_ref(), settings, &mut rendered);
@@ -141,6 +142,59 @@ impl<'a> Written<'a> {
 
 /// Fewer agents than these are rendered one after the other: starting threads takes longer.
 const FEW: usize = 8;
+
+/// The first agent of each kind: what it asks, all others of the kind ask as well.
+fn leaders(subjects: &[Subject]) -> impl Iterator<Item = (usize, &Subject)> {
+    let mut seen = HashSet::new();
+    subjects.iter().enumerate().filter(move |(_, subject)| seen.insert(subject.kind()))
+}
+
+/// Puts questions whose answers are remembered, side by side and each once for every kind of agents.
+/// Otherwise all threads would look for the answer to the same one at the same time.
+pub(crate) fn ask_ahead<Q: Sync>(
+    subjects: &[Subject],
+    questions: &[Q],
+    ask: impl Fn(&Subject, &Q) + Sync,
+) {
+    if subjects.len() < FEW {
+        return;
+    }
+    let pairs =
+        leaders(subjects).flat_map(|(_, leader)| questions.iter().map(move |it| (leader, it)));
+    let pairs: Vec<(&Subject, &Q)> = pairs.collect();
+    pairs.into_par_iter().for_each(|(leader, question)| ask(leader, question));
+}
+
+/// Looks for all that has to be known of the first agent of each kind, tool by tool.
+fn prove_ahead(
+    target: &Target,
+    subjects: &[Subject],
+    models: &[Option<Model>],
+    rendered: &[Rendered],
+    settings: &Settings<'_>,
+) {
+    if subjects.len() < FEW {
+        return;
+    }
+    let leaders = leaders(subjects);
+    let leaders = leaders.filter_map(|(at, it)| Some((at, it, models.get(at)?.as_ref()?)));
+    let leaders: Vec<(usize, &Subject, &Model)> = leaders.collect();
+    let proofs = || {
+        let ways = leaders.par_iter().flat_map(|(at, subject, model)| {
+            let guarded = rendered.get(*at).map(|out| &out.guarded).filter(|_| settings.guard);
+            model.ways.par_iter().map(move |way| (*subject, way, guarded))
+        });
+        ways.for_each(|(subject, way, guarded)| {
+            subject.within(way, guarded.is_some_and(|it| it.contains(&way.section)));
+        });
+    };
+    let blind = || {
+        leaders.par_iter().filter(|_| !settings.guard).for_each(|(_, subject, model)| {
+            rayon::join(|| gaps(subject, model, target.blind), || unprotected(subject, model));
+        });
+    };
+    rayon::join(proofs, blind);
+}
 
 /// Does something for each agent, side by side where there are many.
 pub(crate) fn each<T: Send>(subjects: &[Subject], one: impl Fn(&Subject) -> T + Sync) -> Vec<T> {

@@ -4,7 +4,7 @@ use agentry_policy::Section;
 use agentry_text::Data;
 
 /// Tools that one section decides about.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Group {
     pub(super) section: Section,
     /// All of them, the one that rules are written for first.

@@ -13,7 +13,7 @@ use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside};
 use super::{front, hook, losses};
 use crate::front::MARK;
-use crate::render::{each, each_of};
+use crate::render::{ask_ahead, each, each_of};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::{self, Variables};
 use crate::skills;
@@ -105,6 +105,7 @@ fn arranged<'a>(
     settings: &Settings<'_>,
     alone: bool,
 ) -> (Vec<Agent<'a>>, Lists) {
+    ask_ahead(subjects, GROUPS, |subject, group| drop(plan(subject, group.section, settings)));
     let mut rules = Lists::default();
     let mut by_group: Vec<Vec<Plan>> = Vec::new();
     for group in GROUPS {

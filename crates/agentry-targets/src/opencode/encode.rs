@@ -9,6 +9,7 @@ use super::ruleset::{entry, is_number};
 use super::{files, names};
 use crate::encoding::{Encoding, Entry, Order};
 use crate::gap::close;
+use crate::render::ask_ahead;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::{at_least, at_most};
@@ -36,10 +37,24 @@ pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut R
     block
 }
 
+/// The rules of a section, whichever way they are written.
+fn of_section(subject: &Subject, section: Section) -> Encoding {
+    if MAPS.iter().any(|(known, _)| *known == section) {
+        return map(subject, section);
+    }
+    encode(subject, section).narrowed(&[], &subject.bounds(section)).encoding
+}
+
+/// Makes the rules of all sections for every kind of agents, so that they are known.
+pub(super) fn ahead(subjects: &[Subject]) {
+    let sections: Vec<Section> = MAPS.iter().chain(ACTIONS).map(|(section, _)| *section).collect();
+    ask_ahead(subjects, &sections, |subject, section| drop(of_section(subject, *section)));
+}
+
 fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
     let mut block: Vec<(String, Data)> = names::block(subject, out);
     for (section, key) in MAPS {
-        let mut encoding = map(subject, *section);
+        let mut encoding = of_section(subject, *section);
         if *section == Section::Bash && settings.close_gaps && !settings.guard {
             close(subject, &mut encoding, super::blind::BLIND);
         }
@@ -51,8 +66,7 @@ fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data
         let encoding = if settings.guard {
             guarded_action(subject, *section, out)
         } else {
-            let encoding = encode(subject, *section);
-            let mut encoding = encoding.narrowed(&[], &subject.bounds(*section)).encoding;
+            let mut encoding = of_section(subject, *section);
             if settings.close_gaps {
                 protection::close(subject, &mut encoding, &[]);
             }

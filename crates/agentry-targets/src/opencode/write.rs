@@ -5,7 +5,7 @@ use agentry_policy::Action;
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use super::encode::permission;
+use super::encode::{ahead, permission};
 use super::guard::PLUGIN;
 use super::layers;
 use crate::front;
@@ -20,6 +20,7 @@ const SKILLS: &[&str] =
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let renamed = layers::renamed(settings.existing);
+    ahead(subjects);
     let agents = each(subjects, |subject| {
         let mut out = agent(subject, settings);
         for rival in renamed.get(&subject.name).into_iter().flatten() {
