@@ -28,6 +28,7 @@ mod harmless;
 pub mod import;
 mod imported;
 pub mod jsonc;
+pub mod kept;
 mod lenient;
 pub mod limits;
 pub mod loss;

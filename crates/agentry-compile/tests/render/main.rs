@@ -16,6 +16,7 @@ mod gemini;
 mod guard;
 mod hostile;
 mod identity;
+mod identity_fields;
 mod import_bound;
 mod import_gemini;
 mod import_hooks;

@@ -39,13 +39,14 @@ fn files_as_people_write_them() {
         imported("opencode", &[(".opencode/agent/review.md", text)], ".opencode/agent/review.md")
             .expect("an agent");
     let losses: Vec<_> = agent.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert!(losses.contains(&"color") && losses.contains(&"metadata"), "{losses:?}");
+    assert!(!losses.contains(&"color") && losses.contains(&"metadata"), "{losses:?}");
     let files = definition(&agent);
     let toml = &files[0].1;
     for line in [
         "name = \"review\"",
         "description = \"Use this: always\"",
         "max_turns = 5",
+        "[x-opencode]\ncolor = \"#ff0000\"",
         "[permissions.bash]\nintent = \"deny\"",
         "[permissions.edit]\nintent = \"deny\"",
         "[permissions.question]\nintent = \"deny\"",

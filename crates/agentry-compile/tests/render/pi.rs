@@ -430,11 +430,9 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
     assert_eq!(read.agent.identity.description.expect("one").value, "Use this: x \"y\"");
     let details: Vec<_> =
         read.losses.iter().map(|it| format!("{}: {}", it.field, it.detail)).collect();
-    assert!(
-        details.contains(&"thinking: a definition has no place for it".to_owned()),
-        "{details:?}"
-    );
-    let one = "permissions: `edit` and `write` are one permission: neither is granted";
+    let kept = read.agent.extension("x-pi").and_then(|it| it.get("thinking"));
+    assert_eq!(kept.and_then(agentry_compile::text::Data::as_str), Some("high"));
+    let one = "permissions: `edit` is a part of what `write` does, and is not granted alone";
     assert!(details.contains(&one.to_owned()), "{details:?}");
     let permissions = read.agent.policy.permissions.expect("some");
     let said: Vec<String> = permissions

@@ -8,8 +8,8 @@ use agentry_text::Data;
 
 use super::prefix::{self, Prefix};
 use super::role::{HOME, KEYS, PROJECT, of, parse, setup};
-use super::servers;
 use super::setup::{Sandbox, Setup};
+use super::{KEPT, NAME, servers};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Several};
 use crate::imported::{Draft, stem};
@@ -104,11 +104,11 @@ fn identity(own: &Data, known: Option<&(String, Listed)>, path: &str) -> Result<
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
     let mut draft = Draft::new(name, prompt);
+    draft.keep(NAME, own, KEPT);
     draft.unknown(own, KEYS);
     let said = known.and_then(|(_, it)| it.description.as_deref());
     draft.description(said.or_else(|| word("description")));
     draft.models(word("model").into_iter());
-    draft.placeless(own, &["nickname_candidates", "model_reasoning_effort"]);
     Ok(draft)
 }
 

@@ -3,14 +3,16 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use super::KEYS;
 use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
-use super::tools::{listed, needs, of, of_servers};
+use super::tools::{groups, listed, needs, of, of_servers};
+use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
 use crate::import::{Bound, Read};
 use crate::imported::{Draft, at, stem};
+use crate::kept::keep_tools;
+use crate::personal::files_in;
 use crate::rendering::LossKind;
 use crate::{Files, Model, lenient};
 
@@ -32,6 +34,8 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
     let listed = names(metadata, &mut draft);
     let names = limits.names(listed.clone());
+    let has = |tool: &str| names.iter().any(|name| name == "*" || name == tool);
+    keep_tools(&mut draft.agent, NAME, &groups(), has);
     let mut model = of(&names, &rules, View::Strictest);
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
@@ -72,11 +76,12 @@ fn rules(
         let ranked = policy::ranked(&text, name);
         all.extend(ranked.ok_or_else(|| format!("`{path}` cannot be read"))?);
     }
-    for (path, text) in others(files, needed) {
+    let of_machine = files_in(files, "/etc/gemini-cli/policies/", ".toml");
+    for (path, text) in others(files, needed).into_iter().chain(of_machine) {
         let ranked = policy::ranked(&text, name);
         let detail = match &ranked {
             Some(rules) if rules.is_empty() => continue,
-            Some(_) => format!("what your own `{path}` asks about or denies is taken over"),
+            Some(_) => format!("what `{path}` asks about or denies is taken over"),
             None => format!("`{path}` is not understood: nothing is allowed that it may forbid"),
         };
         draft.lose("permissions", LossKind::Changed, detail);
@@ -95,7 +100,7 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     draft.models(text("model").filter(|model| *model != "inherit").into_iter());
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("max_turns"));
-    draft.placeless(metadata, &["timeout_mins"]);
+    draft.keep(NAME, metadata, KEPT);
 }
 
 /// What each tool may do, as rules of the model.

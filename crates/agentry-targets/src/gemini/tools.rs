@@ -50,6 +50,14 @@ pub(super) const OTHERS: &[Tool] = &[
     tool("invoke_agent", Section::Delegate, Action::Allow),
 ];
 
+/// The tools of each section, of which an agent may have some.
+pub(super) fn groups() -> Vec<Vec<&'static str>> {
+    let of = |section| {
+        TOOLS.iter().filter(|tool| tool.section == section).map(|tool| tool.name).collect()
+    };
+    [Section::Read, Section::Edit].into_iter().map(of).collect()
+}
+
 /// Tools that show the names of files only.
 pub(super) const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
 

@@ -11,6 +11,7 @@ use super::files::OUTPUT;
 use super::import_plugins::deciding;
 use super::layers::{self, Found};
 use super::ruleset::{OWN, Ruled, defaults, flatten, is_about_tool, of, takes};
+use super::{KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Several};
@@ -229,6 +230,7 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
+    draft.keep(NAME, metadata, KEPT);
     draft.unknown(metadata, &known);
 }
 

@@ -1,14 +1,18 @@
 //! Reads an agent of Pi: its tools are its permissions.
 
 use agentry_policy::{Action, PatternRule, Section};
+use agentry_text::Data;
 use serde_json::Value;
 
 use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
+use super::tools::groups;
+use super::{KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read};
-use crate::imported::{Draft, PLACELESS, at};
+use crate::imported::{Draft, at};
+use crate::kept::keep_tools;
 use crate::rendering::LossKind;
 
 pub(super) const IMPORT: Import = Import {
@@ -34,8 +38,6 @@ const SILENT: &[&str] = &[
     "fallbackModels",
     "skill",
     "skills",
-    "systemPromptMode",
-    "inheritProjectContext",
     "inheritSkills",
     "toolBudget",
     "turnBudget",
@@ -67,11 +69,20 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("permissions", LossKind::Narrowed, detail);
     }
     policy(&tools, &asked(fields), &skills, &mut draft);
-    for (key, _) in fields.0.iter().filter(|(key, _)| !SILENT.contains(&key.as_str())) {
-        draft.lose(key, LossKind::Dropped, PLACELESS);
+    let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
+    let texts = Data::Map(texts.collect());
+    draft.keep(NAME, &texts, KEPT);
+    draft.unknown(&texts, SILENT);
+    let has = |tool: &str| tools.names.contains(tool);
+    // An agent that only fetches pages may still be given a shell.
+    let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
+    keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), has);
+    if has("bash") && !has("fetch_content") {
+        let detail = "the shell of Pi reaches every address: allowed here";
+        draft.lose("permissions.webfetch", LossKind::Changed, detail);
     }
-    if fields.get("systemPromptMode") == Some("append") {
-        draft.lose("systemPromptMode", LossKind::Dropped, "Pi's own prompt is not there");
+    if fields.get("inheritSkills") == Some("true") {
+        draft.lose("inheritSkills", LossKind::Dropped, "it is shown its own skills only");
     }
     let bound = Bound::new(bound(&tools, &skills));
     Ok(Read { agent: draft.agent, bound, losses: draft.losses })
@@ -108,8 +119,8 @@ fn asked(fields: &Fields) -> Vec<String> {
 fn partial(tools: &Tools) -> Vec<String> {
     let has = |name: &str| tools.names.contains(name);
     let mut out = Vec::new();
-    if has("edit") != has("write") {
-        out.push("`edit` and `write` are one permission: neither is granted".to_owned());
+    if has("edit") && !has("write") {
+        out.push("`edit` is a part of what `write` does, and is not granted alone".to_owned());
     }
     if !has("read") && ["grep", "find", "ls"].into_iter().any(has) {
         out.push("`grep`, `find` and `ls` without `read` are not granted".to_owned());
@@ -127,14 +138,17 @@ fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft)
         true => Action::Allow,
         false => Action::Deny,
     };
-    let both = |one: &str, other: &str| action(one).strictest(action(other));
-    let files = action("read").min(both("edit", "write"));
+    let has = |name: &str| tools.names.contains(name);
+    let edit =
+        if has("edit") { action("edit").strictest(action("write")) } else { action("write") };
+    let fetch = if has("fetch_content") { "fetch_content" } else { "bash" };
+    let files = action("read").min(edit);
     for (section, answer) in [
         (Section::Bash, action("bash")),
-        (Section::Edit, both("edit", "write")),
+        (Section::Edit, edit),
         (Section::Read, action("read")),
         (Section::ExternalDirectory, files),
-        (Section::Webfetch, action("fetch_content")),
+        (Section::Webfetch, action(fetch)),
         (Section::Websearch, action("web_search")),
         (Section::Delegate, action("subagent")),
     ] {

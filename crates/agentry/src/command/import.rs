@@ -6,8 +6,10 @@ mod search;
 use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
 use agentry_compile::model::Format;
+use agentry_compile::model::LossKind::Changed;
 use agentry_compile::targets::LossKind;
 use agentry_compile::targets::import::{Imported, import};
+use agentry_compile::targets::kept::{completed, extension};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
@@ -144,12 +146,18 @@ fn written(
     output: &str,
 ) -> Result<Agent, Failure> {
     let target = target(args.to, output, String::new());
-    let converted = convert(agent, args.to, &target);
+    let harness = found.harness.name;
+    let mut converted = convert(agent, args.to, &target);
+    let completed = completed(agent, &converted.agent, harness);
+    if let Some((more, _)) = &completed {
+        converted = convert(more, args.to, &target);
+    }
     sound(&found.path, args.to, &converted)?;
-    losses.extend(converted.losses.iter().map(Lost::written));
+    let names = completed.map(|(_, names)| names).unwrap_or_default();
+    losses.extend(converted.losses.iter().map(|loss| Lost::written(loss, &names, harness)));
     let files = files(output, target.shape, converted);
-    let (harness, source) = (found.harness.name, found.path.clone());
-    Ok(Agent { name: agent.name().to_owned(), harness, source, files, losses })
+    let (name, source) = (agent.name().to_owned(), found.path.clone());
+    Ok(Agent { name, harness, source, files, losses })
 }
 
 impl Agent {
@@ -166,8 +174,16 @@ impl Lost {
         Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
     }
 
-    fn written(loss: &agentry_compile::model::Loss) -> Self {
-        let (field, detail) = (loss.field.clone(), loss.detail.clone());
+    /// What a format has no words for; of the fields in `kept` the harness loses nothing.
+    fn written(loss: &agentry_compile::model::Loss, kept: &[&str], harness: &str) -> Self {
+        let field = loss.field.clone();
+        if kept.contains(&field.as_str()) {
+            let kept = format!("kept in `{}`, which only {harness} gets", extension(harness));
+            let detail =
+                if loss.kind == Changed { format!("{}; {kept}", loss.detail) } else { kept };
+            return Self { field, kind: "changed", detail, ..Self::default() };
+        }
+        let detail = loss.detail.clone();
         let (kind, missing) = (loss.kind.as_str(), is_lost(loss));
         Self { field, kind, detail, missing, of_reading: false }
     }

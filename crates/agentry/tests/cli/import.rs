@@ -102,6 +102,44 @@ fn an_agent_that_reads_reads_in_every_format() {
 }
 
 #[test]
+fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
+    let test = Test::new()
+        .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
+        .file(".claude/settings.json", r#"{"permissions": {"deny": ["Read(./.env)"]}}"#);
+    let ran = test.run("import .claude/agents/x.md --to manifest -o x.agent").exits(0);
+    let manifest = test.read("x.agent");
+    assert!(manifest.contains("filesystem: read-only"), "{manifest}");
+    assert!(
+        manifest.contains("\n      read:\n        intent: allow\n        rules:"),
+        "{manifest}"
+    );
+    assert!(ran.stdout.contains("permissions.read      kept in `x-agentry`"), "{ran}");
+    for (file, verdict) in [("src/a.rs", "allow"), (".env", "deny")] {
+        let ran = test.run(&format!("policy why x.agent read {file}"));
+        assert!(ran.stdout.starts_with(verdict), "{ran}");
+    }
+}
+
+#[test]
+fn what_only_its_harness_understands_is_kept_for_it() {
+    let text = "---\nname: x\ndescription: \"One.\\n\\nTwo.\"\ntools: Read\nmodel: opus\ncolor: red\n---\nHello.\n";
+    for format in ["agent-toml", "manifest", "agent-md", "agentfs"] {
+        let test = Test::new().file(".claude/agents/x.md", text);
+        let output = match format {
+            "manifest" => "agents/x.agent",
+            "agent-md" => "agents/x.agent.md",
+            _ => "agents/x",
+        };
+        test.run(&format!("import .claude/agents/x.md --to {format} -o {output}")).exits(0);
+        test.run(&format!("render {output} --target claude-code --force")).exits(0);
+        let file = test.read(".claude/agents/x.md");
+        for line in ["\nmodel: opus\n", "\ncolor: red\n", "\n  One.\n\n  Two.\n"] {
+            assert!(file.contains(line), "{format}: {line}\n{file}");
+        }
+    }
+}
+
+#[test]
 fn agents_in_settings() {
     let settings = "{ // mine\n \"agent\": {\"reviewer\": {\"description\": \"d\", \"prompt\": \"{file:./p.txt}\"},\n \
         \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";
