@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
-use agentry_text::Spanned;
+use agentry_text::{Position, Spanned};
 
 use crate::imported::{at, inside};
 use crate::model::{always, outside};
@@ -25,7 +25,28 @@ pub struct Import {
     pub several: Option<Several>,
     /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
     /// the nearest that the reader has words for: it is narrowed afterwards.
-    pub read: fn(&Files<'_>, &str) -> Result<Read, String>,
+    pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
+}
+
+/// Why an agent cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// In words.
+    pub message: String,
+    /// Where in its file; at its start if the whole of it is wrong.
+    pub at: Position,
+}
+
+impl From<&str> for Wrong {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Self {
+        Self { message, at: Position { line: 1, column: 1 } }
+    }
 }
 
 /// Settings in which a harness finds agents by name.
@@ -94,7 +115,7 @@ pub struct Imported {
 }
 
 /// Reads an agent of a harness. Rules that would permit more than the harness does are made stricter.
-pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, String> {
+pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, Wrong> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let Read { mut agent, bound, losses } = (import.read)(files, path)?;
     let permissions = agent.policy.permissions.get_or_insert_default();

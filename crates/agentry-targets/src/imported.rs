@@ -87,8 +87,8 @@ impl Draft {
     pub(crate) fn unknown(&mut self, metadata: &Data, known: &[&str]) {
         let Data::Map(entries) = metadata else { return };
         let is_new = |key: &str| !known.contains(&key) && !self.seen.contains(&key);
-        let new: Vec<&String> =
-            entries.iter().map(|(key, _)| key).filter(|it| is_new(it)).collect();
+        let said = entries.iter().filter(|(_, value)| *value != Data::Null);
+        let new: Vec<&String> = said.map(|(key, _)| key).filter(|it| is_new(it)).collect();
         for key in new {
             self.lose(key, LossKind::Dropped, PLACELESS);
         }
@@ -101,9 +101,18 @@ impl Draft {
         }
     }
 
-    /// What it is for.
+    /// What it is for, as some file says it.
     pub(crate) fn description(&mut self, text: Option<&str>) {
         self.agent.identity.description = text.map(|text| at(text.to_owned()));
+    }
+
+    /// What it is for, as its metadata says it.
+    pub(crate) fn described(&mut self, metadata: &Data) {
+        match metadata.get("description") {
+            Some(Data::Str(text)) => self.description(Some(text)),
+            Some(Data::Null) | None => {}
+            Some(_) => self.lose("description", LossKind::Dropped, "it is no text"),
+        }
     }
 
     /// The models that it may use, the first it would rather.

@@ -1,5 +1,5 @@
 //! What one harness understands and a definition has no word for. An imported agent keeps it in the
-//! extension `x-HARNESS`, and gets it back where it is rendered for that harness again. Nothing in it
+//! extension `x-harness`, and gets it back where it is rendered for that harness again. Nothing in it
 //! permits anything: tools that are named there only take others of their section away.
 
 use std::borrow::Cow;
@@ -39,27 +39,36 @@ const TURNS: &str = "max_turns";
 /// What some definitions have on one line only.
 const DESCRIPTION: &str = "description";
 
-/// What the extension of a harness is called.
-pub fn extension(harness: &str) -> String {
-    format!("x-{harness}")
+/// The extension, with a block a harness.
+const KEY: &str = "x-harness";
+
+/// Where it is that an agent keeps something for a harness, in words.
+pub fn place(harness: &str) -> String {
+    format!("{KEY}.{harness}")
 }
 
-/// A value of the extension of a harness.
+/// A value that is kept for a harness.
 fn get<'a>(agent: &'a Agent, harness: &str, key: &str) -> Option<&'a Data> {
-    agent.extension(&extension(harness))?.get(key)
+    agent.extension(KEY)?.get(harness)?.get(key)
 }
 
-/// Puts a value into the extension of a harness.
+/// Keeps a value for a harness.
 pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
-    let name = extension(harness);
-    let known = agent.extensions.iter().position(|(known, _)| *known == name);
+    let known = agent.extensions.iter().position(|(known, _)| known == KEY);
     let at = known.unwrap_or_else(|| {
-        agent.extensions.push((name, placeless(Data::Map(Vec::new()))));
+        agent.extensions.push((KEY.to_owned(), placeless(Data::Map(Vec::new()))));
         agent.extensions.len() - 1
     });
-    if let Some(Data::Map(fields)) = agent.extensions.get_mut(at).map(|(_, data)| &mut data.value) {
-        fields.retain(|(known, _)| known != key);
-        fields.push((key.to_owned(), value));
+    let Some((_, all)) = agent.extensions.get_mut(at) else { return };
+    let mut of_harness = match all.value.get(harness) {
+        Some(Data::Map(fields)) => fields.clone(),
+        _ => Vec::new(),
+    };
+    of_harness.retain(|(known, _)| known != key);
+    of_harness.push((key.to_owned(), value));
+    if let Data::Map(harnesses) = &mut all.value {
+        harnesses.retain(|(known, _)| known != harness);
+        harnesses.push((harness.to_owned(), Data::Map(of_harness)));
     }
 }
 
@@ -159,8 +168,10 @@ fn says_the_same(one: Option<&str>, other: Option<&str>) -> bool {
 
 /// Agents with what they keep for a harness where they say nothing else.
 pub(crate) fn filled<'a>(harness: &str, subjects: &'a [Subject]) -> Cow<'a, [Subject]> {
-    let name = extension(harness);
-    if subjects.iter().all(|subject| subject.agent.extension(&name).is_none()) {
+    let keeps = |subject: &Subject| {
+        subject.agent.extension(KEY).is_some_and(|kept| kept.get(harness).is_some())
+    };
+    if !subjects.iter().any(keeps) {
         return Cow::Borrowed(subjects);
     }
     let mut all = subjects.to_vec();

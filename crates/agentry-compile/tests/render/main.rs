@@ -21,6 +21,7 @@ mod import_bound;
 mod import_gemini;
 mod import_hooks;
 mod import_least;
+mod import_shapes;
 mod opencode;
 mod opencode_guard;
 mod opencode_import;

@@ -13,7 +13,7 @@ use super::tools::{
     GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
 };
 use super::{KEPT, NAME, patterns, rule};
-use crate::import::{Bound, Import, Read};
+use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, inside};
 use crate::kept::keep_tools;
 use crate::model::escape;
@@ -31,7 +31,7 @@ fn is_one(path: &str, text: &str) -> bool {
     path.contains(".claude/agents/") && markdown && named()
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
@@ -182,7 +182,13 @@ const PLACED: &[&str] = &[
 fn identity(front: &Front) -> Result<Draft, String> {
     let metadata = &front.metadata;
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    let mut draft = Draft::new(text("name").ok_or("`name` is missing")?, &front.body);
+    let name = match metadata.get("name") {
+        Some(Data::Str(name)) => name.clone(),
+        Some(number @ (Data::Int(_) | Data::Float(_))) => number.to_json().to_string(),
+        Some(Data::Null) | None => return Err("`name` is missing".to_owned()),
+        Some(_) => return Err("`name` is no text".to_owned()),
+    };
+    let mut draft = Draft::new(&name, &front.body);
     if front.lenient {
         let detail = "it is no valid YAML and was read line by line, as Claude Code does";
         draft.lose("metadata", LossKind::Changed, detail);
@@ -191,29 +197,8 @@ fn identity(front: &Front) -> Result<Draft, String> {
         let detail = format!("`{line}` says nothing when it is read line by line");
         draft.lose("metadata", LossKind::Dropped, detail);
     }
-    for entry in metadata.get("tools").map(restricted).unwrap_or_default() {
-        let (kind, why) = if section_of(&name_of(&entry)) == Some(Section::Delegate) {
-            (
-                LossKind::Changed,
-                "a session holds an agent to it that a person started; here it always holds",
-            )
-        } else {
-            (LossKind::Dropped, "Claude Code does not restrict by it")
-        };
-        draft.lose("tools", kind, format!("`{entry}`: {why}"));
-    }
-    for entry in metadata.get("disallowedTools").map(restricted).unwrap_or_default() {
-        let detail =
-            format!("`{entry}`: Claude Code takes away all of `{}` by it", name_of(&entry));
-        draft.lose("disallowedTools", LossKind::Changed, detail);
-    }
-    for name in metadata.get("tools").and_then(names).unwrap_or_default() {
-        if is_beside(&name) {
-            let detail = format!("`{name}` goes with the other tools of its kind and is left out");
-            draft.lose("tools", LossKind::Dropped, detail);
-        }
-    }
-    draft.description(text("description"));
+    lists(metadata, &mut draft);
+    draft.described(metadata);
     draft.turns(metadata.get("maxTurns"));
     draft.models(text("model").filter(|model| *model != "inherit").into_iter());
     draft.skills(metadata.get("skills").and_then(names).unwrap_or_default());
@@ -223,11 +208,38 @@ fn identity(front: &Front) -> Result<Draft, String> {
     Ok(draft)
 }
 
+/// Tells what in the lists of tools is not what it seems.
+fn lists(metadata: &Data, draft: &mut Draft) {
+    let tools = metadata.get("tools");
+    for entry in tools.map(restricted).unwrap_or_default() {
+        let (kind, why) = if section_of(&name_of(&entry)) == Some(Section::Delegate) {
+            let why = "a session holds an agent to it that a person started; here it always holds";
+            (LossKind::Changed, why)
+        } else {
+            (LossKind::Dropped, "Claude Code does not restrict by it")
+        };
+        draft.lose("tools", kind, format!("`{entry}`: {why}"));
+    }
+    for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_beside(it)) {
+        let detail = format!("`{name}` goes with the other tools of its kind and is left out");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
+    if tools.is_some_and(|list| names(list).is_none()) {
+        draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
+    }
+    for entry in metadata.get("disallowedTools").map(restricted).unwrap_or_default() {
+        let detail =
+            format!("`{entry}`: Claude Code takes away all of `{}` by it", name_of(&entry));
+        draft.lose("disallowedTools", LossKind::Changed, detail);
+    }
+}
+
 /// Servers that are written out; those that are only named are set up elsewhere.
 fn servers(list: Option<&Data>, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let items = match list {
         Some(Data::List(items)) => items.as_slice(),
+        Some(Data::Null) => &[],
         Some(one) => std::slice::from_ref(one),
         None => &[],
     };

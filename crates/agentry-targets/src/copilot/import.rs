@@ -9,7 +9,7 @@ use agentry_text::Data;
 use super::tools::{READING, is_served, listed, of, only, tool, whole};
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
-use crate::import::{Bound, Read};
+use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::model::escape;
@@ -29,7 +29,7 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
         })
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
@@ -44,13 +44,16 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     let mut model = of(&names, View::Strictest);
     permissions(&names, &model, &mut draft);
     helpers(metadata, &mut model, &mut draft);
+    if metadata.get("hooks").is_some_and(|hooks| hooks.get("PreToolUse").is_some()) {
+        draft.decided(Section::ALL, "a hook of Copilot", &mut model);
+    }
     draft.servers(metadata.get("mcp-servers"));
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
 fn identity(metadata: &Data, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.description(text("description"));
+    draft.described(metadata);
     let name = draft.agent.name().to_owned();
     let identity = &mut draft.agent.identity;
     identity.display_name =
@@ -59,7 +62,7 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     identity.mode = if is("disable-model-invocation", true) || is("infer", false) {
         Some(at(Mode::Primary))
     } else {
-        is("user-invocable", false).then(|| at(Mode::Subagent))
+        (is("user-invocable", false) || is("user-invokable", false)).then(|| at(Mode::Subagent))
     };
     let models = metadata.get("model").and_then(lenient::words).unwrap_or_default();
     draft.models(models.iter().map(String::as_str));

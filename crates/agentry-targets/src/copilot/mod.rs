@@ -82,6 +82,7 @@ const KEYS: &[&str] = &[
     "model",
     "disable-model-invocation",
     "user-invocable",
+    "user-invokable",
     "infer",
     "mcp-servers",
     "metadata",

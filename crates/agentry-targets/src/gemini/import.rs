@@ -6,28 +6,28 @@ use agentry_text::Data;
 use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
-use super::tools::{groups, listed, needs, of, of_servers};
+use super::tools::{groups, is_known, listed, needs, of, of_servers};
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
-use crate::import::{Bound, Read};
+use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
 use crate::{Files, Model, lenient};
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
     let name = metadata.get("name").and_then(Data::as_str);
     let name = name.unwrap_or_else(|| stem(path, &[".md"])).to_owned();
     if metadata.get("kind").and_then(Data::as_str) == Some("remote") {
-        return Err("it is somewhere else: `kind: remote`".to_owned());
+        return Err("it is somewhere else: `kind: remote`".into());
     }
     let mut draft = Draft::new(&name, &front.body);
     draft.lenient(front.notes);
-    draft.unknown(metadata, KEYS);
+    draft.unknown(metadata, &[KEYS, REMOVING].concat());
     identity(metadata, &mut draft);
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
@@ -43,6 +43,9 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
+/// Keys that Gemini does not have, by which other harnesses take tools away.
+const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
+
 /// The tools of an agent; none if nobody can read which.
 fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
     let names = match metadata.get("tools") {
@@ -52,6 +55,14 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         }
         _ => listed(metadata),
     };
+    let removed = REMOVING.iter().filter_map(|key| metadata.get(key));
+    let removed = removed.filter_map(lenient::words).flatten();
+    let removed: Vec<String> = removed.collect();
+    let names: Vec<String> = names.into_iter().filter(|name| !removed.contains(name)).collect();
+    for name in names.iter().filter(|name| !is_known(name)) {
+        let detail = format!("`{name}` is no tool that is known: it is left out");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
     let has = |name: &str| names.iter().any(|it| it == name);
     let reads = ["*", "read_file", "read_many_files", "grep_search", "search_file_content"];
     if (has("glob") || has("list_directory")) && !reads.iter().any(|name| has(name)) {
@@ -95,7 +106,7 @@ fn rules(
 
 fn identity(metadata: &Data, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.description(text("description"));
+    draft.described(metadata);
     draft.agent.identity.display_name = text("display_name").map(|text| at(text.to_owned()));
     draft.models(text("model").filter(|model| *model != "inherit").into_iter());
     draft.temperature(metadata.get("temperature"));

@@ -58,6 +58,12 @@ pub(super) fn groups() -> Vec<Vec<&'static str>> {
     [Section::Read, Section::Edit].into_iter().map(of).collect()
 }
 
+/// Whether a name in a list of tools is one that Gemini knows, or one of a server.
+pub(super) fn is_known(name: &str) -> bool {
+    let own = TOOLS.iter().chain(OTHERS).any(|tool| tool.name == name);
+    own || name == "*" || name.starts_with("mcp_")
+}
+
 /// Tools that show the names of files only.
 pub(super) const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
 

@@ -10,7 +10,7 @@ use super::tools::groups;
 use super::{KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
-use crate::import::{Bound, Import, Read};
+use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, at};
 use crate::kept::keep_tools;
 use crate::rendering::LossKind;
@@ -44,13 +44,13 @@ const SILENT: &[&str] = &[
     "advertise",
 ];
 
-fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
+fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
     let fields = &definition.fields;
     if fields.get("runner").is_some() {
-        return Err("another program runs it (`runner`)".to_owned());
+        return Err("another program runs it (`runner`)".into());
     }
     let name = fields.get("name").unwrap_or_default();
     let tools = tools(fields, files, name, View::Strictest);
@@ -69,6 +69,13 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("permissions", LossKind::Narrowed, detail);
     }
     policy(&tools, &asked(fields), &skills, &mut draft);
+    keep(fields, &tools, &mut draft);
+    let bound = Bound::new(bound(&tools, &skills));
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
+}
+
+/// What only Pi understands, and what of its tools is not what it seems.
+fn keep(fields: &Fields, tools: &Tools, draft: &mut Draft) {
     let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
     let texts = Data::Map(texts.collect());
     draft.keep(NAME, &texts, KEPT);
@@ -77,6 +84,10 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
     // An agent that only fetches pages may still be given a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
     keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), has);
+    for name in tools.names.iter().filter(|name| name.contains(ODD)) {
+        let detail = format!("`{name}` is no tool: Pi knows no brackets and no quotes in a list");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
     if has("bash") && !has("fetch_content") {
         let detail = "the shell of Pi reaches every address: allowed here";
         draft.lose("permissions.webfetch", LossKind::Changed, detail);
@@ -84,9 +95,10 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
     if fields.get("inheritSkills") == Some("true") {
         draft.lose("inheritSkills", LossKind::Dropped, "it is shown its own skills only");
     }
-    let bound = Bound::new(bound(&tools, &skills));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
+
+/// What the name of a tool never has, unless somebody wrote a list as YAML has them.
+const ODD: [char; 4] = ['[', ']', '"', '\''];
 
 fn why_not(text: &str) -> String {
     let Some((fields, _)) = front::read(text) else {
@@ -154,16 +166,27 @@ fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft)
     ] {
         draft.section(section, answer);
     }
+    by_name(tools, action, draft);
+    let skills = skills.iter().filter(|name| is_plain(name));
+    let allow = |name: &String| PatternRule { pattern: name.clone(), action: Action::Allow };
+    draft.rules(Section::Skill, skills.map(allow).collect(), Action::Deny);
+}
+
+fn is_plain(pattern: &str) -> bool {
+    !pattern.trim_end_matches("/*").contains('*')
+}
+
+/// What is said of tools that somebody else brings: those of servers, and others by name.
+fn by_name(tools: &Tools, action: impl Fn(&str) -> Action, draft: &mut Draft) {
     let rule = |pattern: String, action| PatternRule { pattern, action };
-    let plain = |pattern: &str| !pattern.trim_end_matches("/*").contains('*');
     let (mut servers, mut others) = (Vec::new(), Vec::new());
     for name in tools.names.iter().filter(|name| is_foreign(name)) {
-        match name.strip_prefix("mcp:").filter(|server| plain(server)) {
+        match name.strip_prefix("mcp:").filter(|server| is_plain(server)) {
             Some(server) if server.contains('/') => {
                 servers.push(rule(server.to_owned(), action(name)));
             }
             Some(server) => servers.push(rule(format!("{server}/*"), action(name))),
-            None if !name.contains(['/', '*', '.', ':']) => {
+            None if !name.contains(['/', '*', '.', ':']) && !name.contains(ODD) => {
                 others.push(rule(name.clone(), action(name)));
             }
             None => {}
@@ -171,7 +194,4 @@ fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft)
     }
     draft.rules(Section::Mcp, servers, Action::Deny);
     draft.rules(Section::Tool, others, Action::Deny);
-    let skills = skills.iter().filter(|name| plain(name));
-    let skills = skills.map(|name| rule(name.clone(), Action::Allow)).collect();
-    draft.rules(Section::Skill, skills, Action::Deny);
 }

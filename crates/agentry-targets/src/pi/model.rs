@@ -213,11 +213,8 @@ pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
         }
     }
     if has("bash") && !has("fetch_content") {
-        model.add(
-            Section::Webfetch,
-            "bash",
-            vec![always(Section::Webfetch, Action::Allow, "bash")],
-        );
+        let all = always(Section::Webfetch, Action::Allow, "bash");
+        model.add(Section::Webfetch, "bash", vec![all]);
     }
     let names =
         tools.names.iter().filter(|name| is_foreign(name)).map(|name| named_tool(name, "[^/]*"));

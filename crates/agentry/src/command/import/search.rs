@@ -6,8 +6,10 @@ use std::path::Path;
 
 use agentry_compile::targets::import::{Import, Several};
 use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::text::Position;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
+use agentry_compile::text::source::position;
 use agentry_compile::{EntryKind, World};
 
 use crate::output::Failure;
@@ -32,6 +34,16 @@ impl Found {
     /// names in a directory, which ends with `/`.
     pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
         read(disk, &self.root, file)
+    }
+}
+
+impl Found {
+    /// Whether its file is not UTF-8, and where the first NUL is.
+    pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<Position>) {
+        let text = self.read(disk, &self.file).unwrap_or_default();
+        let nul = text.find('\0').map(|at| position(&text, at));
+        let path = join(&self.root, &self.file);
+        (fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()), nul)
     }
 }
 
