@@ -148,8 +148,8 @@ pub fn completed(
     keep("temperature", TEMPERATURE, temperature, result.behaviour.temperature.is_some());
     let turns = behaviour.max_turns.map(|value| Data::Int(value.value));
     keep("max_turns", TURNS, turns, result.behaviour.max_turns.is_some());
-    let mode = identity.mode.map(|mode| Data::str(mode.as_str()));
-    keep("mode", MODE, mode, result.identity.mode.is_some());
+    let played = identity.mode.map(|mode| Data::str(mode.as_str()));
+    keep("mode", MODE, played, result.identity.mode.is_some());
     let description = identity.description.as_ref().map(|text| text.value.as_str());
     let said = result.identity.description.as_ref().map(|text| text.value.as_str());
     let same = said == description || !says_the_same(said, description);

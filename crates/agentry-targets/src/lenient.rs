@@ -17,6 +17,11 @@ pub(crate) struct Front {
     pub(crate) notes: Vec<String>,
 }
 
+/// Whether a file starts as one with metadata does, so that it is meant to be an agent.
+pub(crate) fn is_meant(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with("---")
+}
+
 /// Reads a file; why not otherwise.
 pub(crate) fn read(text: &str) -> Result<Front, Wrong> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");

@@ -244,7 +244,7 @@ fn understood(harness: &str, fields: &mut BTreeMap<String, Data>) {
             fields.insert("tools".to_owned(), Data::strings(["bash", "edit", "read", "write"])),
         ),
         "claude-code" if !removed.is_empty() => {
-            drop(fields.insert("disallowedTools".to_owned(), Data::strings(removed)))
+            drop(fields.insert("disallowedTools".to_owned(), Data::strings(removed)));
         }
         _ => {}
     }

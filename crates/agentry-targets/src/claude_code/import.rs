@@ -239,9 +239,8 @@ fn servers(list: Option<&Data>, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let items = match list {
         Some(Data::List(items)) => items.as_slice(),
-        Some(Data::Null) => &[],
+        Some(Data::Null) | None => &[],
         Some(one) => std::slice::from_ref(one),
-        None => &[],
     };
     for item in items {
         match item {

@@ -22,11 +22,12 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
     let named = path.ends_with(".agent.md") || placed;
-    named
-        && lenient::read(text).is_ok_and(|front| {
-            let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
-            placed || (has(&keys) && !has(&own))
-        })
+    let of_format = |front: lenient::Front| {
+        let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
+        has(&keys) && !has(&own)
+    };
+    // One that is where Copilot looks and cannot be read is an agent that something is wrong with.
+    (placed && lenient::is_meant(text)) || (named && lenient::read(text).is_ok_and(of_format))
 }
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {

@@ -46,7 +46,7 @@ use crate::import::Import;
 use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
-use crate::{Support, Target};
+use crate::{Support, Target, lenient};
 
 /// What the user calls it.
 const NAME: &str = "gemini";
@@ -75,7 +75,7 @@ pub static TARGET: Target = Target {
     guard: None,
     import: Some(Import {
         places: &[(".gemini/agents", ".md")],
-        is_one: |path, _| path.contains(".gemini/agents/"),
+        is_one: |path, text| path.contains(".gemini/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
     }),

@@ -13,14 +13,15 @@ use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, at};
 use crate::kept::keep_tools;
+use crate::lenient::is_meant;
 use crate::rendering::LossKind;
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
-    is_one: |path, _| {
+    is_one: |path, text| {
         let place = path.contains(".pi/agents/") || path.contains(".pi/agent/agents/");
         let is_chain = |stem: &str| stem.strip_suffix(".chain").is_some();
-        place && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
+        place && is_meant(text) && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
     },
     several: None,
     read: import,

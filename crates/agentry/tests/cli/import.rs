@@ -122,9 +122,9 @@ fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
 
 #[test]
 fn what_only_its_harness_understands_is_kept_for_it() {
-    let text = "---\nname: x\ndescription: \"One.\\n\\nTwo.\"\ntools: Read\nmodel: opus\ncolor: red\n---\nHello.\n";
+    let agent = "---\nname: x\ndescription: \"One.\\n\\nTwo.\"\ntools: Read\nmodel: opus\ncolor: red\n---\nHello.\n";
     for format in ["agent-toml", "manifest", "agent-md", "agentfs"] {
-        let test = Test::new().file(".claude/agents/x.md", text);
+        let test = Test::new().file(".claude/agents/x.md", agent);
         let output = match format {
             "manifest" => "agents/x.agent",
             "agent-md" => "agents/x.agent.md",
@@ -137,6 +137,28 @@ fn what_only_its_harness_understands_is_kept_for_it() {
             assert!(file.contains(line), "{format}: {line}\n{file}");
         }
     }
+}
+
+#[test]
+fn what_lies_beside_agents_is_none_and_a_broken_agent_is_told() {
+    let mut test = Test::new().file(SMALL[5].0, SMALL[5].1);
+    for dir in [".claude", ".pi", ".gemini", ".github", ".cursor"] {
+        test = test.file(format!("{dir}/agents/README.md"), "# Agents\n\nThese are ours.\n");
+    }
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(ran.stdout.contains("imported 1 agent"), "{ran}");
+    test.write(".github/agents/g.agent.md", "---\ndescription: d\n tools: [read]\n---\nHello.\n");
+    let ran = test.run("import . --to agent-toml -o more").exits(2);
+    let line = "`.github/agents/g.agent.md:3:7` cannot be imported: its metadata is not YAML";
+    assert!(ran.stderr.contains(line), "{ran}");
+    // Bytes that are no text are told; a definition holds no NUL.
+    let latin = b"---\nname: x\ndescription: caf\xe9\ntools: Read\n---\nHello.\n";
+    test.write(".claude/agents/x.md", latin);
+    let ran = test.run("import .claude/agents/x.md --to agent-toml -o x --dry-run").exits(0);
+    assert!(ran.stdout.contains("the file is not UTF-8"), "{ran}");
+    test.write(".claude/agents/x.md", "---\nname: x\ndescription: a\0b\n---\nHello.\n");
+    let ran = test.run("import .claude/agents/x.md --to agent-toml -o x").exits(2);
+    assert!(ran.stderr.contains("x.md:3:15` cannot be imported"), "{ran}");
 }
 
 #[test]
