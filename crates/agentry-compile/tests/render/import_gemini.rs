@@ -53,7 +53,7 @@ fn what_is_not_in_the_list_of_tools_is_denied() {
         (r#"{"coreTools": ["ShellTool"]}"#, ["deny", "deny", "ask", "deny", "deny"]),
         (
             r#"{"tools": {"core": ["run_shell_command(git)", "mcp_g_x"]}}"#,
-            ["deny", "deny", "git *:ask deny", "deny", "g/x:ask deny"],
+            ["deny", "deny", "**/git *:deny git *:ask deny", "deny", "g/x:ask deny"],
         ),
         (r#"{"tools": {"core": []}}"#, ["deny"; 5]),
         ("{ // nothing\n}", ["allow", "ask", "ask", "allow", "ask"]),
