@@ -11,8 +11,8 @@ use crate::layer::default_rules;
 use crate::sources::{nowhere, of_abilities, of_tools, of_trust, section, sections_of};
 use crate::tool_permissions::tools_of;
 use crate::{
-    Abilities, Ability, Action, Base, Exec, Filesystem, Network, Permissions, Place, Places,
-    Policy, Protections, Rules, Section, SectionRules, ToolPermissions, Trust,
+    Abilities, Ability, Action, Base, Exec, Filesystem, Network, PatternRule, Permissions, Place,
+    Places, Policy, Protections, Rules, Section, SectionRules, ToolPermissions, Trust,
 };
 
 /// All layers as one set of ordered rules; `None` when the definition says nothing.
@@ -64,13 +64,15 @@ pub fn widened(source: &Permissions, result: &Permissions) -> Permissions {
     Permissions { sections: Section::ALL.iter().filter(wider).map(rules).collect() }
 }
 
-/// The trust that grants nothing which the rules do not allow outright.
+/// The trust that grants nothing which the rules do not allow outright. Only that single files may not be
+/// read is left to the rules, which stand beside the trust then: without it, nothing could be read.
 pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
     let allows = |section| rules.strictest(section) == Action::Allow;
     let span = rules.sections.first().map_or(nowhere(), |first| first.section.span);
     let filesystem = match (allows(Section::Read), allows(Section::Edit)) {
         (true, true) if allows(Section::ExternalDirectory) => Filesystem::Full,
         (true, _) => Filesystem::ReadOnly,
+        (false, _) if reads_but_some(rules) => Filesystem::ReadOnly,
         (false, _) => Filesystem::None,
     };
     let web = allows(Section::Webfetch) && allows(Section::Websearch);
@@ -84,6 +86,15 @@ pub fn to_trust(rules: &Permissions, has_mcp: bool) -> Trust {
         scope: None,
         hosts: None,
     }
+}
+
+/// Whether every file of the workspace may be read but those that rules are about.
+fn reads_but_some(rules: &Permissions) -> bool {
+    let Some(SectionRules { intent, rules, .. }) = rules.get(Section::Read) else { return false };
+    let all = |rule: &Spanned<PatternRule>| {
+        rule.action == Action::Allow && matches!(rule.pattern.as_str(), "**" | "**/*")
+    };
+    intent.is_some_and(|intent| intent.value == Action::Allow) || rules.iter().any(all)
 }
 
 /// The abilities that grant nothing which the rules do not allow outright.
@@ -254,6 +265,21 @@ mod tests {
         ];
         for (rules, expected) in cases {
             assert_eq!(to_trust(&rules, false).exec.map(|exec| exec.value), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_file_that_must_not_be_read_leaves_the_others() {
+        let cases = [
+            (Action::Allow, &[][..], Filesystem::ReadOnly),
+            (Action::Allow, &["**/.env:deny"], Filesystem::ReadOnly),
+            (Action::Deny, &["**/.env:deny", "**/*:allow"], Filesystem::ReadOnly),
+            (Action::Deny, &["src/**:allow"], Filesystem::None),
+            (Action::Ask, &["**/.env:deny"], Filesystem::None),
+        ];
+        for (intent, list, expected) in cases {
+            let trust = to_trust(&rules(Section::Read, intent, list), false);
+            assert_eq!(trust.filesystem.map(|it| it.value), Some(expected), "{list:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
-use agentry_text::Spanned;
+use agentry_text::{Position, Spanned};
 
 use crate::imported::{at, inside};
 use crate::model::{always, outside};
@@ -25,7 +25,28 @@ pub struct Import {
     pub several: Option<Several>,
     /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
     /// the nearest that the reader has words for: it is narrowed afterwards.
-    pub read: fn(&Files<'_>, &str) -> Result<Read, String>,
+    pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
+}
+
+/// Why an agent cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// In words.
+    pub message: String,
+    /// Where in its file; at its start if the whole of it is wrong.
+    pub at: Position,
+}
+
+impl From<&str> for Wrong {
+    fn from(message: &str) -> Self {
+        message.to_owned().into()
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Self {
+        Self { message, at: Position { line: 1, column: 1 } }
+    }
 }
 
 /// Settings in which a harness finds agents by name.
@@ -94,7 +115,7 @@ pub struct Imported {
 }
 
 /// Reads an agent of a harness. Rules that would permit more than the harness does are made stricter.
-pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, String> {
+pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, Wrong> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let Read { mut agent, bound, losses } = (import.read)(files, path)?;
     let permissions = agent.policy.permissions.get_or_insert_default();
@@ -166,21 +187,35 @@ impl Narrowing {
     }
 
     fn narrow(&self, written: &mut SectionRules, bounds: &[Rules]) -> Result<(), String> {
-        // Each step makes one rule stricter; there are two steps from allow to deny, and one more where
-        // what is inside the workspace is told apart from what is outside.
-        for step in 0..=2 * (written.rules.len() + 4) {
-            let rules = Rules::new(written, &Places::default());
-            match within(&self.layers(written, &rules), bounds) {
-                Proof::Holds if step > 0 => {
+        // Each step makes one rule stricter; there are two steps from allow to deny, one for other
+        // spellings, and one more where what is inside the workspace is told apart from what is outside.
+        for step in 0..=3 * (written.rules.len() + 4) {
+            match self.wider(written, bounds) {
+                None if step > 0 => {
                     tidy(written);
                     return Ok(());
                 }
-                Proof::Holds => return Ok(()),
-                Proof::Fails { example, source, .. } => raise(written, &rules, &example, source),
-                Proof::Unknown(why) => return Err(why),
+                None => return Ok(()),
+                Some((rules, Proof::Fails { example, source, .. })) => {
+                    if !spelled(written, &rules, &example, source) {
+                        raise(written, &rules, &example, source);
+                    }
+                }
+                Some((_, Proof::Unknown(why))) => return Err(why),
+                Some((_, Proof::Holds)) => {}
             }
         }
         Err("nobody knows how to say it: nothing is allowed".to_owned())
+    }
+
+    /// The rules that are not within their bounds, if any, and why: as they are written, and with the other
+    /// ways to write a command that a question or a denial reaches.
+    fn wider(&self, written: &SectionRules, bounds: &[Rules]) -> Option<(Rules, Proof)> {
+        let rules = Rules::new(written, &Places::default());
+        [rules.as_written(), rules].into_iter().find_map(|rules| {
+            let proof = within(&self.layers_of(written, &rules), bounds);
+            (proof != Proof::Holds).then_some((rules, proof))
+        })
     }
 
     /// Leaves out that what is inside the workspace is told apart from what is outside, where the rules
@@ -203,12 +238,16 @@ impl Narrowing {
         }
     }
 
-    /// The rules, and for files those about places outside the workspace.
+    /// The rules as they are written, and for files those about places outside the workspace.
     fn layers(&self, written: &SectionRules, rules: &Rules) -> Vec<Rules> {
+        self.layers_of(written, &rules.as_written())
+    }
+
+    fn layers_of(&self, written: &SectionRules, rules: &Rules) -> Vec<Rules> {
         let section = written.section.value;
         let beyond = self.beyond.as_ref().filter(|_| is_files(section));
         let beyond = beyond.map(|rules| outside(section, rules));
-        [rules.as_written()].into_iter().chain(beyond).collect()
+        [rules.clone()].into_iter().chain(beyond).collect()
     }
 
     fn lose(&mut self, written: &SectionRules, detail: String) {
@@ -235,15 +274,33 @@ fn settle(written: &mut SectionRules) {
     }
 }
 
+/// The rule that decides about `example`.
+fn deciding(rules: &Rules, example: &Example) -> Option<usize> {
+    let decides =
+        |rule: &agentry_policy::Rule| example.with(|subject| rule.pattern.matches(subject));
+    rules.rules.iter().position(decides)
+}
+
+/// Where a question about `rm` also reaches `./rm`, which gets a stricter answer: says that before it.
+fn spelled(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) -> bool {
+    let Some(at) = deciding(rules, example) else { return false };
+    if deciding(&rules.as_written(), example) == Some(at) {
+        return false;
+    }
+    let Some(rule) = written.rules.get(at) else { return false };
+    let pattern = format!("**/{}", rule.value.pattern.trim_start());
+    let new = Spanned::new(PatternRule { pattern, action }, rule.span);
+    let known = written.rules.iter().any(|rule| rule.value.pattern == new.value.pattern);
+    if !known {
+        written.rules.insert(at, new);
+    }
+    !known
+}
+
 /// Makes the rule that decides about `example` as strict as `action`. Where none does, it is the answer
 /// to everything else; for a file outside the workspace only what is outside gets stricter.
 fn raise(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) {
-    let plain = rules.as_written();
-    let decides =
-        |rule: &agentry_policy::Rule| example.with(|subject| rule.pattern.matches(subject));
-    if let Some(rule) =
-        plain.rules.iter().position(decides).and_then(|at| written.rules.get_mut(at))
-    {
+    if let Some(rule) = deciding(rules, example).and_then(|at| written.rules.get_mut(at)) {
         rule.value.action = action;
         return;
     }

@@ -7,6 +7,7 @@ use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::Model;
+use crate::kept::{self, Kept};
 use crate::model::always;
 use crate::rendering::{Loss, LossKind};
 use crate::servers::{self, Variables};
@@ -19,6 +20,8 @@ pub(crate) const PLACELESS: &str = "a definition has no place for it";
 pub(crate) struct Draft {
     pub(crate) agent: Agent,
     pub(crate) losses: BTreeSet<Loss>,
+    /// The fields that are kept for the harness, or told of.
+    seen: Vec<&'static str>,
 }
 
 /// A value that no file of ours holds.
@@ -66,10 +69,27 @@ impl Draft {
         }
     }
 
-    /// Notes every key that is none of `known`.
+    /// Keeps what only this harness understands.
+    pub(crate) fn keep(&mut self, harness: &str, metadata: &Data, fields: &'static [Kept]) {
+        for Kept { key, fits } in fields {
+            match metadata.get(key) {
+                Some(value) if fits(value) => {
+                    kept::set(&mut self.agent, harness, key, value.clone());
+                }
+                Some(Data::Null) | None => {}
+                Some(_) => self.lose(key, LossKind::Dropped, "its value is not taken over"),
+            }
+            self.seen.push(key);
+        }
+    }
+
+    /// Notes every key that is none of `known`, and is not kept.
     pub(crate) fn unknown(&mut self, metadata: &Data, known: &[&str]) {
         let Data::Map(entries) = metadata else { return };
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+        let is_new = |key: &str| !known.contains(&key) && !self.seen.contains(&key);
+        let said = entries.iter().filter(|(_, value)| *value != Data::Null);
+        let new: Vec<&String> = said.map(|(key, _)| key).filter(|it| is_new(it)).collect();
+        for key in new {
             self.lose(key, LossKind::Dropped, PLACELESS);
         }
     }
@@ -81,9 +101,18 @@ impl Draft {
         }
     }
 
-    /// What it is for.
+    /// What it is for, as some file says it.
     pub(crate) fn description(&mut self, text: Option<&str>) {
         self.agent.identity.description = text.map(|text| at(text.to_owned()));
+    }
+
+    /// What it is for, as its metadata says it.
+    pub(crate) fn described(&mut self, metadata: &Data) {
+        match metadata.get("description") {
+            Some(Data::Str(text)) => self.description(Some(text)),
+            Some(Data::Null) | None => {}
+            Some(_) => self.lose("description", LossKind::Dropped, "it is no text"),
+        }
     }
 
     /// The models that it may use, the first it would rather.
@@ -137,6 +166,13 @@ impl Draft {
             intent: Some(at(intent)),
             rules: rules.into_iter().map(at).collect(),
         });
+    }
+
+    /// The rules of a section instead of those that are there.
+    pub(crate) fn replace(&mut self, section: Section, rules: Vec<PatternRule>, intent: Action) {
+        let permissions = self.agent.policy.permissions.get_or_insert_default();
+        permissions.sections.retain(|known| known.section.value != section);
+        self.rules(section, rules, intent);
     }
 
     /// Asks where something beside the rules decides as well, which may deny what they allow.

@@ -4,6 +4,8 @@ use agentry_text::markdown;
 use agentry_text::yaml::{self, Version};
 use agentry_text::{Data, FileId, Findings, Severity, Source};
 
+use crate::import::Wrong;
+
 /// A Markdown file with metadata, read leniently.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Front {
@@ -15,20 +17,50 @@ pub(crate) struct Front {
     pub(crate) notes: Vec<String>,
 }
 
+/// Whether a file starts as one with metadata does, so that it is meant to be an agent.
+pub(crate) fn is_meant(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with("---")
+}
+
 /// Reads a file; why not otherwise.
-pub(crate) fn read(text: &str) -> Result<Front, String> {
+pub(crate) fn read(text: &str) -> Result<Front, Wrong> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let source = Source::new(FileId::BUILT_IN, "", &text);
     let parts = markdown::parts(&source);
     let range = parts.metadata.ok_or("it has no metadata between two lines of `---`")?;
     let body = source.text.get(parts.body).unwrap_or_default().trim().to_owned();
-    let written = source.text.get(range).unwrap_or_default();
-    if let Some(metadata) = parsed(written) {
-        return Ok(Front { metadata, body, notes: Vec::new() });
-    }
-    let (quoted, notes) = quoted(written);
-    let metadata = parsed(&quoted).ok_or("its metadata is not YAML")?;
+    let written = source.text.get(range.clone()).unwrap_or_default();
+    let mut notes = Vec::new();
+    let metadata = match checked(&source, range.clone()) {
+        Ok(metadata) => metadata,
+        Err(wrong) => {
+            let (quoted, found) = quoted(written);
+            notes = found;
+            parsed(&quoted).ok_or(wrong)?
+        }
+    };
+    let metadata = match metadata {
+        Data::Null => Data::Map(Vec::new()),
+        Data::Map(fields) => Data::Map(fields),
+        _ => {
+            let message = "its metadata is no list of `key: value`".to_owned();
+            return Err(Wrong { message, at: source.position(range.start) });
+        }
+    };
     Ok(Front { metadata, body, notes })
+}
+
+/// YAML without errors; the first of them otherwise.
+fn checked(source: &Source, range: std::ops::Range<usize>) -> Result<Data, Wrong> {
+    let mut findings = Findings::default();
+    let node = yaml::parse(source, range, Version::V1_2, &mut findings);
+    match findings.iter().find(|found| found.severity == Severity::Error) {
+        None => Ok(node.to_data()),
+        Some(found) => Err(Wrong {
+            message: format!("its metadata is not YAML: {}", found.message),
+            at: source.position(found.span.start as usize),
+        }),
+    }
 }
 
 /// YAML without errors.
@@ -74,6 +106,21 @@ pub(crate) fn words(data: &Data) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_has_a_place() {
+        let cases = [
+            ("---\na: 1\nb: [x\n---\n", 3),
+            ("---\r\na: 1\r\nb:\r\n\t- x\r\n---\r\n", 4),
+            ("---\n- a: 1\n---\n", 2),
+            ("no metadata", 1),
+        ];
+        for (text, line) in cases {
+            let wrong = read(text).expect_err(text);
+            assert_eq!(wrong.at.line, line, "{text}: {wrong:?}");
+        }
+        assert_eq!(read("---\n---\nx").map(|front| front.body), Ok("x".to_owned()));
+    }
 
     #[test]
     fn files_as_people_write_them() {

@@ -28,6 +28,7 @@ mod harmless;
 pub mod import;
 mod imported;
 pub mod jsonc;
+pub mod kept;
 mod lenient;
 pub mod limits;
 pub mod loss;
@@ -87,7 +88,7 @@ pub struct Target {
 
 /// Gives the text of a file by its path below the root of the project, or of the home directory. In a
 /// project, `~/` at the start of a path is the home directory, and `../` leads above the project, but not
-/// out of its repository. For a path that ends with `/` it gives the names of the files there, a line each.
+/// out of its repository; where agents are imported, `/` is the root of the machine. For a path that ends with `/` it gives the names of the files there, a line each.
 pub type Files<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
 
 /// What a harness makes of a field.

@@ -11,12 +11,13 @@ use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::Subject;
-use crate::{Files, Model, Target, is_written_by, unplaced, unseen};
+use crate::{Files, Model, Target, is_written_by, kept, unplaced, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
 /// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
+    let subjects = &*kept::filled(target.name, subjects);
     let mut refused: Vec<Option<Rendered>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
     // Each round but the last refuses at least one agent more.

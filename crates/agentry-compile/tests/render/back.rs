@@ -13,7 +13,9 @@ pub(crate) fn imported(
     files: &[(&str, &str)],
     path: &str,
 ) -> Result<Imported, String> {
-    import(target(harness).expect("a target"), &|path: &str| crate::found(files, path), path)
+    let files = |path: &str| crate::found(files, path);
+    import(target(harness).expect("a target"), &files, path)
+        .map_err(|wrong| format!("{}:{}: {}", wrong.at.line, wrong.at.column, wrong.message))
 }
 
 /// The files of an agent in agent-toml, as it was imported.

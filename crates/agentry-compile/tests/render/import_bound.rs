@@ -53,6 +53,14 @@ fn rules(list: &[(&str, Action)]) -> Vec<(String, Action)> {
 }
 
 #[test]
+fn a_question_about_a_command_reaches_no_other_file_of_that_name() {
+    let list = rules(&[("*", Action::Allow), ("~/a*~/a", Action::Deny), (" a", Action::Ask)]);
+    let files = definition(&claude_code("default", &list));
+    let subject = subject_of(&files).expect("an agent");
+    assert_eq!(judged(&subject, Section::Bash, "~/a~/a"), Action::Deny, "{}", files[0].1);
+}
+
+#[test]
 fn what_a_shell_changes_is_denied_all_the_same() {
     let list = rules(&[
         ("*", Action::Allow),

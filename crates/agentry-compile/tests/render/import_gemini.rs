@@ -53,7 +53,7 @@ fn what_is_not_in_the_list_of_tools_is_denied() {
         (r#"{"coreTools": ["ShellTool"]}"#, ["deny", "deny", "ask", "deny", "deny"]),
         (
             r#"{"tools": {"core": ["run_shell_command(git)", "mcp_g_x"]}}"#,
-            ["deny", "deny", "git *:ask deny", "deny", "g/x:ask deny"],
+            ["deny", "deny", "**/git *:deny git *:ask deny", "deny", "g/x:ask deny"],
         ),
         (r#"{"tools": {"core": []}}"#, ["deny"; 5]),
         ("{ // nothing\n}", ["allow", "ask", "ask", "allow", "ask"]),
@@ -131,7 +131,7 @@ fn what_nobody_understands_is_denied() {
         assert!(told(&found).contains("is not understood"), "{settings}");
     }
     let why = with("", &[(PROJECT, "{")]).expect_err("no agent");
-    assert!(why.starts_with("`.gemini/settings.json` cannot be read"), "{why}");
+    assert!(why.contains("`.gemini/settings.json` cannot be read"), "{why}");
 }
 
 #[test]
@@ -142,4 +142,47 @@ fn what_a_hook_of_gemini_may_deny_asks() {
     let found = by(r#"{"tools": {"confirmationRequired": ["google_web_search"]}}"#);
     assert_eq!(said(&found, Section::Websearch), "ask");
     assert_eq!(said(&found, Section::Read), "allow");
+}
+
+#[test]
+fn what_an_extension_takes_away_is_denied() {
+    let own = "~/.gemini/extensions/x/gemini-extension.json";
+    let excludes = r#"{"name": "x", "excludeTools": ["run_shell_command"]}"#;
+    let servers = r#"{"mcpServers": {"g": {"command": "g", "excludeTools": ["del"]}}}"#;
+    for path in [own, ".gemini/extensions/x/gemini-extension.json"] {
+        let found = with("", &[(path, excludes)]).expect("an agent");
+        assert_eq!(said(&found, Section::Bash), "deny", "{path}");
+        let found = with("", &[(path, servers)]).expect("an agent");
+        assert_eq!(said(&found, Section::Mcp), "g/del:deny ask", "{path}");
+    }
+    let line =
+        "changed permissions: what your own `~/.gemini/extensions/x/gemini-extension.json` takes";
+    let found = with("", &[(own, excludes)]).expect("an agent");
+    assert!(told(&found).contains(line), "{}", told(&found));
+    let hooks = ("~/.gemini/extensions/x/hooks/hooks.json", r#"{"hooks": {"BeforeTool": []}}"#);
+    let found = with("tools: [read_file]\n", &[(own, "{}"), hooks]).expect("an agent");
+    assert_eq!(said(&found, Section::Read), "ask");
+    // What is not looked at is named.
+    let policies = ("~/.gemini/extensions/x/policies/a.toml", "");
+    for (more, file) in [
+        (vec![(own, "{")], own),
+        (vec![(own, "{}"), (hooks.0, "{")], hooks.0),
+        (vec![(own, "{}"), policies], "~/.gemini/extensions/x/policies/"),
+    ] {
+        let found = with("", &more).expect("an agent");
+        let line = format!("gap permissions: `{file}` is not looked at");
+        assert!(told(&found).contains(&line), "{line}\n{}", told(&found));
+    }
+}
+
+#[test]
+fn what_the_machine_takes_away_is_denied() {
+    let excludes = r#"{"tools": {"exclude": ["run_shell_command"]}}"#;
+    let found = with("", &[("/etc/gemini-cli/settings.json", excludes)]).expect("an agent");
+    assert_eq!(said(&found, Section::Bash), "deny");
+    let line = "changed permissions: what `/etc/gemini-cli/settings.json` takes away is taken over";
+    assert!(told(&found).contains(line), "{}", told(&found));
+    let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ndecision = \"deny\"\npriority = 5\n";
+    let found = with("", &[("/etc/gemini-cli/policies/a.toml", rule)]).expect("an agent");
+    assert_eq!(said(&found, Section::Bash), "deny");
 }

@@ -73,7 +73,100 @@ fn a_hook_of_claude_code_that_denies_nothing_changes_nothing() {
 fn plugins_of_claude_code_are_told() {
     let settings = r#"{"enabledPlugins": {"x@y": true, "z@y": false}}"#;
     let found = claude_code("", &[("~/.claude/settings.json", settings)]);
-    assert_eq!(told(&found), "gap hooks: the plugin `x@y` may bring some, which are not looked at");
+    let line = "gap hooks: the plugin `x@y` may bring some: `~/.claude/plugins/installed_plugins.json` \
+                cannot be read";
+    assert_eq!(told(&found), line);
+}
+
+/// Where the plugin `x@y` is installed.
+const INSTALLED: (&str, &str) = (
+    "~/.claude/plugins/installed_plugins.json",
+    r#"{"version": 2, "plugins": {"x@y": [{"scope": "user", "installPath": "/home/u/.claude/plugins/cache/y/x/1.0.0"}]}}"#,
+);
+const ENABLED: (&str, &str) =
+    (".claude/settings.local.json", r#"{"enabledPlugins": {"x@y": true}}"#);
+
+#[test]
+fn what_a_hook_of_a_plugin_may_deny_asks() {
+    let manifest = "~/.claude/plugins/cache/y/x/1.0.0/.claude-plugin/plugin.json";
+    let file = "~/.claude/plugins/cache/y/x/1.0.0/hooks/hooks.json";
+    let plain = r#"{"name": "x"}"#;
+    let wrapped = format!("{{{}}}", hooks("Bash"));
+    let inner = r#"{"PreToolUse": [{"matcher": "Bash", "hooks": []}]}"#;
+    let inline = format!(r#"{{"name": "x", "hooks": {inner}}}"#);
+    let named = r#"{"name": "x", "hooks": "./hooks/hooks.json"}"#;
+    let cases: &[(&str, Option<&str>, &str)] = &[
+        (plain, None, "allow"),
+        (plain, Some(&wrapped), "ask"),
+        (&inline, None, "ask"),
+        (named, Some(inner), "ask"),
+        (plain, Some(r#"{"hooks": {"PostToolUse": []}}"#), "allow"),
+    ];
+    for (manifest_text, hooks_text, expected) in cases {
+        let mut more = vec![INSTALLED, ENABLED, (manifest, *manifest_text)];
+        more.extend(hooks_text.map(|text| (file, text)));
+        let found = claude_code("", &more);
+        assert_eq!(said(&found, Section::Bash), *expected, "{manifest_text} {hooks_text:?}");
+        let line = "permissions.bash: the plugin `x@y` of Claude Code decides about it; asks here";
+        assert_eq!(told(&found).contains(line), *expected == "ask", "{}", told(&found));
+        assert!(!told(&found).contains("gap hooks"), "{}", told(&found));
+    }
+    for (more, line) in [
+        (vec![INSTALLED, ENABLED], "plugin.json` cannot be read"),
+        (vec![INSTALLED, ENABLED, (manifest, plain), (file, "{")], "hooks.json` cannot be read"),
+        (vec![INSTALLED, ENABLED, (manifest, r#"{"hooks": 5}"#)], "is not understood"),
+    ] {
+        let found = claude_code("", &more);
+        assert!(told(&found).contains(line), "{line}\n{}", told(&found));
+    }
+}
+
+#[test]
+fn what_the_machine_denies_is_denied() {
+    let managed = "/etc/claude-code/managed-settings.json";
+    let part = "/etc/claude-code/managed-settings.d/10-more.json";
+    let denies = r#"{"permissions": {"deny": ["Bash(rm:*)", "Read(/x)"], "allow": ["WebFetch"]}}"#;
+    for path in [managed, part] {
+        let found = claude_code("", &[(path, denies)]);
+        assert_eq!(said(&found, Section::Bash), "rm *:deny allow", "{path}");
+        let told = told(&found);
+        assert!(told.contains(&format!("`{path}` denies `Bash(rm:*)` and more")), "{told}");
+        assert!(told.contains("allows `WebFetch` in every project: not taken over"), "{told}");
+        assert_eq!(said(&found, Section::Webfetch), "deny");
+    }
+    let only = r#"{"allowManagedPermissionRulesOnly": true}"#;
+    let found = claude_code("", &[(managed, only)]);
+    assert_eq!(said(&found, Section::Bash), "ask");
+    // Nobody else switches its hooks off.
+    let hook = format!("{{{}}}", hooks("Bash"));
+    let off = (".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
+    let found = claude_code("", &[(managed, &hook), off]);
+    assert_eq!(said(&found, Section::Bash), "ask");
+    let found = claude_code("", &[(managed, "{")]);
+    assert!(told(&found).contains(&format!("`{managed}` cannot be read")), "{}", told(&found));
+}
+
+#[test]
+fn work_is_handed_only_to_the_agents_that_are_named() {
+    let head = "---\nname: a\ndescription: d\n";
+    for (tools, expected) in [
+        ("Read, Agent(helper, other)", "helper:allow other:allow deny"),
+        ("Read, Task(helper)", "helper:allow deny"),
+        ("Read, Agent(helper), Agent", "allow"),
+        ("Read, Agent", "allow"),
+    ] {
+        let text = format!("{head}tools: {tools}\n---\nP\n");
+        let found = imported("claude-code", &[(CLAUDE, &text)], CLAUDE).expect("an agent");
+        assert_eq!(said(&found, Section::Delegate), expected, "{tools}");
+    }
+    let path = ".github/agents/a.agent.md";
+    for (agents, expected) in
+        [("[helper]", "helper:ask deny"), ("[]", "deny"), ("['*']", "ask"), ("{}", "deny")]
+    {
+        let text = format!("---\ndescription: d\ntools: [read, agent]\nagents: {agents}\n---\nP\n");
+        let found = imported("copilot", &[(path, &text)], path).expect("an agent");
+        assert_eq!(said(&found, Section::Delegate), expected, "{agents}");
+    }
 }
 
 #[test]

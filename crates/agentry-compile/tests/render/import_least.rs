@@ -181,7 +181,7 @@ fn one_file_that_must_not_be_read_is_not_all_files() {
     let files = crate::back::definition(&found);
     let again = crate::rendering("claude-code", &files, crate::Wish::default());
     let file = crate::file(&again.agents[0], "x.md");
-    assert!(file.contains("tools: Read, Glob, Grep, Edit, Write, NotebookEdit, Bash"), "{file}");
+    assert!(file.contains("tools: Read, Edit, Write, Bash"), "{file}");
 }
 
 #[test]

@@ -39,13 +39,14 @@ fn files_as_people_write_them() {
         imported("opencode", &[(".opencode/agent/review.md", text)], ".opencode/agent/review.md")
             .expect("an agent");
     let losses: Vec<_> = agent.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert!(losses.contains(&"color") && losses.contains(&"metadata"), "{losses:?}");
+    assert!(!losses.contains(&"color") && losses.contains(&"metadata"), "{losses:?}");
     let files = definition(&agent);
     let toml = &files[0].1;
     for line in [
         "name = \"review\"",
         "description = \"Use this: always\"",
         "max_turns = 5",
+        "[x-harness.opencode]\ncolor = \"#ff0000\"",
         "[permissions.bash]\nintent = \"deny\"",
         "[permissions.edit]\nintent = \"deny\"",
         "[permissions.question]\nintent = \"deny\"",
@@ -90,9 +91,17 @@ fn a_word_for_everything() {
 #[test]
 fn what_is_no_agent() {
     let cases = [
-        (".opencode/agents/x.md", "---\ndescription: [x\n---\n", "its metadata is not YAML"),
-        (".opencode/agents/x.md", "---\ndisable: true\n---\n", "it is switched off (`disable`)"),
-        ("notes/x.md", "---\n---\n", "it is not where OpenCode looks for agents"),
+        (
+            ".opencode/agents/x.md",
+            "---\ndescription: [x\n---\n",
+            "2:14: its metadata is not YAML: the `[` is never closed",
+        ),
+        (
+            ".opencode/agents/x.md",
+            "---\ndisable: true\n---\n",
+            "1:1: it is switched off (`disable`)",
+        ),
+        ("notes/x.md", "---\n---\n", "1:1: it is not where OpenCode looks for agents"),
     ];
     for (path, text, expected) in cases {
         assert_eq!(imported("opencode", &[(path, text)], path).err().as_deref(), Some(expected));

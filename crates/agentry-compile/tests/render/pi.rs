@@ -427,14 +427,12 @@ fn agents_of_others_are_read_as_leniently_as_pi_reads_them() {
     };
     let text = "\u{feff}---\r\nname: x\r\ndescription: Use this: x \"y\"\r\ntools:\r\n  - read\r\n  - mcp:db/query\r\n  - edit\r\nthinking: high\r\n---\r\nBe kind.\r\n";
     let read = imported(text).expect("an agent");
-    assert_eq!(read.agent.identity.description.expect("one").value, "Use this: x \"y\"");
+    assert_eq!(read.agent.identity.description.as_ref().expect("one").value, "Use this: x \"y\"");
     let details: Vec<_> =
         read.losses.iter().map(|it| format!("{}: {}", it.field, it.detail)).collect();
-    assert!(
-        details.contains(&"thinking: a definition has no place for it".to_owned()),
-        "{details:?}"
-    );
-    let one = "permissions: `edit` and `write` are one permission: neither is granted";
+    let kept = read.agent.extension("x-harness").and_then(|it| it.get("pi")?.get("thinking"));
+    assert_eq!(kept.and_then(agentry_compile::text::Data::as_str), Some("high"));
+    let one = "permissions: `edit` is a part of what `write` does, and is not granted alone";
     assert!(details.contains(&one.to_owned()), "{details:?}");
     let permissions = read.agent.policy.permissions.expect("some");
     let said: Vec<String> = permissions

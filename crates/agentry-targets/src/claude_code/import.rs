@@ -5,13 +5,17 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::front::{self, Front};
-use super::import_hooks::{hooked, plugins};
+use super::import_hooks::hooked;
+use super::import_plugins::{Plugin, plugins};
 use super::ruleset::{Silence, of, only, tools};
-use super::settings::{Known, Lists, PERSONAL, known, personal};
-use super::tools::{GROUPS, PARTS, Tools, name_of, names, restricted, section_of};
-use super::{patterns, rule};
-use crate::import::{Bound, Import, Read};
+use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
+use super::tools::{
+    GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
+};
+use super::{KEPT, NAME, patterns, rule};
+use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, inside};
+use crate::kept::keep_tools;
 use crate::model::escape;
 use crate::rendering::LossKind;
 use crate::servers::Variables;
@@ -27,29 +31,39 @@ fn is_one(path: &str, text: &str) -> bool {
     path.contains(".claude/agents/") && markdown && named()
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
-    let own = of_the_user(files, &mut draft);
-    for name in plugins(files) {
-        let detail = format!("the plugin `{name}` may bring some, which are not looked at");
-        draft.lose("hooks", LossKind::Gap, detail);
-    }
     let mut known = known(files);
-    known.rules.extend(&own);
+    known.rules.extend(&of_the_user(files, &mut draft));
+    of_everyone(files, &mut known, &mut draft);
     known.rules.allow.retain(|text| !text.is_empty());
     if front.metadata.get("permissionMode").and_then(Data::as_str) == Some("plan") {
         // Whatever rules allow, nothing is changed.
         known.rules.allow.clear();
     }
     let tools = tools(&front);
+    keep_tools(&mut draft.agent, NAME, &groups(), |tool| tools.has(tool));
     let silence = silence(&front, &mut draft);
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);
     let mut model = of(&tools, &known, silence);
     draft.decided(&hooked(files, &front), "a hook of Claude Code", &mut model);
+    for Plugin { name, hooks } in plugins(files) {
+        match hooks {
+            Ok(sections) => {
+                let who = format!("the plugin `{name}` of Claude Code");
+                draft.decided(&sections, &who, &mut model);
+            }
+            Err(why) => {
+                let detail = format!("the plugin `{name}` may bring some: {why}");
+                draft.lose("hooks", LossKind::Gap, detail);
+            }
+        }
+    }
     preloaded(&front, &tools, &mut model, &mut draft);
+    helpers(&front, &mut model, &mut draft);
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
@@ -65,34 +79,74 @@ fn preloaded(front: &Front, tools: &Tools, model: &mut Model, draft: &mut Draft)
     draft.rules(Section::Skill, skills.into_iter().map(allow).collect(), Action::Deny);
 }
 
+/// Work may be handed only to the agents that every entry for the tool names, where all name some.
+fn helpers(front: &Front, model: &mut Model, draft: &mut Draft) {
+    let entries = front.metadata.get("tools").and_then(entries).unwrap_or_default();
+    let is_for_it = |entry: &&str| section_of(&name_of(entry)) == Some(Section::Delegate);
+    let of_tool: Vec<&str> = entries.into_iter().filter(is_for_it).collect();
+    if of_tool.is_empty() || of_tool.iter().any(|entry| !entry.contains('(')) {
+        return;
+    }
+    let inner = of_tool.iter().filter_map(|entry| entry.split_once('('));
+    let inner = inner.flat_map(|(_, rest)| rest.trim().trim_end_matches(')').split(','));
+    let names: Vec<String> = inner.map(|name| name.trim().to_owned()).collect();
+    let regexes: Vec<String> = names.iter().map(|name| escape(name)).collect();
+    let layer = only(Section::Delegate, &regexes, Action::Allow, Action::Deny).rules();
+    model.add(Section::Delegate, "tools", vec![layer]);
+    draft.replace(Section::Delegate, names.into_iter().map(allow).collect(), Action::Deny);
+}
+
 /// What the user's own settings ask about and deny in every project, and so for this agent. What they
 /// allow is no part of it. All of it is noted.
 fn of_the_user(files: &Files<'_>, draft: &mut Draft) -> Lists {
-    let Lists { allow, ask, deny } = personal(files).rules;
+    stricter(personal(files).rules, ("~/.claude", &format!("your own `{PERSONAL}`")), draft)
+}
+
+/// What the settings for everyone on the machine ask about and deny. Where they say that nobody else
+/// may allow anything, nothing is.
+fn of_everyone(files: &Files<'_>, known: &mut Known, draft: &mut Draft) {
+    for (path, text) in managed(files) {
+        let Some(theirs) = settings::read(&text) else {
+            let detail = format!("`{path}` cannot be read: what it denies is not taken over");
+            draft.lose("permissions", LossKind::Gap, detail);
+            continue;
+        };
+        if theirs.managed_only {
+            known.rules.allow.clear();
+            let detail = format!("`{path}` lets nothing else allow anything: taken over");
+            draft.lose("permissions", LossKind::Changed, detail);
+        }
+        let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let rules = stricter(theirs.rules, (&format!("/{dir}"), &format!("`{path}`")), draft);
+        known.rules.extend(&rules);
+    }
+}
+
+/// The rules of a file outside the project that ask and deny, as one of a project would say them; all are
+/// noted.
+fn stricter(rules: Lists, (dir, whose): (&str, &str), draft: &mut Draft) -> Lists {
+    let Lists { allow, ask, deny } = rules;
     let lists = [
         (&allow, "allows", "not taken over"),
-        (&ask, "asks about", TAKEN),
-        (&deny, "denies", TAKEN),
+        (&ask, "asks about", "taken over"),
+        (&deny, "denies", "taken over"),
     ];
     for (list, verb, fate) in lists {
         if let Some((first, more)) = list.split_first() {
             let more = if more.is_empty() { "" } else { " and more" };
-            let detail =
-                format!("your own `{PERSONAL}` {verb} `{first}`{more} in every project: {fate}");
+            let detail = format!("{whose} {verb} `{first}`{more} in every project: {fate}");
             draft.lose("permissions", LossKind::Changed, detail);
         }
     }
-    let here = |list: Vec<String>| list.iter().map(|text| anchored(text)).collect();
+    let here = |list: Vec<String>| list.iter().map(|text| anchored(text, dir)).collect();
     Lists { allow: Vec::new(), ask: here(ask), deny: here(deny) }
 }
 
-const TAKEN: &str = "taken over";
-
-/// A rule of the user's own file as one of a project would say it: `/x` lies beside that file.
-fn anchored(text: &str) -> String {
+/// A rule of a file in `dir` as one of a project would say it: `/x` lies beside that file.
+fn anchored(text: &str, dir: &str) -> String {
     match text.split_once("(/") {
         Some((tool @ ("Read" | "Edit"), rest)) if !rest.starts_with('/') => {
-            format!("{tool}(~/.claude/{rest}")
+            format!("{tool}({dir}/{rest}")
         }
         _ => text.to_owned(),
     }
@@ -122,14 +176,19 @@ const PLACED: &[&str] = &[
     "maxTurns",
     "skills",
     "mcpServers",
-    "permissionMode",
 ];
 
 /// All but what the agent may do.
 fn identity(front: &Front) -> Result<Draft, String> {
     let metadata = &front.metadata;
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    let mut draft = Draft::new(text("name").ok_or("`name` is missing")?, &front.body);
+    let name = match metadata.get("name") {
+        Some(Data::Str(name)) => name.clone(),
+        Some(number @ (Data::Int(_) | Data::Float(_))) => number.to_json().to_string(),
+        Some(Data::Null) | None => return Err("`name` is missing".to_owned()),
+        Some(_) => return Err("`name` is no text".to_owned()),
+    };
+    let mut draft = Draft::new(&name, &front.body);
     if front.lenient {
         let detail = "it is no valid YAML and was read line by line, as Claude Code does";
         draft.lose("metadata", LossKind::Changed, detail);
@@ -138,26 +197,41 @@ fn identity(front: &Front) -> Result<Draft, String> {
         let detail = format!("`{line}` says nothing when it is read line by line");
         draft.lose("metadata", LossKind::Dropped, detail);
     }
-    for entry in metadata.get("tools").map(restricted).unwrap_or_default() {
-        let why = if matches!(section_of(&name_of(&entry)), Some(Section::Delegate)) {
-            "which agents it may start is not taken over"
+    lists(metadata, &mut draft);
+    draft.described(metadata);
+    draft.turns(metadata.get("maxTurns"));
+    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
+    draft.skills(metadata.get("skills").and_then(names).unwrap_or_default());
+    servers(metadata.get("mcpServers"), &mut draft);
+    draft.keep(NAME, metadata, KEPT);
+    draft.unknown(metadata, PLACED);
+    Ok(draft)
+}
+
+/// Tells what in the lists of tools is not what it seems.
+fn lists(metadata: &Data, draft: &mut Draft) {
+    let tools = metadata.get("tools");
+    for entry in tools.map(restricted).unwrap_or_default() {
+        let (kind, why) = if section_of(&name_of(&entry)) == Some(Section::Delegate) {
+            let why = "a session holds an agent to it that a person started; here it always holds";
+            (LossKind::Changed, why)
         } else {
-            "Claude Code does not restrict by it"
+            (LossKind::Dropped, "Claude Code does not restrict by it")
         };
-        draft.lose("tools", LossKind::Dropped, format!("`{entry}`: {why}"));
+        draft.lose("tools", kind, format!("`{entry}`: {why}"));
+    }
+    for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_beside(it)) {
+        let detail = format!("`{name}` goes with the other tools of its kind and is left out");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
+    if tools.is_some_and(|list| names(list).is_none()) {
+        draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
     }
     for entry in metadata.get("disallowedTools").map(restricted).unwrap_or_default() {
         let detail =
             format!("`{entry}`: Claude Code takes away all of `{}` by it", name_of(&entry));
         draft.lose("disallowedTools", LossKind::Changed, detail);
     }
-    draft.description(text("description"));
-    draft.turns(metadata.get("maxTurns"));
-    draft.models(text("model").filter(|model| *model != "inherit").into_iter());
-    draft.skills(metadata.get("skills").and_then(names).unwrap_or_default());
-    servers(metadata.get("mcpServers"), &mut draft);
-    draft.unknown(metadata, PLACED);
-    Ok(draft)
 }
 
 /// Servers that are written out; those that are only named are set up elsewhere.
@@ -165,8 +239,8 @@ fn servers(list: Option<&Data>, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
     let items = match list {
         Some(Data::List(items)) => items.as_slice(),
+        Some(Data::Null) | None => &[],
         Some(one) => std::slice::from_ref(one),
-        None => &[],
     };
     for item in items {
         match item {
@@ -187,7 +261,11 @@ fn silence(front: &Front, draft: &mut Draft) -> Silence {
         let detail = format!("`{mode}` is no promise: a session above it decides, and asks here");
         draft.lose("permissionMode", LossKind::Narrowed, detail);
     }
-    if matches!(mode, Some("dontAsk" | "plan")) { Silence::Denies } else { Silence::Asks }
+    match mode {
+        Some("dontAsk") => Silence::Denies,
+        Some("plan") => Silence::Plans,
+        _ => Silence::Asks,
+    }
 }
 
 /// The rules of all sections.
@@ -226,7 +304,8 @@ fn outside(known: &Known, silence: Silence, draft: &mut Draft) {
         texts.flat_map(|text| patterns::source(*of, text, Action::Allow))
     });
     let rooted = allowed.filter(|pattern| pattern.starts_with(['/', '~']));
-    draft.rules(Section::ExternalDirectory, rooted.map(allow).collect(), silence.asked());
+    let asked = silence.of(Section::ExternalDirectory).asked();
+    draft.rules(Section::ExternalDirectory, rooted.map(allow).collect(), asked);
 }
 
 fn allow(pattern: String) -> PatternRule {
@@ -235,6 +314,7 @@ fn allow(pattern: String) -> PatternRule {
 
 /// Rules in the order in which they count: denials, asks, allows; and the answer to all else.
 fn section(section: Section, known: &Known, silence: Silence) -> (Vec<PatternRule>, Action) {
+    let silence = silence.of(section);
     let lists = [
         (&known.rules.deny, Action::Deny),
         (&known.rules.ask, silence.asked()),

@@ -1,30 +1,23 @@
 //! Which sections hooks of Claude Code decide about. Nobody knows what a hook answers: it may deny
 //! whatever rules allow.
 
-use std::collections::BTreeSet;
-
 use agentry_policy::Section;
 use serde_json::Value;
 
 use super::front::Front;
-use super::settings::{LOCAL, PERSONAL, SHARED};
+use super::settings::{LOCAL, PERSONAL, SHARED, managed};
 use super::tools::section_of;
 use crate::Files;
 use crate::jsonc::{Dialect, Document};
 
-/// The sections in which a hook may deny a call: one of the agent, of the project or of the user.
+/// The sections in which a hook may deny a call: one of the agent, of the project, of the user or of the
+/// machine.
 pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
-    let settings = settings(files);
-    let says = |word: bool| {
-        settings.iter().any(|it| it.get("disableAllHooks") == Some(&Value::Bool(word)))
-    };
-    // Which of two that say otherwise counts is not looked at.
-    if says(true) && !says(false) {
-        return Vec::new();
-    }
     let own = front.metadata.get("hooks").map(agentry_text::Data::to_json);
     // What was read line by line has lost what is inside.
     let own = own.filter(|hooks| !hooks.is_null() || front.lenient);
+    let settings = if are_off(files) { of_machine(files) } else { settings(files) };
+    let own = own.filter(|_| !are_off(files));
     let all = own.iter().chain(settings.iter().filter_map(|it| it.get("hooks")));
     let mut sections: Vec<Section> = all.flat_map(before_calls).collect();
     sections.sort();
@@ -32,23 +25,35 @@ pub(super) fn hooked(files: &Files<'_>, front: &Front) -> Vec<Section> {
     sections
 }
 
-/// The plugins that are switched on: one may bring hooks, which nobody looks at.
-pub(super) fn plugins(files: &Files<'_>) -> BTreeSet<String> {
-    let all = settings(files);
-    let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
-    let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
-    on.map(|(name, _)| name.clone()).collect()
+/// Whether no hook runs but those of the machine. Which of two files that say otherwise counts is not
+/// looked at.
+pub(super) fn are_off(files: &Files<'_>) -> bool {
+    let own = of_project(files);
+    let says =
+        |word: bool| own.iter().any(|it| it.get("disableAllHooks") == Some(&Value::Bool(word)));
+    says(true) && !says(false)
 }
 
-fn settings(files: &Files<'_>) -> Vec<Value> {
-    let read = |path: &&str| {
-        Document::read(&files(path)?, Dialect::Relaxed).ok().map(|document| document.value())
-    };
-    [SHARED, LOCAL, PERSONAL].iter().filter_map(read).collect()
+/// The settings of the project, of the user and of the machine.
+pub(super) fn settings(files: &Files<'_>) -> Vec<Value> {
+    [of_project(files), of_machine(files)].concat()
+}
+
+fn of_project(files: &Files<'_>) -> Vec<Value> {
+    let texts = [SHARED, LOCAL, PERSONAL].into_iter().filter_map(files);
+    texts.filter_map(|text| value(&text)).collect()
+}
+
+fn of_machine(files: &Files<'_>) -> Vec<Value> {
+    managed(files).iter().filter_map(|(_, text)| value(text)).collect()
+}
+
+fn value(text: &str) -> Option<Value> {
+    Document::read(text, Dialect::Relaxed).ok().map(|document| document.value())
 }
 
 /// The sections that these hooks are asked about before a call.
-fn before_calls(hooks: &Value) -> Vec<Section> {
+pub(super) fn before_calls(hooks: &Value) -> Vec<Section> {
     let Value::Object(events) = hooks else { return Section::ALL.to_vec() };
     match events.get("PreToolUse") {
         None | Some(Value::Null) => Vec::new(),

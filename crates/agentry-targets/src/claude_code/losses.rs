@@ -4,11 +4,13 @@ use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 use agentry_text::Span;
 
+use super::NAME;
 use super::encode::{is_allowed, is_denied};
 use super::front;
 use super::ruleset::{Silence, never, of};
 use super::settings::{Lists, known};
-use super::tools::{GROUPS, Tools};
+use super::tools::{GROUPS, Tools, groups};
+use crate::kept::may_have;
 use crate::loss;
 use crate::model::{Model, always};
 use crate::proof::{Proof, within};
@@ -100,7 +102,8 @@ fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut 
         } else {
             "what this agent is denied would be denied to others, as rules hold for all"
         };
-        let gone = group.tools.iter().filter(|tool| !tools.has(tool));
+        let is_gone = |tool: &&&str| !tools.has(tool) && may_have(subject, NAME, &groups(), tool);
+        let gone = group.tools.iter().filter(is_gone);
         for tool in gone.filter(|_| is_kept || settings.guard) {
             let detail = format!("the tool `{tool}` is removed: {why}");
             out.lose(format!("permissions.{}", group.section), LossKind::Narrowed, detail);

@@ -32,6 +32,7 @@ mod guard;
 mod hook;
 mod import;
 mod import_hooks;
+mod import_plugins;
 mod losses;
 mod paths;
 mod patterns;
@@ -42,11 +43,29 @@ mod share;
 mod tools;
 mod write;
 
+use agentry_text::Data;
+
+use crate::kept::{Kept, is_word, kept};
 use crate::{Support, Target};
+
+/// What the user calls it.
+const NAME: &str = "claude-code";
+
+/// What an agent keeps for Claude Code. Not `memory`, which brings tools, nor a mode that asks less.
+const KEPT: &[Kept] = &[
+    kept("permissionMode", |data| {
+        matches!(data.as_str(), Some("default" | "manual" | "plan" | "dontAsk"))
+    }),
+    kept("color", is_word),
+    kept("effort", is_word),
+    kept("background", |data| matches!(data, Data::Bool(_))),
+    kept("isolation", |data| data.as_str() == Some("worktree")),
+    kept("initialPrompt", |data| data.as_str().is_some()),
+];
 
 /// Claude Code.
 pub static TARGET: Target = Target {
-    name: "claude-code",
+    name: NAME,
     title: "Claude Code",
     built_in: &["explore", "plan", "general-purpose", "claude", "statusline-setup"],
     places: &[".claude/"],

@@ -11,7 +11,7 @@ use agentry_text::Data;
 use super::front::{self, Front};
 use super::rule::{beside, entry};
 use super::settings::{self, Known, Lists};
-use super::tools::{GROUPS, PARTS, SEARCHING, Tools, names};
+use super::tools::{GROUPS, PARTS, SEARCHING, Tools, UNASKED, names};
 use super::{hook, paths};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
@@ -27,12 +27,24 @@ pub(super) enum Silence {
     Asks,
     /// It is denied, in a mode that asks nobody.
     Denies,
+    /// The same, but that files are read as always: nothing is changed while a plan is made.
+    Plans,
 }
 
 impl Silence {
+    /// What holds in one section.
+    pub(super) fn of(self, section: Section) -> Self {
+        let reads = matches!(section, Section::Read | Section::ExternalDirectory);
+        match self {
+            Self::Plans if reads => Self::Asks,
+            Self::Plans => Self::Denies,
+            other => other,
+        }
+    }
+
     /// The answer that asks: where nobody is asked, it is a denial.
     pub(super) fn asked(self) -> Action {
-        if self == Self::Denies { Action::Deny } else { Action::Ask }
+        if matches!(self, Self::Denies | Self::Plans) { Action::Deny } else { Action::Ask }
     }
 
     /// How that is read which is not known exactly.
@@ -46,7 +58,7 @@ impl Silence {
             Self::Runs => Action::Allow,
             Self::Asks if section == Section::Delegate => Action::Allow,
             Self::Asks => Action::Ask,
-            Self::Denies => Action::Deny,
+            Self::Denies | Self::Plans => Action::Deny,
         }
     }
 }
@@ -97,6 +109,7 @@ pub(super) fn of(tools: &Tools, known: &Known, silence: Silence) -> Model {
 fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
     let mut model = Model::default();
     for group in GROUPS {
+        let silence = silence.of(group.section);
         let counts = |tool: &&&str| silence == Silence::Runs || !PARTS.contains(*tool);
         for tool in group.tools.iter().filter(|tool| tools.has(tool)).filter(counts) {
             let layers = match group.section {
@@ -233,7 +246,12 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
         })
         .collect();
     for (section, names) in [(Section::Mcp, servers), (Section::Tool, others)] {
-        let mut layers = vec![flat(section, &known.rules, silence).rules()];
+        let silence = silence.of(section);
+        let mut rules = flat(section, &known.rules, silence);
+        if section == Section::Tool && silence == Silence::Asks {
+            rules.entries.extend(only(section, &unasked(), Action::Allow, Action::Ask).entries);
+        }
+        let mut layers = vec![rules.rules()];
         if tools.listed.is_some() {
             layers.push(only(section, &names, Action::Allow, Action::Deny).rules());
         }
@@ -253,6 +271,11 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             layers,
         );
     }
+}
+
+/// The tools that nobody is ever asked about.
+fn unasked() -> Vec<String> {
+    UNASKED.iter().map(|name| escape(name)).collect()
 }
 
 pub(super) fn only(

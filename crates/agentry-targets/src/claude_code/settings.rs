@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::hook;
 use crate::Files;
 use crate::jsonc::{Dialect, Document};
+use crate::personal::files_in;
 
 /// Where the settings are that are shared by everyone.
 pub(super) const SHARED: &str = ".claude/settings.json";
@@ -16,6 +17,13 @@ pub(super) const SHARED: &str = ".claude/settings.json";
 pub(super) const LOCAL: &str = ".claude/settings.local.json";
 /// Where the user keeps what holds in every project.
 pub(super) const PERSONAL: &str = "~/.claude/settings.json";
+/// Where whoever looks after the machine keeps what holds for everyone on it.
+const MANAGED: &[&str] = &[
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
+/// Where more of that is, in several files.
+const MANAGED_PARTS: &str = "/etc/claude-code/managed-settings.d/";
 /// What of the shared settings was written here, so that it can be taken back.
 const OURS: &str = "x-agentry";
 
@@ -65,6 +73,8 @@ pub(super) struct Known {
     pub(super) rules: Lists,
     /// Directories that count as the workspace too.
     pub(super) directories: Vec<String>,
+    /// Whether only what is said for everyone on the machine allows anything.
+    pub(super) managed_only: bool,
     /// Whether no hook runs at all.
     pub(super) without_hooks: bool,
     /// Whether every call is put to the guard.
@@ -84,6 +94,20 @@ pub(super) fn known_by_all(files: &Files<'_>) -> Known {
 /// What the user's own file says alone.
 pub(super) fn personal(files: &Files<'_>) -> Known {
     known_by(files, &[PERSONAL])
+}
+
+/// The files that hold for everyone on the machine.
+pub(super) fn managed(files: &Files<'_>) -> Vec<(String, String)> {
+    let whole = MANAGED.iter().filter_map(|path| Some(((*path).to_owned(), files(path)?)));
+    whole.chain(files_in(files, MANAGED_PARTS, ".json")).collect()
+}
+
+/// What one of them says; nothing if Claude Code drops it.
+pub(super) fn read(text: &str) -> Option<Known> {
+    let value = Document::read(text, Dialect::Strict).ok()?.value();
+    let mut known = Known::default();
+    known.add(&value);
+    wrong_type(&value).is_none().then_some(known)
 }
 
 fn known_by(files: &Files<'_>, paths: &[&str]) -> Known {
@@ -117,6 +141,8 @@ impl Known {
             deny: texts("/permissions/deny"),
         });
         self.directories.extend(texts("/permissions/additionalDirectories"));
+        let only = value.get("allowManagedPermissionRulesOnly");
+        self.managed_only |= only == Some(&Value::Bool(true));
         self.without_hooks |= value.get("disableAllHooks") == Some(&Value::Bool(true));
         let hooks = value.pointer("/hooks/PreToolUse").and_then(Value::as_array);
         self.guarded |= hooks.into_iter().flatten().any(hook::is_ours);

@@ -22,11 +22,30 @@ pub(super) const GROUPS: &[Group] = &[
     Group { section: Section::Question, tools: &["AskUserQuestion"] },
 ];
 
+/// The tools of each section, of which an agent may have some.
+pub(super) fn groups() -> Vec<Vec<&'static str>> {
+    GROUPS.iter().map(|group| group.tools.to_vec()).collect()
+}
+
 /// Tools that search many files at once, so that a question about one of them is never asked.
 pub(super) const SEARCHING: &[&str] = &["Glob", "Grep"];
 
 /// Tools that do a part of what others of their section do: they show names, or change notebooks.
 pub(super) const PARTS: &[&str] = &["Glob", "NotebookEdit"];
+
+/// Tools that Claude Code asks about in no mode: they touch nothing but lists and what runs already.
+pub(super) const UNASKED: &[&str] = &[
+    "TodoWrite",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillBash",
+    "KillShell",
+];
 
 /// Tools that belong to a section although no rule of it holds for them: they go with its own.
 const BESIDE: &[(&str, Section)] = &[
@@ -41,6 +60,11 @@ const BESIDE: &[(&str, Section)] = &[
 /// The tools beside those of a section.
 pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {
     BESIDE.iter().filter(move |(_, other)| *other == section).map(|(tool, _)| *tool)
+}
+
+/// Whether a tool goes with others, and is never listed by itself.
+pub(super) fn is_beside(tool: &str) -> bool {
+    tool != "Task" && BESIDE.iter().any(|(name, _)| *name == tool)
 }
 
 /// The section that decides about a tool; nothing for one that is known by its name only.
@@ -106,7 +130,8 @@ pub(super) fn name_of(entry: &str) -> String {
     entry.split('(').next().unwrap_or_default().trim().to_owned()
 }
 
-fn entries(list: &Data) -> Option<Vec<&str>> {
+/// The entries of a list of tools, each with what stands in brackets after it.
+pub(super) fn entries(list: &Data) -> Option<Vec<&str>> {
     match list {
         Data::Str(text) => Some(split(text)),
         Data::List(items) => Some(items.iter().filter_map(Data::as_str).flat_map(split).collect()),

@@ -10,9 +10,10 @@ use agentry_text::data::MapBuilder;
 use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
 use super::settings::{self, Lists};
 use super::share::shared;
-use super::tools::{GROUPS, SEARCHING, Tools, beside};
-use super::{front, hook, losses};
+use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
+use super::{KEPT, NAME, front, hook, losses};
 use crate::front::MARK;
+use crate::kept::{self, may_have};
 use crate::render::{ask_ahead, each, each_of};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::{self, Variables};
@@ -139,12 +140,14 @@ fn agent<'a>(
     let declared = subject.agent.tools.mcp.iter().flatten().map(|server| &server.value);
     let servers: Vec<&McpServer> = declared.filter(usable).collect();
     let free = is_allowed(subject, Section::Tool) && is_allowed(subject, Section::Mcp);
+    let groups = groups();
     let mut listed: Vec<String> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     for (group, plan) in GROUPS.iter().zip(plans) {
         let blind = if settings.guard { !reads_workspace(subject) } else { plan.asks_about_some() };
         for tool in group.tools {
-            let kept = plan.kept && !(SEARCHING.contains(tool) && blind);
+            let has = may_have(subject, NAME, &groups, tool);
+            let kept = plan.kept && has && !(SEARCHING.contains(tool) && blind);
             if kept { &mut listed } else { &mut removed }.push((*tool).to_owned());
         }
         let narrow = !plan.kept || (group.section == Section::Bash && !plan.rules.is_only_allow());
@@ -177,6 +180,7 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let skills = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
     metadata.set_full("skills", Data::strings(skills));
     metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
+    kept::write(subject, NAME, KEPT, &mut metadata);
     if settings.guard {
         metadata.set("hooks", hook::of_agent(subject));
         if settings.scope == Scope::User {

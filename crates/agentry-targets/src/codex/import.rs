@@ -7,11 +7,11 @@ use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
 use super::prefix::{self, Prefix};
-use super::role::{HOME, KEYS, PROJECT, of, parse, setup};
-use super::servers;
+use super::role::{HOME, KEYS, PROJECT, checked, of, parse, setup};
 use super::setup::{Sandbox, Setup};
+use super::{KEPT, NAME, servers};
 use crate::encoding::View;
-use crate::import::{Bound, Read, Several};
+use crate::import::{Bound, Read, Several, Wrong};
 use crate::imported::{Draft, stem};
 use crate::model::always;
 use crate::personal::files_in;
@@ -65,7 +65,7 @@ fn listed(files: &Files<'_>, path: &str) -> Vec<(String, Listed)> {
     agents.iter().filter_map(agent).collect()
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let (settings, entry) = SEVERAL.split(path);
     let listed = listed(files, entry.map_or(SETTINGS, |_| settings));
     let known = listed.iter().find(|(name, it)| match entry {
@@ -73,12 +73,14 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         None => path.ends_with(&it.file),
     });
     let path = match (entry, known) {
-        (Some(entry), None) => return Err(format!("it names no agent `{entry}` with a file")),
+        (Some(entry), None) => {
+            return Err(format!("it names no agent `{entry}` with a file").into());
+        }
         (Some(_), Some((_, it))) => it.file.as_str(),
         (None, _) => path,
     };
     let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
-    let own = parse(text.trim_start_matches('\u{feff}')).ok_or("it is not TOML")?;
+    let own = checked(text.trim_start_matches('\u{feff}'))?;
     let mut draft = identity(&own, known, path)?;
     let (data, is_settled) = settled(files, &own, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
@@ -104,11 +106,11 @@ fn identity(own: &Data, known: Option<&(String, Listed)>, path: &str) -> Result<
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
     let mut draft = Draft::new(name, prompt);
+    draft.keep(NAME, own, KEPT);
     draft.unknown(own, KEYS);
     let said = known.and_then(|(_, it)| it.description.as_deref());
     draft.description(said.or_else(|| word("description")));
     draft.models(word("model").into_iter());
-    draft.placeless(own, &["nickname_candidates", "model_reasoning_effort"]);
     Ok(draft)
 }
 

@@ -39,11 +39,37 @@ mod setup;
 mod write;
 
 use crate::import::Import;
+use std::collections::BTreeSet;
+
+use agentry_text::Data;
+
+use crate::kept::{Kept, kept};
 use crate::{Support, Target};
+
+/// What the user calls it.
+const NAME: &str = "codex";
+
+/// What an agent keeps for Codex, which ignores an agent with a value that it does not take.
+const KEPT: &[Kept] = &[
+    kept("model_reasoning_effort", |data| {
+        let words = ["none", "minimal", "low", "medium", "high", "xhigh"];
+        data.as_str().is_some_and(|word| words.contains(&word))
+    }),
+    kept("nickname_candidates", are_names),
+];
+
+/// Whether these are different names that Codex could give to an agent.
+fn are_names(data: &Data) -> bool {
+    let Data::List(items) = data else { return false };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let is_name = |name: &str| !name.trim().is_empty() && name.chars().all(fits);
+    let names: BTreeSet<&str> = items.iter().filter_map(Data::as_str).map(str::trim).collect();
+    !names.is_empty() && names.len() == items.len() && names.into_iter().all(is_name)
+}
 
 /// Codex.
 pub static TARGET: Target = Target {
-    name: "codex",
+    name: NAME,
     title: "Codex",
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
     places: &[".codex/", ".agents/skills/"],

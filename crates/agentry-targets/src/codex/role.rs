@@ -6,6 +6,7 @@ use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 use super::setup::{Approval, Sandbox, Setup};
 use super::{prefix, servers};
 use crate::encoding::View;
+use crate::import::Wrong;
 use crate::model::{Model, always};
 use crate::personal::files_in;
 use crate::{Files, Personal};
@@ -82,11 +83,21 @@ fn by(files: &Files<'_>, name: &str, dirs: &[&str]) -> Option<Model> {
 
 /// TOML without errors.
 pub(super) fn parse(text: &str) -> Option<Data> {
+    checked(text).ok()
+}
+
+/// The same; the first error otherwise.
+pub(super) fn checked(text: &str) -> Result<Data, Wrong> {
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
     let data = toml::parse(&source, &mut findings).to_data();
-    let broken = findings.iter().any(|found| found.severity == Severity::Error);
-    (!broken).then_some(data)
+    match findings.iter().find(|found| found.severity == Severity::Error) {
+        None => Ok(data),
+        Some(found) => Err(Wrong {
+            message: format!("it is not TOML: {}", found.message),
+            at: source.position(found.span.start as usize),
+        }),
+    }
 }
 
 /// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for

@@ -9,6 +9,7 @@ use super::blind::BLIND;
 use super::prefix::{self, Prefix};
 use super::role::{self, PROJECT, RULES, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
+use super::{KEPT, NAME};
 use crate::encoding::{Encoding, Order, View};
 use crate::front::MARK;
 use crate::gap::gaps;
@@ -18,7 +19,7 @@ use crate::protection::protects;
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Subject};
-use crate::{loss, skills};
+use crate::{kept, loss, skills};
 
 /// Directories in which Codex finds skills by itself.
 const SKILLS: &[&str] = &[".agents/skills"];
@@ -53,6 +54,7 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     role.set("name", Data::str(&subject.name));
     role.set("description", Data::str(subject.description()));
     role.set_opt("model", model(subject, &mut out).map(Data::str));
+    kept::write(subject, NAME, KEPT, &mut role);
     role.set("sandbox_mode", Data::str(setup.sandbox.as_str()));
     role.set("approval_policy", Data::str(setup.approval.as_str()));
     role.set("web_search", Data::str(searches(|sections| free(subject, sections, settings))));

@@ -6,11 +6,13 @@ use agentry_model::Mode;
 use agentry_policy::{Action, PatternRule, Rules, Section};
 use agentry_text::Data;
 
-use super::KEYS;
-use super::tools::{is_served, listed, of, tool, whole};
+use super::tools::{READING, is_served, listed, of, only, tool, whole};
+use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
-use crate::import::{Bound, Read};
+use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
+use crate::kept::keep_tools;
+use crate::model::escape;
 use crate::rendering::LossKind;
 use crate::{Files, Model, Way, lenient};
 
@@ -20,14 +22,15 @@ pub(super) fn is_one(path: &str, text: &str) -> bool {
     let keys = ["tools", "model", "target", "handoffs", "mcp-servers", "argument-hint"];
     let own = ["title", "icon", "status", "required", "recommended", "abilities"];
     let named = path.ends_with(".agent.md") || placed;
-    named
-        && lenient::read(text).is_ok_and(|front| {
-            let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
-            placed || (has(&keys) && !has(&own))
-        })
+    let of_format = |front: lenient::Front| {
+        let has = |keys: &[&str]| keys.iter().any(|key| front.metadata.get(key).is_some());
+        has(&keys) && !has(&own)
+    };
+    // One that is where Copilot looks and cannot be read is an agent that something is wrong with.
+    (placed && lenient::is_meant(text)) || (named && lenient::read(text).is_ok_and(of_format))
 }
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
@@ -36,15 +39,22 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     draft.unknown(metadata, KEYS);
     identity(metadata, &mut draft);
     let names = names(metadata, &mut draft);
-    let model = of(&names, View::Strictest);
+    let all = names.iter().any(|name| name == "*");
+    let has = |tool: &str| all || names.iter().any(|name| whole(name) == Some(tool));
+    keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], has);
+    let mut model = of(&names, View::Strictest);
     permissions(&names, &model, &mut draft);
+    helpers(metadata, &mut model, &mut draft);
+    if metadata.get("hooks").is_some_and(|hooks| hooks.get("PreToolUse").is_some()) {
+        draft.decided(Section::ALL, "a hook of Copilot", &mut model);
+    }
     draft.servers(metadata.get("mcp-servers"));
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
 
 fn identity(metadata: &Data, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.description(text("description"));
+    draft.described(metadata);
     let name = draft.agent.name().to_owned();
     let identity = &mut draft.agent.identity;
     identity.display_name =
@@ -53,13 +63,13 @@ fn identity(metadata: &Data, draft: &mut Draft) {
     identity.mode = if is("disable-model-invocation", true) || is("infer", false) {
         Some(at(Mode::Primary))
     } else {
-        is("user-invocable", false).then(|| at(Mode::Subagent))
+        (is("user-invocable", false) || is("user-invokable", false)).then(|| at(Mode::Subagent))
     };
     let models = metadata.get("model").and_then(lenient::words).unwrap_or_default();
     draft.models(models.iter().map(String::as_str));
-    let placeless =
-        ["target", "handoffs", "argument-hint", "agents", "metadata", "hidden", "agent"];
+    let placeless = ["hidden", "agent"];
     draft.placeless(metadata, &placeless);
+    draft.keep(NAME, metadata, KEPT);
 }
 
 /// The tools of an agent. What nobody knows is left out, and so is what stands for a part of a tool.
@@ -119,6 +129,21 @@ fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
         draft.rules(Section::Mcp, served, Action::Deny);
     }
     unsure(model, draft);
+}
+
+/// Only the agents that are named may be handed work.
+fn helpers(metadata: &Data, model: &mut Model, draft: &mut Draft) {
+    let Some(list) = metadata.get("agents") else { return };
+    let names = lenient::words(list).unwrap_or_default();
+    let has_tool = model.ways.iter().any(|way| way.section == Section::Delegate);
+    if !has_tool || names.iter().any(|name| name == "*") {
+        return;
+    }
+    let rule = |name: &String| PatternRule { pattern: name.clone(), action: Action::Ask };
+    let plain = names.iter().filter(|name| !name.contains(['*', '/']));
+    draft.replace(Section::Delegate, plain.map(rule).collect(), Action::Deny);
+    let regexes: Vec<String> = names.iter().map(|name| escape(name)).collect();
+    model.add(Section::Delegate, "agents", vec![only(Section::Delegate, "agents", &regexes)]);
 }
 
 /// Tells why that is asked about which may run.

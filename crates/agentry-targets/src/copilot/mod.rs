@@ -28,11 +28,25 @@ mod write;
 
 use crate::gap::{Blind, Line};
 use crate::import::Import;
+use agentry_text::Data;
+
+use crate::kept::{Kept, kept};
 use crate::{Support, Target};
+
+/// What the user calls it.
+const NAME: &str = "copilot";
+
+/// What an agent keeps for Copilot.
+const KEPT: &[Kept] = &[
+    kept("argument-hint", |data| data.as_str().is_some()),
+    kept("target", |data| matches!(data.as_str(), Some("vscode" | "github-copilot"))),
+    kept("handoffs", |data| matches!(data, Data::List(_))),
+    kept("metadata", |data| matches!(data, Data::Map(_))),
+];
 
 /// GitHub Copilot.
 pub static TARGET: Target = Target {
-    name: "copilot",
+    name: NAME,
     title: "GitHub Copilot",
     built_in: &[
         "ask",
@@ -68,6 +82,7 @@ const KEYS: &[&str] = &[
     "model",
     "disable-model-invocation",
     "user-invocable",
+    "user-invokable",
     "infer",
     "mcp-servers",
     "metadata",

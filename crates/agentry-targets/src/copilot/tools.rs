@@ -19,6 +19,9 @@ pub(super) const TOOLS: &[(&str, &[Section])] = &[
     ("todo", &[Section::Tool]),
 ];
 
+/// The tools that read, of which an agent may have one.
+pub(super) const READING: &[&str] = &["read", "search"];
+
 /// Other names of the same tools, in files that people wrote.
 const ALIASES: &[(&str, &[&str])] = &[
     ("execute", &["shell", "bash", "powershell", "runcommands", "runinterminal", "terminal"]),
@@ -146,22 +149,20 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
             let beyond = always(Section::ExternalDirectory, Action::Ask, "outside the workspace");
             vec![free, outside(section, &beyond)]
         }
-        Section::Tool => vec![only(section, tool, escape(tool))],
+        Section::Tool => vec![only(section, tool, &[escape(tool)])],
         _ => vec![free],
     }
 }
 
 /// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
 pub(super) fn server(name: &str) -> Rules {
-    only(Section::Mcp, name, of_server(name, ANYTHING))
+    only(Section::Mcp, name, &[of_server(name, ANYTHING)])
 }
 
 /// What several of them stand for together.
 fn servers(names: &[&String]) -> Rules {
     let regexes: Vec<String> = names.iter().map(|name| of_server(name, "[^/]*")).collect();
-    let none = NOTHING.to_owned();
-    let regex = if names.is_empty() { none } else { format!("(?:{})", regexes.join("|")) };
-    only(Section::Mcp, "servers", regex)
+    only(Section::Mcp, "servers", &regexes)
 }
 
 /// `any` is what the name of a tool may be; none has a `/` in it.
@@ -172,8 +173,10 @@ fn of_server(name: &str, any: &str) -> String {
     }
 }
 
-/// Allows what a regular expression matches, and nothing else.
-fn only(section: Section, text: &str, regex: String) -> Rules {
+/// Allows what one of these regular expressions matches, and nothing else.
+pub(super) fn only(section: Section, text: &str, regexes: &[String]) -> Rules {
+    let none = NOTHING.to_owned();
+    let regex = if regexes.is_empty() { none } else { format!("(?:{})", regexes.join("|")) };
     let matches = Matches::exactly(regex);
     let entry = Entry { text: text.to_owned(), action: Action::Allow, matches };
     let encoding =

@@ -6,11 +6,12 @@ use agentry_policy::{Action, Protections, Rules, Section, SectionRules};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
-use super::tools::{self, TOOLS};
-use super::{BLIND, TARGET};
+use super::tools::{self, READING, TOOLS};
+use super::{BLIND, KEPT, NAME, TARGET};
 use crate::encoding::View;
 use crate::front;
 use crate::gap::gaps;
+use crate::kept::{self, may_have};
 use crate::model::always;
 use crate::protection::protects;
 use crate::render::each;
@@ -48,6 +49,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     metadata.set("tools", Data::strings(&names));
     let written = servers.iter().map(|server| (server.name.clone(), written(server)));
     metadata.set_full("mcp-servers", Data::Map(written.collect()));
+    kept::write(subject, NAME, KEPT, &mut metadata);
     losses(subject, &names, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     length(&body, &mut out);
@@ -72,7 +74,8 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
             subject.permits(*section, &layers) && safe()
         })
     };
-    let fitting = TOOLS.iter().filter(|(tool, sections)| fits(tool, sections));
+    let has = |tool: &str| may_have(subject, NAME, &[READING.to_vec()], tool);
+    let fitting = TOOLS.iter().filter(|(tool, sections)| has(tool) && fits(tool, sections));
     let mut names: Vec<String> = fitting.map(|(tool, _)| (*tool).to_owned()).collect();
     names.extend(servers.iter().map(|server| format!("{}/*", server.name)));
     if settings.close_gaps {

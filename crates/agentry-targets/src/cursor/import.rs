@@ -4,7 +4,7 @@ use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, json};
 
 use super::model;
-use crate::import::{Bound, Read};
+use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, stem};
 use crate::rendering::LossKind;
 use crate::{Files, lenient};
@@ -24,7 +24,7 @@ pub(super) const TOOLS: &[(&str, Section)] = &[
     ("Mcp", Section::Mcp),
 ];
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
@@ -34,18 +34,29 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
     draft.lenient(front.notes);
     draft.unknown(metadata, KEYS);
     draft.placeless(metadata, &["is_background"]);
-    draft.description(word("description"));
+    draft.described(metadata);
     let model = word("model").filter(|model| *model != "inherit");
     if model == Some("fast") {
         draft.lose("model", LossKind::Dropped, "`fast` is whatever Cursor takes for it");
     }
     draft.models(model.filter(|model| *model != "fast").into_iter());
-    let readonly = metadata.get("readonly") == Some(&Data::Bool(true));
+    let readonly = is_readonly(metadata.get("readonly"));
     let lists = lists(files)?;
     let rules = rules(&lists, &mut draft);
     permissions(&rules, readonly, &mut draft);
     let model = model::of(&lists, readonly);
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+}
+
+/// Whether nothing may be changed: also where somebody wrote that in another way.
+fn is_readonly(value: Option<&Data>) -> bool {
+    match value {
+        None | Some(Data::Null | Data::Bool(false)) => false,
+        Some(Data::Str(word)) => {
+            !matches!(word.to_lowercase().as_str(), "false" | "no" | "off" | "")
+        }
+        Some(_) => true,
+    }
 }
 
 /// The rules of the command line as they are written, those that deny first.

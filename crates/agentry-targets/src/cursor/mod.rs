@@ -16,7 +16,7 @@ mod import;
 mod model;
 
 use crate::import::Import;
-use crate::{Rendering, Target};
+use crate::{Rendering, Target, lenient};
 
 /// Cursor.
 pub static TARGET: Target = Target {
@@ -41,7 +41,7 @@ pub static TARGET: Target = Target {
     guard: None,
     import: Some(Import {
         places: &[(".cursor/agents", ".md")],
-        is_one: |path, _| path.contains(".cursor/agents/"),
+        is_one: |path, text| path.contains(".cursor/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
     }),

@@ -3,41 +3,48 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
-use super::KEYS;
 use super::import_settings::{Limits, limits};
 use super::personal::others;
 use super::policy::{self, Ruled, When};
-use super::tools::{listed, needs, of, of_servers};
+use super::tools::{groups, is_known, listed, needs, of, of_servers};
+use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
-use crate::import::{Bound, Read};
+use crate::import::{Bound, Read, Wrong};
 use crate::imported::{Draft, at, stem};
+use crate::kept::keep_tools;
+use crate::personal::files_in;
 use crate::rendering::LossKind;
 use crate::{Files, Model, lenient};
 
-pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
     let front = lenient::read(&text)?;
     let metadata = &front.metadata;
     let name = metadata.get("name").and_then(Data::as_str);
     let name = name.unwrap_or_else(|| stem(path, &[".md"])).to_owned();
     if metadata.get("kind").and_then(Data::as_str) == Some("remote") {
-        return Err("it is somewhere else: `kind: remote`".to_owned());
+        return Err("it is somewhere else: `kind: remote`".into());
     }
     let mut draft = Draft::new(&name, &front.body);
     draft.lenient(front.notes);
-    draft.unknown(metadata, KEYS);
+    draft.unknown(metadata, &[KEYS, REMOVING].concat());
     identity(metadata, &mut draft);
     let own = metadata.get("mcp_servers").map(Data::to_json);
     let limits = limits(files, own.as_ref(), &mut draft)?;
     let rules = [limits.rules.clone(), rules(files, &name, &text, &mut draft)?].concat();
     let listed = names(metadata, &mut draft);
     let names = limits.names(listed.clone());
+    let has = |tool: &str| names.iter().any(|name| name == "*" || name == tool);
+    keep_tools(&mut draft.agent, NAME, &groups(), has);
     let mut model = of(&names, &rules, View::Strictest);
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
 }
+
+/// Keys that Gemini does not have, by which other harnesses take tools away.
+const REMOVING: &[&str] = &["disallowedTools", "excludeTools"];
 
 /// The tools of an agent; none if nobody can read which.
 fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
@@ -48,6 +55,14 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         }
         _ => listed(metadata),
     };
+    let removed = REMOVING.iter().filter_map(|key| metadata.get(key));
+    let removed = removed.filter_map(lenient::words).flatten();
+    let removed: Vec<String> = removed.collect();
+    let names: Vec<String> = names.into_iter().filter(|name| !removed.contains(name)).collect();
+    for name in names.iter().filter(|name| !is_known(name)) {
+        let detail = format!("`{name}` is no tool that is known: it is left out");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
     let has = |name: &str| names.iter().any(|it| it == name);
     let reads = ["*", "read_file", "read_many_files", "grep_search", "search_file_content"];
     if (has("glob") || has("list_directory")) && !reads.iter().any(|name| has(name)) {
@@ -72,11 +87,12 @@ fn rules(
         let ranked = policy::ranked(&text, name);
         all.extend(ranked.ok_or_else(|| format!("`{path}` cannot be read"))?);
     }
-    for (path, text) in others(files, needed) {
+    let of_machine = files_in(files, "/etc/gemini-cli/policies/", ".toml");
+    for (path, text) in others(files, needed).into_iter().chain(of_machine) {
         let ranked = policy::ranked(&text, name);
         let detail = match &ranked {
             Some(rules) if rules.is_empty() => continue,
-            Some(_) => format!("what your own `{path}` asks about or denies is taken over"),
+            Some(_) => format!("what `{path}` asks about or denies is taken over"),
             None => format!("`{path}` is not understood: nothing is allowed that it may forbid"),
         };
         draft.lose("permissions", LossKind::Changed, detail);
@@ -90,12 +106,12 @@ fn rules(
 
 fn identity(metadata: &Data, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
-    draft.description(text("description"));
+    draft.described(metadata);
     draft.agent.identity.display_name = text("display_name").map(|text| at(text.to_owned()));
     draft.models(text("model").filter(|model| *model != "inherit").into_iter());
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("max_turns"));
-    draft.placeless(metadata, &["timeout_mins"]);
+    draft.keep(NAME, metadata, KEPT);
 }
 
 /// What each tool may do, as rules of the model.

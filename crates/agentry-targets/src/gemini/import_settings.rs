@@ -3,6 +3,7 @@
 use agentry_policy::{Action, PatternRule, Section};
 use serde_json::Value;
 
+use super::import_extensions::extensions;
 use super::policy::{Ruled, When};
 use super::tools::{OTHERS, TOOLS, WILDCARDS, of_servers, server};
 use crate::Files;
@@ -13,8 +14,13 @@ use crate::model::{Model, always};
 use crate::rendering::LossKind;
 use crate::wildcard::ANYTHING;
 
-/// The settings of a project, and the user's own.
-const PLACES: &[&str] = &[".gemini/settings.json", "~/.gemini/settings.json"];
+/// The settings of a project, the user's own, and those for everyone on the machine.
+const PLACES: &[&str] = &[
+    ".gemini/settings.json",
+    "~/.gemini/settings.json",
+    "/etc/gemini-cli/system-defaults.json",
+    "/etc/gemini-cli/settings.json",
+];
 
 const SHELL: &str = "run_shell_command";
 
@@ -117,12 +123,10 @@ pub(super) fn limits(
         let document = document.map_err(|why| {
             format!("`{path}` cannot be read, so that Gemini CLI does not start: {why}")
         })?;
-        let before = limits.count();
-        limits.add(&Settings { value: document.value(), path }, draft);
-        if path.starts_with('~') && limits.count() > before {
-            let detail = format!("what your own `{path}` takes away is taken over");
-            draft.lose("permissions", LossKind::Changed, detail);
-        }
+        limits.add_from(path, document.value(), draft);
+    }
+    for (path, value) in extensions(files, draft) {
+        limits.add_from(&path, value, draft);
     }
     Ok(limits)
 }
@@ -130,7 +134,7 @@ pub(super) fn limits(
 /// One file.
 struct Settings {
     value: Value,
-    path: &'static str,
+    path: String,
 }
 
 impl Settings {
@@ -161,6 +165,21 @@ impl Limits {
     fn count(&self) -> usize {
         let lists = self.core.len() + self.commands.len() + self.servers.len() + self.asked.len();
         self.rules.len() + self.excluded.len() + lists
+    }
+
+    /// Adds what a file takes away, and tells it of one that is not the project's.
+    fn add_from(&mut self, path: &str, value: Value, draft: &mut Draft) {
+        let before = self.count();
+        self.add(&Settings { value, path: path.to_owned() }, draft);
+        let whose = match path {
+            path if path.starts_with('~') => "your own ",
+            path if path.starts_with('/') => "",
+            _ => return,
+        };
+        if self.count() > before {
+            let detail = format!("what {whose}`{path}` takes away is taken over");
+            draft.lose("permissions", LossKind::Changed, detail);
+        }
     }
 
     fn add(&mut self, settings: &Settings, draft: &mut Draft) {
@@ -197,7 +216,7 @@ impl Limits {
         match settings.list(name, older)? {
             Ok(texts) => Some(texts),
             Err(()) => {
-                self.mystery(name, settings.path, draft);
+                self.mystery(name, &settings.path, draft);
                 None
             }
         }
@@ -216,7 +235,7 @@ impl Limits {
         for text in
             self.known(settings, "tools.exclude", "excludeTools", draft).into_iter().flatten()
         {
-            self.exclude(&text, settings.path, draft);
+            self.exclude(&text, &settings.path, draft);
         }
         if let Some(texts) = self.known(settings, "tools.core", "coreTools", draft) {
             let parts: Vec<_> = texts.iter().map(|text| split(text)).collect();
@@ -278,7 +297,7 @@ impl Limits {
     fn of_servers(&mut self, servers: &Value, draft: &mut Draft) {
         let Value::Object(servers) = servers else { return };
         for (name, server) in servers {
-            let one = Settings { value: server.clone(), path: "mcpServers" };
+            let one = Settings { value: server.clone(), path: "mcpServers".to_owned() };
             for tool in self.known(&one, "excludeTools", "", draft).into_iter().flatten() {
                 self.rules.push(denied(&split(&tool).0, Some(name.clone())));
             }
@@ -316,7 +335,7 @@ impl Limits {
         for key in ["policyPaths", "adminPolicyPaths"] {
             let is_empty = |paths: &Value| paths.as_array().is_some_and(Vec::is_empty);
             if settings.value.get(key).is_some_and(|paths| !is_empty(paths)) {
-                self.mystery(key, settings.path, draft);
+                self.mystery(key, &settings.path, draft);
             }
         }
         let mut others: Vec<String> = ["admin", "agents"].map(str::to_owned).into();

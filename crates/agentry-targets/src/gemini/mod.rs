@@ -34,6 +34,7 @@
 mod blind;
 mod encode;
 mod import;
+mod import_extensions;
 mod import_settings;
 mod personal;
 mod policy;
@@ -42,11 +43,21 @@ mod tools;
 mod write;
 
 use crate::import::Import;
-use crate::{Support, Target};
+use agentry_text::Data;
+
+use crate::kept::{Kept, kept};
+use crate::{Support, Target, lenient};
+
+/// What the user calls it.
+const NAME: &str = "gemini";
+
+/// What an agent keeps for Gemini.
+const KEPT: &[Kept] =
+    &[kept("timeout_mins", |data| matches!(data, Data::Int(minutes) if *minutes > 0))];
 
 /// Gemini CLI.
 pub static TARGET: Target = Target {
-    name: "gemini",
+    name: NAME,
     title: "Gemini CLI",
     built_in: &[
         "codebase_investigator",
@@ -64,7 +75,7 @@ pub static TARGET: Target = Target {
     guard: None,
     import: Some(Import {
         places: &[(".gemini/agents", ".md")],
-        is_one: |path, _| path.contains(".gemini/agents/"),
+        is_one: |path, text| path.contains(".gemini/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
     }),

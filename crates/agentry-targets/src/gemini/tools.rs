@@ -50,6 +50,20 @@ pub(super) const OTHERS: &[Tool] = &[
     tool("invoke_agent", Section::Delegate, Action::Allow),
 ];
 
+/// The tools of each section, of which an agent may have some.
+pub(super) fn groups() -> Vec<Vec<&'static str>> {
+    let of = |section| {
+        TOOLS.iter().filter(|tool| tool.section == section).map(|tool| tool.name).collect()
+    };
+    [Section::Read, Section::Edit].into_iter().map(of).collect()
+}
+
+/// Whether a name in a list of tools is one that Gemini knows, or one of a server.
+pub(super) fn is_known(name: &str) -> bool {
+    let own = TOOLS.iter().chain(OTHERS).any(|tool| tool.name == name);
+    own || name == "*" || name.starts_with("mcp_")
+}
+
 /// Tools that show the names of files only.
 pub(super) const NAMES_ONLY: &[&str] = &["list_directory", "glob"];
 

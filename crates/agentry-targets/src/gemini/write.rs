@@ -5,10 +5,11 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{Encoded, under_rules, without_rules};
-use super::policy;
-use super::tools::{NEEDS, of, path};
+use super::tools::{NEEDS, groups, of, path};
+use super::{KEPT, NAME, policy};
 use crate::encoding::View;
 use crate::front::{self, MARK};
+use crate::kept::{self, may_have};
 use crate::model::{Model, always};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
@@ -57,6 +58,8 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         let model = of(&plain, &[], View::Mildest);
         (plain, model)
     };
+    let tools: Vec<String> =
+        tools.into_iter().filter(|tool| may_have(subject, NAME, &groups(), tool)).collect();
     let metadata = metadata(subject, &tools, &mut out);
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
@@ -106,6 +109,7 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
     let behaviour = &agent.behaviour;
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("max_turns", behaviour.max_turns.map(|value| Data::Int(value.value)));
+    kept::write(subject, NAME, KEPT, &mut metadata);
     metadata.set("tools", Data::strings(tools));
     if tools.iter().any(|tool| tool == "mcp_*") {
         let used = agent.tools.mcp.iter().flatten();

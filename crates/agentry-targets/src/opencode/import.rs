@@ -3,6 +3,8 @@
 //! The rules are turned around, since here the first that matches decides. What OpenCode asks about
 //! `.env` files is left out: they are secrets, which are asked about whatever the rules say.
 
+use std::collections::BTreeSet;
+
 use agentry_model::Mode;
 use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
@@ -10,10 +12,11 @@ use agentry_text::Data;
 use super::files::OUTPUT;
 use super::import_plugins::deciding;
 use super::layers::{self, Found};
-use super::ruleset::{OWN, Ruled, defaults, flatten, is_about_tool, of, takes};
+use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
+use super::{KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
-use crate::import::{Bound, Import, Read, Several};
+use crate::import::{Bound, Import, Read, Several, Wrong};
 use crate::imported::{Draft, at};
 use crate::lenient::{self, Front};
 use crate::rendering::LossKind;
@@ -94,7 +97,7 @@ struct Placed<'a> {
     front: Front,
 }
 
-fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, String> {
+fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, Wrong> {
     let nowhere = "it is not where OpenCode looks for agents";
     if let (file, Some(id)) = SEVERAL.split(path) {
         let known = SEVERAL.files.iter().find_map(|known| file.strip_suffix(known));
@@ -116,23 +119,23 @@ fn placed<'a>(files: &Files<'_>, path: &'a str) -> Result<Placed<'a>, String> {
     Ok(Placed { root, kind, id, front })
 }
 
-fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
+fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let Placed { root, kind, id, front } = placed(files, path)?;
     let below = |path: &str| files(&format!("{root}{path}"));
     if let Some(settings) = layers::broken(&below) {
-        return Err(format!("`{settings}` cannot be read, so that OpenCode does not start"));
+        return Err(format!("`{settings}` cannot be read, so that OpenCode does not start").into());
     }
     let name = front.metadata.get("name").and_then(Data::as_str).unwrap_or(id);
     let found = layers::find(&below, name)
         .filter(|_| name == id)
         .unwrap_or_else(|| layers::alone(&below, front.metadata.clone()));
     if found.fields.get("disable") == Some(&Data::Bool(true)) {
-        return Err("it is switched off (`disable`)".to_owned());
+        return Err("it is switched off (`disable`)".into());
     }
     let (own, _) = SEVERAL.split(path);
     let in_settings = kind == "settings";
     let mut draft = match in_settings {
-        true if found.places.is_empty() => return Err(format!("it has no agent `{id}`")),
+        true if found.places.is_empty() => return Err(format!("it has no agent `{id}`").into()),
         true => from_settings(&below, &found, own.strip_prefix(root).unwrap_or(own), name),
         false => Draft::new(name, &front.body),
     };
@@ -141,8 +144,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("name", LossKind::Gap, format!("`{other}` is about this agent too"));
     }
     fields(&found.fields, kind, &mut draft);
-    let all = found.rules(View::Strictest);
-    idle(&found, &all, &mut draft);
+    let all = rules(&found, front.metadata.get("tools"), &mut draft);
     let rules = without_secrets(all.clone());
     if rules.len() < all.len() {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
@@ -155,6 +157,59 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.decided(Section::ALL, &who, &mut model);
     }
     Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+}
+
+/// All rules in order, and what they do not do.
+fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
+    let mut all = found.rules(View::Strictest);
+    if let Some(names) = tools.and_then(lenient::words) {
+        draft.lose("tools", LossKind::Changed, "a list here: no other tools are granted");
+        only(&names, &mut all);
+    }
+    unread(found, draft);
+    idle(found, &all, draft);
+    all
+}
+
+/// Denies all tools but those in a list, as other harnesses have one. OpenCode would not start with it.
+fn only(names: &[String], all: &mut Vec<Ruled>) {
+    let key = |name: &String| match name.to_lowercase().as_str() {
+        "write" | "edit" | "multiedit" | "patch" | "apply_patch" => "edit".to_owned(),
+        "agent" => "task".to_owned(),
+        "ls" => "list".to_owned(),
+        other => other.split('(').next().unwrap_or_default().trim().to_owned(),
+    };
+    let mut keys: BTreeSet<String> = names.iter().map(key).filter(|key| key != "*").collect();
+    if keys.contains("read") {
+        // The other tools that read show a part of what it shows.
+        keys.extend(READING.iter().map(|key| (*key).to_owned()));
+    }
+    let about = |key: &String| {
+        let rules = all.iter().filter(|rule| takes(&rule.key, key)).cloned();
+        rules.map(|rule| Ruled { key: key.clone(), ..rule }).collect::<Vec<_>>()
+    };
+    let kept: Vec<Ruled> = keys.iter().flat_map(about).collect();
+    if !names.iter().any(|name| name == "*") {
+        let (key, pattern) = ("*".to_owned(), "*".to_owned());
+        all.push(Ruled { key, pattern, action: Action::Deny });
+        all.extend(kept);
+    }
+}
+
+/// Tells what of the rules cannot be read, so that it is denied.
+fn unread(found: &Found, draft: &mut Draft) {
+    let Some(Data::Map(entries)) = found.fields.get("permission") else { return };
+    let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
+    for (key, value) in entries {
+        let fits = match value {
+            Data::Map(patterns) => patterns.iter().all(|(_, action)| is_action(action)),
+            other => is_action(other),
+        };
+        if !fits {
+            let detail = "allow, ask or deny is wanted here: denied";
+            draft.lose(&format!("permission.{key}"), LossKind::Narrowed, detail);
+        }
+    }
 }
 
 /// An agent of the settings, with the prompt that they have for it or name a file for.
@@ -223,12 +278,13 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     let text = |key: &str| metadata.get(key).and_then(Data::as_str);
     let mode = text("mode").and_then(|mode| mode.parse().ok());
     let mode = if kind.starts_with("mode") { Some(Mode::Primary) } else { mode };
-    draft.description(text("description"));
+    draft.described(metadata);
     draft.agent.identity.mode = Some(at(mode.unwrap_or(Mode::All)));
     draft.models(text("model").into_iter());
     draft.temperature(metadata.get("temperature"));
     draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
+    draft.keep(NAME, metadata, KEPT);
     draft.unknown(metadata, &known);
 }
 

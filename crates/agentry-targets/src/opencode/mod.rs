@@ -33,11 +33,32 @@ mod paths;
 mod ruleset;
 mod write;
 
+use agentry_text::Data;
+
+use crate::kept::{Kept, is_word, kept};
 use crate::{Support, Target};
+
+/// What the user calls it.
+const NAME: &str = "opencode";
+
+/// What an agent keeps for OpenCode, which does not start with a value that it does not take.
+const KEPT: &[Kept] = &[
+    kept("color", |data| data.as_str().is_some_and(is_color)),
+    kept("hidden", |data| matches!(data, Data::Bool(_))),
+    kept("top_p", |data| matches!(data, Data::Float(value) if (0.0..=1.0).contains(value))),
+    kept("variant", is_word),
+];
+
+/// `#rrggbb`, or a colour of the theme.
+fn is_color(text: &str) -> bool {
+    let named = ["primary", "secondary", "accent", "success", "warning", "error", "info"];
+    let hex = text.strip_prefix('#').filter(|hex| hex.len() == 6);
+    named.contains(&text) || hex.is_some_and(|hex| hex.chars().all(|c| c.is_ascii_hexdigit()))
+}
 
 /// OpenCode.
 pub static TARGET: Target = Target {
-    name: "opencode",
+    name: NAME,
     title: "OpenCode",
     built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
     places: &[".opencode/", ".config/opencode/"],

@@ -8,7 +8,9 @@ use agentry_text::data::MapBuilder;
 use super::encode::{ahead, permission};
 use super::guard::PLUGIN;
 use super::layers;
+use super::{KEPT, NAME};
 use crate::front;
+use crate::kept;
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
@@ -83,6 +85,7 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     metadata.set_opt("model", model(wanted, out).map(Data::str));
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("steps", steps(behaviour, out));
+    kept::write(subject, NAME, KEPT, &mut metadata);
     metadata.set("permission", permission(subject, settings, out));
     metadata.build()
 }

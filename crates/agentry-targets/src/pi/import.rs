@@ -1,22 +1,27 @@
 //! Reads an agent of Pi: its tools are its permissions.
 
 use agentry_policy::{Action, PatternRule, Section};
+use agentry_text::Data;
 use serde_json::Value;
 
 use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
+use super::tools::groups;
+use super::{KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
-use crate::import::{Bound, Import, Read};
-use crate::imported::{Draft, PLACELESS, at};
+use crate::import::{Bound, Import, Read, Wrong};
+use crate::imported::{Draft, at};
+use crate::kept::keep_tools;
+use crate::lenient::is_meant;
 use crate::rendering::LossKind;
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
-    is_one: |path, _| {
+    is_one: |path, text| {
         let place = path.contains(".pi/agents/") || path.contains(".pi/agent/agents/");
         let is_chain = |stem: &str| stem.strip_suffix(".chain").is_some();
-        place && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
+        place && is_meant(text) && path.strip_suffix(".md").is_some_and(|stem| !is_chain(stem))
     },
     several: None,
     read: import,
@@ -34,21 +39,19 @@ const SILENT: &[&str] = &[
     "fallbackModels",
     "skill",
     "skills",
-    "systemPromptMode",
-    "inheritProjectContext",
     "inheritSkills",
     "toolBudget",
     "turnBudget",
     "advertise",
 ];
 
-fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
+fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it cannot be read")?;
     let plain = text.trim_start_matches('\u{feff}');
     let definition = read(plain).ok_or_else(|| why_not(plain))?;
     let fields = &definition.fields;
     if fields.get("runner").is_some() {
-        return Err("another program runs it (`runner`)".to_owned());
+        return Err("another program runs it (`runner`)".into());
     }
     let name = fields.get("name").unwrap_or_default();
     let tools = tools(fields, files, name, View::Strictest);
@@ -67,15 +70,36 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, String> {
         draft.lose("permissions", LossKind::Narrowed, detail);
     }
     policy(&tools, &asked(fields), &skills, &mut draft);
-    for (key, _) in fields.0.iter().filter(|(key, _)| !SILENT.contains(&key.as_str())) {
-        draft.lose(key, LossKind::Dropped, PLACELESS);
-    }
-    if fields.get("systemPromptMode") == Some("append") {
-        draft.lose("systemPromptMode", LossKind::Dropped, "Pi's own prompt is not there");
-    }
+    keep(fields, &tools, &mut draft);
     let bound = Bound::new(bound(&tools, &skills));
     Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
+
+/// What only Pi understands, and what of its tools is not what it seems.
+fn keep(fields: &Fields, tools: &Tools, draft: &mut Draft) {
+    let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
+    let texts = Data::Map(texts.collect());
+    draft.keep(NAME, &texts, KEPT);
+    draft.unknown(&texts, SILENT);
+    let has = |tool: &str| tools.names.contains(tool);
+    // An agent that only fetches pages may still be given a shell.
+    let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
+    keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), has);
+    for name in tools.names.iter().filter(|name| name.contains(ODD)) {
+        let detail = format!("`{name}` is no tool: Pi knows no brackets and no quotes in a list");
+        draft.lose("tools", LossKind::Dropped, detail);
+    }
+    if has("bash") && !has("fetch_content") {
+        let detail = "the shell of Pi reaches every address: allowed here";
+        draft.lose("permissions.webfetch", LossKind::Changed, detail);
+    }
+    if fields.get("inheritSkills") == Some("true") {
+        draft.lose("inheritSkills", LossKind::Dropped, "it is shown its own skills only");
+    }
+}
+
+/// What the name of a tool never has, unless somebody wrote a list as YAML has them.
+const ODD: [char; 4] = ['[', ']', '"', '\''];
 
 fn why_not(text: &str) -> String {
     let Some((fields, _)) = front::read(text) else {
@@ -108,8 +132,8 @@ fn asked(fields: &Fields) -> Vec<String> {
 fn partial(tools: &Tools) -> Vec<String> {
     let has = |name: &str| tools.names.contains(name);
     let mut out = Vec::new();
-    if has("edit") != has("write") {
-        out.push("`edit` and `write` are one permission: neither is granted".to_owned());
+    if has("edit") && !has("write") {
+        out.push("`edit` is a part of what `write` does, and is not granted alone".to_owned());
     }
     if !has("read") && ["grep", "find", "ls"].into_iter().any(has) {
         out.push("`grep`, `find` and `ls` without `read` are not granted".to_owned());
@@ -127,29 +151,43 @@ fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft)
         true => Action::Allow,
         false => Action::Deny,
     };
-    let both = |one: &str, other: &str| action(one).strictest(action(other));
-    let files = action("read").min(both("edit", "write"));
+    let has = |name: &str| tools.names.contains(name);
+    let edit =
+        if has("edit") { action("edit").strictest(action("write")) } else { action("write") };
+    let fetch = if has("fetch_content") { "fetch_content" } else { "bash" };
+    let files = action("read").min(edit);
     for (section, answer) in [
         (Section::Bash, action("bash")),
-        (Section::Edit, both("edit", "write")),
+        (Section::Edit, edit),
         (Section::Read, action("read")),
         (Section::ExternalDirectory, files),
-        (Section::Webfetch, action("fetch_content")),
+        (Section::Webfetch, action(fetch)),
         (Section::Websearch, action("web_search")),
         (Section::Delegate, action("subagent")),
     ] {
         draft.section(section, answer);
     }
+    by_name(tools, action, draft);
+    let skills = skills.iter().filter(|name| is_plain(name));
+    let allow = |name: &String| PatternRule { pattern: name.clone(), action: Action::Allow };
+    draft.rules(Section::Skill, skills.map(allow).collect(), Action::Deny);
+}
+
+fn is_plain(pattern: &str) -> bool {
+    !pattern.trim_end_matches("/*").contains('*')
+}
+
+/// What is said of tools that somebody else brings: those of servers, and others by name.
+fn by_name(tools: &Tools, action: impl Fn(&str) -> Action, draft: &mut Draft) {
     let rule = |pattern: String, action| PatternRule { pattern, action };
-    let plain = |pattern: &str| !pattern.trim_end_matches("/*").contains('*');
     let (mut servers, mut others) = (Vec::new(), Vec::new());
     for name in tools.names.iter().filter(|name| is_foreign(name)) {
-        match name.strip_prefix("mcp:").filter(|server| plain(server)) {
+        match name.strip_prefix("mcp:").filter(|server| is_plain(server)) {
             Some(server) if server.contains('/') => {
                 servers.push(rule(server.to_owned(), action(name)));
             }
             Some(server) => servers.push(rule(format!("{server}/*"), action(name))),
-            None if !name.contains(['/', '*', '.', ':']) => {
+            None if !name.contains(['/', '*', '.', ':']) && !name.contains(ODD) => {
                 others.push(rule(name.clone(), action(name)));
             }
             None => {}
@@ -157,7 +195,4 @@ fn policy(tools: &Tools, asked: &[String], skills: &[String], draft: &mut Draft)
     }
     draft.rules(Section::Mcp, servers, Action::Deny);
     draft.rules(Section::Tool, others, Action::Deny);
-    let skills = skills.iter().filter(|name| plain(name));
-    let skills = skills.map(|name| rule(name.clone(), Action::Allow)).collect();
-    draft.rules(Section::Skill, skills, Action::Deny);
 }

@@ -29,12 +29,38 @@ mod specialists;
 mod tools;
 mod write;
 
+use agentry_text::Data;
+
+use crate::kept::{Kept, is_word, kept};
 use crate::rendering::Scope;
 use crate::{Support, Target};
 
+/// What the user calls it.
+const NAME: &str = "pi";
+
+/// What an agent keeps for Pi. Not `inheritSkills`, which shows it more than its own, and no files.
+const KEPT: &[Kept] = &[
+    kept("thinking", is_word),
+    kept("systemPromptMode", |data| matches!(data.as_str(), Some("append" | "replace"))),
+    kept("inheritProjectContext", is_flag),
+    kept("defaultProgress", is_flag),
+    kept("interactive", is_flag),
+    kept("timeoutMs", is_number),
+    kept("toolTimeoutMs", is_number),
+];
+
+fn is_flag(data: &Data) -> bool {
+    matches!(data.as_str(), Some("true" | "false"))
+}
+
+fn is_number(data: &Data) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    data.as_str().is_some_and(digits)
+}
+
 /// Pi.
 pub static TARGET: Target = Target {
-    name: "pi",
+    name: NAME,
     title: "Pi",
     built_in: &[
         "advisor",

@@ -190,13 +190,15 @@ pub(super) fn of(tools: &Tools) -> Model {
     model
 }
 
-/// The tools as what is sure to be permitted: what each is for, not what can be done with it as well.
+/// The tools as what is sure to be permitted: what each is for, not what can be done with it as well. But
+/// Pi has nothing of its own for pages, so that its shell is for them too.
 pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
     let mut model = Model::default();
     let has = |name: &str| tools.names.contains(name);
     // A part of what a section permits is not all of it.
     let whole = |name: &str| match name {
-        "edit" | "write" => has("edit") && has("write"),
+        // What writes files changes them as well.
+        "edit" => has("write"),
         "grep" | "find" | "ls" => has("read"),
         _ => true,
     };
@@ -209,6 +211,10 @@ pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
         if let Some(section) = section {
             model.add(section, tool.name, vec![always(section, Action::Allow, tool.name)]);
         }
+    }
+    if has("bash") && !has("fetch_content") {
+        let all = always(Section::Webfetch, Action::Allow, "bash");
+        model.add(Section::Webfetch, "bash", vec![all]);
     }
     let names =
         tools.names.iter().filter(|name| is_foreign(name)).map(|name| named_tool(name, "[^/]*"));

@@ -3,6 +3,8 @@
 
 use agentry_policy::{Action, Section};
 
+use super::NAME;
+use crate::kept::may_have;
 use crate::model::always;
 use crate::proof::{Proof, within};
 use crate::protection::{self, Unprotected};
@@ -31,6 +33,11 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool { name: "fetch_content", reaches: &[Section::Webfetch] },
     Tool { name: "web_search", reaches: &[Section::Websearch] },
 ];
+
+/// The tools of which an agent may have some, though its definition says the same of all.
+pub(super) fn groups() -> [Vec<&'static str>; 3] {
+    [vec!["read", "grep", "find", "ls"], vec!["edit", "write"], vec!["bash", "fetch_content"]]
+}
 
 /// Tools that are known and never written: another shell, and agents that are bound by no limits of
 /// the one that calls them.
@@ -61,7 +68,8 @@ pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'stati
         free(subject, *section).is_ok()
             && !(settings.close_gaps && gap(subject, *section).is_some())
     };
-    let tools = TOOLS.iter().filter(|tool| tool.reaches.iter().all(is_open));
+    let has = |tool: &&Tool| may_have(subject, NAME, &groups(), tool.name);
+    let tools = TOOLS.iter().filter(has).filter(|tool| tool.reaches.iter().all(is_open));
     tools.map(|tool| tool.name).collect()
 }
 

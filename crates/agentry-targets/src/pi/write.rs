@@ -9,7 +9,8 @@ use super::extension;
 use super::front::{self, Value};
 use super::primary::{Part, parts};
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
-use super::{Place, place, specialists};
+use super::{KEPT, NAME, Place, place, specialists};
+use crate::kept;
 use crate::loss;
 use crate::model::Model;
 use crate::render::each_of;
@@ -44,9 +45,7 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
         plain(subject, settings, &mut fields, out)
     };
     fields.extend(model(subject, out));
-    fields.push(("systemPromptMode", raw("replace")));
-    fields.push(("inheritProjectContext", raw("false")));
-    fields.push(("inheritSkills", raw("false")));
+    fields.extend(prompting(subject));
     fields.extend(shown(subject, can_read, &place, out));
     fields.extend(budget(subject, out));
     dropped(subject, out);
@@ -66,6 +65,20 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
             out.files.push(File::new(place.session, extension::main(subject)));
         }
     }
+}
+
+/// What the agent is told besides its prompt, and what else it keeps for Pi.
+fn prompting(subject: &Subject) -> Vec<(&'static str, Value)> {
+    let mut fields = vec![
+        ("systemPromptMode", raw("replace")),
+        ("inheritProjectContext", raw("false")),
+        ("inheritSkills", raw("false")),
+    ];
+    for (key, value) in kept::fields(subject, NAME, KEPT) {
+        fields.retain(|(known, _)| *known != key);
+        fields.push((key, raw(value.as_str().unwrap_or_default())));
+    }
+    fields
 }
 
 fn raw(text: impl Into<String>) -> Value {

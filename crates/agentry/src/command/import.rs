@@ -5,9 +5,12 @@ mod search;
 
 use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
+use agentry_compile::model::Agent as Model;
 use agentry_compile::model::Format;
+use agentry_compile::model::LossKind::Changed;
 use agentry_compile::targets::LossKind;
-use agentry_compile::targets::import::{Imported, import};
+use agentry_compile::targets::import::{Imported, Wrong, import};
+use agentry_compile::targets::kept::{completed, place};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
@@ -94,14 +97,10 @@ fn one(
     others: Option<&[Agent]>,
 ) -> Result<Option<Agent>, Failure> {
     let path = &found.path;
-    let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
-    let Imported { agent, losses } =
-        imported.map_err(|why| Failure::new(format!("`{path}` cannot be imported: {why}")))?;
-    let losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
+    let (mut agent, losses) = read(disk, found).map_err(|why| refused(path, &why))?;
     let Some(others) = others else {
         return written(args, found, &agent, losses, &args.output).map(Some);
     };
-    let mut agent = agent;
     let name = agent.name().to_owned();
     if !is_file_name(&name) {
         let message = format!("`{path}` is called `{name}`, which is no name of a file");
@@ -128,6 +127,29 @@ fn one(
     written(args, found, &agent, losses, &output(&free)).map(Some)
 }
 
+/// Reads one agent, and tells what was lost by that.
+fn read(disk: &Disk, found: &Found) -> Result<(Model, Vec<Lost>), Wrong> {
+    let (odd, nul) = found.odd(disk);
+    if let Some(at) = nul {
+        return Err(Wrong { message: "a definition cannot hold U+0000".to_owned(), at });
+    }
+    let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
+    let Imported { agent, losses } = imported?;
+    let mut losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
+    if odd {
+        let detail = "the file is not UTF-8: what cannot be read became U+FFFD".to_owned();
+        let (field, of_reading) = ("file".to_owned(), true);
+        losses.push(Lost { field, kind: "changed", detail, of_reading, ..Lost::default() });
+    }
+    Ok((agent, losses))
+}
+
+/// Why an agent cannot be imported, with its place.
+fn refused(path: &str, Wrong { message, at }: &Wrong) -> Failure {
+    let place = format!("{path}:{}:{}", at.line, at.column);
+    Failure::new(format!("`{place}` cannot be imported: {message}"))
+}
+
 /// A name that no other agent has.
 fn free_name(name: &str, others: &[Agent]) -> String {
     let is_free = |name: &String| !others.iter().any(|other| other.is_called(name));
@@ -139,17 +161,23 @@ fn free_name(name: &str, others: &[Agent]) -> String {
 fn written(
     args: &Import,
     found: &Found,
-    agent: &agentry_compile::model::Agent,
+    agent: &Model,
     mut losses: Vec<Lost>,
     output: &str,
 ) -> Result<Agent, Failure> {
     let target = target(args.to, output, String::new());
-    let converted = convert(agent, args.to, &target);
+    let harness = found.harness.name;
+    let mut converted = convert(agent, args.to, &target);
+    let completed = completed(agent, &converted.agent, harness);
+    if let Some((more, _)) = &completed {
+        converted = convert(more, args.to, &target);
+    }
     sound(&found.path, args.to, &converted)?;
-    losses.extend(converted.losses.iter().map(Lost::written));
+    let names = completed.map(|(_, names)| names).unwrap_or_default();
+    losses.extend(converted.losses.iter().map(|loss| Lost::written(loss, &names, harness)));
     let files = files(output, target.shape, converted);
-    let (harness, source) = (found.harness.name, found.path.clone());
-    Ok(Agent { name: agent.name().to_owned(), harness, source, files, losses })
+    let (name, source) = (agent.name().to_owned(), found.path.clone());
+    Ok(Agent { name, harness, source, files, losses })
 }
 
 impl Agent {
@@ -166,8 +194,16 @@ impl Lost {
         Self { field, kind: loss.kind.as_str(), detail, missing, of_reading: true }
     }
 
-    fn written(loss: &agentry_compile::model::Loss) -> Self {
-        let (field, detail) = (loss.field.clone(), loss.detail.clone());
+    /// What a format has no words for; of the fields in `kept` the harness loses nothing.
+    fn written(loss: &agentry_compile::model::Loss, kept: &[&str], harness: &str) -> Self {
+        let field = loss.field.clone();
+        if kept.contains(&field.as_str()) {
+            let kept = format!("kept in `{}`, which only {harness} gets", place(harness));
+            let detail =
+                if loss.kind == Changed { format!("{}; {kept}", loss.detail) } else { kept };
+            return Self { field, kind: "changed", detail, ..Self::default() };
+        }
+        let detail = loss.detail.clone();
         let (kind, missing) = (loss.kind.as_str(), is_lost(loss));
         Self { field, kind, detail, missing, of_reading: false }
     }

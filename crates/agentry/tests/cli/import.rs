@@ -102,6 +102,66 @@ fn an_agent_that_reads_reads_in_every_format() {
 }
 
 #[test]
+fn a_file_that_must_not_be_read_leaves_the_others_in_a_manifest() {
+    let test = Test::new()
+        .file(".claude/agents/x.md", "---\nname: x\ndescription: d\ntools: Read\n---\nHello.\n")
+        .file(".claude/settings.json", r#"{"permissions": {"deny": ["Read(./.env)"]}}"#);
+    let ran = test.run("import .claude/agents/x.md --to manifest -o x.agent").exits(0);
+    let manifest = test.read("x.agent");
+    assert!(manifest.contains("filesystem: read-only"), "{manifest}");
+    assert!(
+        manifest.contains("\n      read:\n        intent: allow\n        rules:"),
+        "{manifest}"
+    );
+    assert!(ran.stdout.contains("permissions.read      kept in `x-agentry`"), "{ran}");
+    for (file, verdict) in [("src/a.rs", "allow"), (".env", "deny")] {
+        let ran = test.run(&format!("policy why x.agent read {file}"));
+        assert!(ran.stdout.starts_with(verdict), "{ran}");
+    }
+}
+
+#[test]
+fn what_only_its_harness_understands_is_kept_for_it() {
+    let agent = "---\nname: x\ndescription: \"One.\\n\\nTwo.\"\ntools: Read\nmodel: opus\ncolor: red\n---\nHello.\n";
+    for format in ["agent-toml", "manifest", "agent-md", "agentfs"] {
+        let test = Test::new().file(".claude/agents/x.md", agent);
+        let output = match format {
+            "manifest" => "agents/x.agent",
+            "agent-md" => "agents/x.agent.md",
+            _ => "agents/x",
+        };
+        test.run(&format!("import .claude/agents/x.md --to {format} -o {output}")).exits(0);
+        test.run(&format!("render {output} --target claude-code --force")).exits(0);
+        let file = test.read(".claude/agents/x.md");
+        for line in ["\nmodel: opus\n", "\ncolor: red\n", "\n  One.\n\n  Two.\n"] {
+            assert!(file.contains(line), "{format}: {line}\n{file}");
+        }
+    }
+}
+
+#[test]
+fn what_lies_beside_agents_is_none_and_a_broken_agent_is_told() {
+    let mut test = Test::new().file(SMALL[5].0, SMALL[5].1);
+    for dir in [".claude", ".pi", ".gemini", ".github", ".cursor"] {
+        test = test.file(format!("{dir}/agents/README.md"), "# Agents\n\nThese are ours.\n");
+    }
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(ran.stdout.contains("imported 1 agent"), "{ran}");
+    test.write(".github/agents/g.agent.md", "---\ndescription: d\n tools: [read]\n---\nHello.\n");
+    let ran = test.run("import . --to agent-toml -o more").exits(2);
+    let line = "`.github/agents/g.agent.md:3:7` cannot be imported: its metadata is not YAML";
+    assert!(ran.stderr.contains(line), "{ran}");
+    // Bytes that are no text are told; a definition holds no NUL.
+    let latin = b"---\nname: x\ndescription: caf\xe9\ntools: Read\n---\nHello.\n";
+    test.write(".claude/agents/x.md", latin);
+    let ran = test.run("import .claude/agents/x.md --to agent-toml -o x --dry-run").exits(0);
+    assert!(ran.stdout.contains("the file is not UTF-8"), "{ran}");
+    test.write(".claude/agents/x.md", "---\nname: x\ndescription: a\0b\n---\nHello.\n");
+    let ran = test.run("import .claude/agents/x.md --to agent-toml -o x").exits(2);
+    assert!(ran.stderr.contains("x.md:3:15` cannot be imported"), "{ran}");
+}
+
+#[test]
 fn agents_in_settings() {
     let settings = "{ // mine\n \"agent\": {\"reviewer\": {\"description\": \"d\", \"prompt\": \"{file:./p.txt}\"},\n \
         \"off\": {\"disable\": true}, \"build\": {\"model\": \"x/y\"}, \"placed\": {\"steps\": 3},},\n}";

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use agentry_compile::targets::import::{Import, Several};
 use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
+use agentry_compile::text::Position;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
+use agentry_compile::text::source::position;
 use agentry_compile::{EntryKind, World};
 
 use crate::output::Failure;
@@ -28,10 +30,20 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The text of a file of the project, or of the home directory for `~/`; the names in a
-    /// directory, which ends with `/`.
+    /// The text of a file of the project, of the home directory for `~/`, or of the machine for `/`; the
+    /// names in a directory, which ends with `/`.
     pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
         read(disk, &self.root, file)
+    }
+}
+
+impl Found {
+    /// Whether its file is not UTF-8, and where the first NUL is.
+    pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<Position>) {
+        let text = self.read(disk, &self.file).unwrap_or_default();
+        let nul = text.find('\0').map(|at| position(&text, at));
+        let path = join(&self.root, &self.file);
+        (fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()), nul)
     }
 }
 
@@ -40,11 +52,20 @@ fn read(disk: &dyn World, root: &str, file: &str) -> Option<String> {
     let home = || disk.home().filter(|home| disk.absolute(root) != disk.absolute(home));
     let path = match file.strip_prefix("~/") {
         Some(rest) => join(&home()?, rest),
+        None if file.starts_with('/') => file.to_owned(),
         None => join(root, file),
     };
-    let Some(dir) = path.strip_suffix('/') else { return text(&path) };
+    let Some(dir) = path.strip_suffix('/') else {
+        return if file.starts_with('/') { of_machine(disk, file) } else { text(&path) };
+    };
     let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
     Some(names.collect::<Vec<_>>().join("\n"))
+}
+
+/// The text of a file that holds for everyone on the machine.
+fn of_machine(disk: &dyn World, path: &str) -> Option<String> {
+    let bytes = disk.read("/", path, limits::FILE_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The agents that settings below `root` hold by name.
@@ -251,4 +272,21 @@ fn text(path: &str) -> Option<String> {
     let mut bytes = Vec::new();
     fs::File::open(path).ok()?.take(limits::FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_compile::MemoryWorld;
+
+    use super::*;
+
+    #[test]
+    fn files_of_the_machine_are_those_of_the_world() {
+        let files = [("etc/claude-code/a.json", "1"), ("etc/claude-code/d/b.json", "2")];
+        let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
+        let read = |file: &str| read(&world, "/project", file);
+        assert_eq!(read("/etc/claude-code/a.json").as_deref(), Some("1"));
+        assert_eq!(read("/etc/claude-code/d/").as_deref(), Some("b.json"));
+        assert_eq!(read("/etc/claude-code/c.json"), None);
+    }
 }

@@ -1,0 +1,296 @@
+//! From the files of a harness to a definition and back, field by field: what the harness reads in the
+//! second file is what it read in the first. Where it is not, a line here says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentry_compile::formats::{Target as Written, convert};
+use agentry_compile::model::Format;
+use agentry_compile::targets::kept::completed;
+use agentry_compile::text::yaml::{self, Version};
+use agentry_compile::text::{Data, FileId, Findings, Source, toml};
+
+use crate::back::imported;
+use crate::{Wish, rendering};
+
+/// An agent as somebody wrote it.
+struct Case {
+    harness: &'static str,
+    path: &'static str,
+    /// Its metadata, without the name and the description that all have.
+    lines: &'static str,
+    /// What comes back otherwise, and why.
+    differs: &'static [(&'static str, &'static str)],
+}
+
+const fn case(harness: &'static str, path: &'static str, lines: &'static str) -> Case {
+    Case { harness, path, lines, differs: &[] }
+}
+
+impl Case {
+    const fn differing(self, differs: &'static [(&'static str, &'static str)]) -> Self {
+        Self { differs, ..self }
+    }
+}
+
+const OPENCODE: &str = ".opencode/agents/x.md";
+const CLAUDE: &str = ".claude/agents/x.md";
+const PI: &str = ".pi/agents/x.md";
+const CODEX: &str = ".codex/agents/x.toml";
+const GEMINI: &str = ".gemini/agents/x.md";
+const COPILOT: &str = ".github/agents/x.agent.md";
+
+/// Why what comes back differs.
+const NO_LIST: &str = "without a list an agent has tools that nobody can name: a definition asks about \
+    them, and Claude Code would not";
+const NAMES_ONLY: &str = "it shows names only, which a definition has no word for";
+const ONE_AGENT: &str = "Claude Code holds an agent to such a list only where a person started it";
+const BRINGS_TOOLS: &str = "it brings tools to read and write files";
+const PLANS: &str =
+    "nothing may be changed while a plan is made, and the mode of a session above it counts";
+const SHELL: &str = "the shell of Pi changes files, and the agent has no tool that does";
+const WRITES: &str = "Pi itself writes that file";
+const SANDBOX: &str = "commands run in a sandbox of Codex, which a definition does not have: they are \
+    asked about, and Codex asks about all only with `untrusted`";
+const SAID: &str = "Codex takes it for granted, and it is said";
+const PICTURES: &str = "what commands are asked about is not shown by another tool";
+const UNBOUND: &str = "a session without a sandbox is never written";
+const HARMLESS: &str = "Gemini asks about commands only under rules that it reads with `--policy`, and \
+    may trust a server";
+const ALIAS: &str = "one name for what VS Code has several names for";
+const MAY_ASK: &str = "some programs ask about it and others do not: a definition asks, and Copilot \
+    cannot be made to";
+
+const CASES: &[Case] = &[
+    case(
+        "opencode",
+        OPENCODE,
+        "mode: subagent\nmodel: anthropic/claude\ntemperature: 0.1\ntop_p: 0.9\nsteps: 7\ncolor: \"#ff8800\"\nhidden: true\n",
+    ),
+    case(
+        "opencode",
+        OPENCODE,
+        "mode: primary\nvariant: high\ncolor: accent\npermission:\n  edit: deny\n  bash:\n    \"*\": ask\n    \"git diff*\": allow\n    \"git push*\": deny\n  webfetch: deny\n",
+    ),
+    case(
+        "opencode",
+        OPENCODE,
+        "mode: all\ntools:\n  write: false\n  edit: false\n  bash: false\n  webfetch: true\n",
+    ),
+    case(
+        "opencode",
+        OPENCODE,
+        "maxSteps: 4\npermission:\n  task: deny\n  skill:\n    \"*\": deny\n    \"docs-*\": allow\n  question: allow\n",
+    ),
+    case("claude-code", CLAUDE, "tools: Read\nmodel: inherit\ncolor: red\n"),
+    case(
+        "claude-code",
+        CLAUDE,
+        "tools: Read, Grep, Glob, Bash\nmodel: opus\neffort: high\nmaxTurns: 12\n",
+    ),
+    case("claude-code", CLAUDE, "tools: [\"Read\", \"Edit\", \"Write\"]\nbackground: true\n"),
+    case(
+        "claude-code",
+        CLAUDE,
+        "tools:\n  - Grep\n  - TodoWrite\n  - Task\n  - WebFetch\nisolation: worktree\n",
+    ),
+    case(
+        "claude-code",
+        CLAUDE,
+        "tools: Read, WebSearch, mcp__github__get_issue\nskills:\n  - pdf\n",
+    ),
+    case("claude-code", CLAUDE, "tools: Read, Grep\npermissionMode: plan\n"),
+    case("claude-code", CLAUDE, "disallowedTools: Bash, Edit\n")
+        .differing(&[("disallowedTools", NO_LIST), ("tools", NO_LIST)]),
+    case("claude-code", CLAUDE, "tools: Glob\n").differing(&[("tools", NAMES_ONLY)]),
+    case("claude-code", CLAUDE, "tools: Read, Agent(helper)\n").differing(&[("tools", ONE_AGENT)]),
+    case("claude-code", CLAUDE, "tools: Read, Edit\npermissionMode: plan\nmemory: project\n")
+        .differing(&[("memory", BRINGS_TOOLS), ("tools", PLANS)]),
+    case("pi", PI, "tools: read, grep\nmodel: a/b\nthinking: low\n"),
+    case(
+        "pi",
+        PI,
+        "tools: read, grep, find, ls, bash, write\nmodel: a/b\nsystemPromptMode: append\ninheritProjectContext: true\ndefaultProgress: true\n",
+    ),
+    case("pi", PI, "fallbackModels: c/d, e/f\nmodel: a/b\ntimeoutMs: 60000\n"),
+    case("pi", PI, "tools: read, bash\noutput: context.md\n")
+        .differing(&[("output", WRITES), ("tools", SHELL)]),
+    case(
+        "codex",
+        CODEX,
+        "model = \"gpt-5.5\"\nmodel_reasoning_effort = \"high\"\nnickname_candidates = [\"Ada\", \"Eve\"]\nsandbox_mode = \"read-only\"\n",
+    )
+    .differing(&[("approval_policy", SANDBOX), ("tools", PICTURES), ("web_search", SAID)]),
+    case(
+        "codex",
+        CODEX,
+        "sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\nweb_search = \"live\"\n",
+    )
+    .differing(&[("approval_policy", SANDBOX), ("sandbox_mode", SANDBOX), ("tools", PICTURES)]),
+    case(
+        "codex",
+        CODEX,
+        "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\nweb_search = \"disabled\"\n",
+    )
+    .differing(&[
+        ("approval_policy", UNBOUND),
+        ("sandbox_mode", UNBOUND),
+        ("sandbox_workspace_write", UNBOUND),
+    ]),
+    case(
+        "gemini",
+        GEMINI,
+        "kind: local\ndisplay_name: The X\ntools: [read_file]\nmodel: gemini-3-pro\ntemperature: 0.2\nmax_turns: 5\ntimeout_mins: 3\n",
+    ),
+    case("gemini", GEMINI, "tools:\n  - grep_search\n  - google_web_search\n  - write_file\n"),
+    case("gemini", GEMINI, "tools: [\"*\"]\n").differing(&[("tools", HARMLESS)]),
+    case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
+    case(
+        "copilot",
+        COPILOT,
+        "tools: ['codebase', 'usages']\nmodel: gpt-5\nargument-hint: which file\ntarget: vscode\n",
+    )
+    .differing(&[("tools", ALIAS)]),
+    case(
+        "copilot",
+        COPILOT,
+        "tools: [read, agent]\nagents: [helper]\nuser-invocable: false\nhandoffs:\n  - label: Go\n    agent: helper\n    prompt: Go on.\n    send: false\n",
+    )
+    .differing(&[("agents", MAY_ASK), ("tools", MAY_ASK)]),
+    case(
+        "copilot",
+        COPILOT,
+        "tools: [read, search, edit, execute, web, 'github/*']\ndisable-model-invocation: true\n",
+    )
+    .differing(&[("tools", MAY_ASK)]),
+];
+
+const DESCRIPTION: &str = "Reviews: all.\n\n<example>\nuser: \"hi\"\n</example>";
+
+/// The whole file of a case.
+fn text(case: &Case) -> String {
+    let description = serde_json::Value::from(DESCRIPTION);
+    match case.harness {
+        "codex" => format!(
+            "name = \"x\"\ndescription = {description}\n{}developer_instructions = \"Hi.\"\n",
+            case.lines
+        ),
+        // Metadata of Pi is no YAML.
+        "pi" => format!("---\nname: x\ndescription: Reviews all\n{}---\nHi.\n", case.lines),
+        _ => {
+            let name = if case.harness == "opencode" { "" } else { "name: x\n" };
+            format!("---\n{name}description: {description}\n{}---\nHi.\n", case.lines)
+        }
+    }
+}
+
+/// The fields of a file, and its prompt as `prompt`.
+fn fields(harness: &str, text: &str) -> BTreeMap<String, Data> {
+    let mut findings = Findings::default();
+    let (metadata, body) = match harness {
+        "codex" => (text, ""),
+        _ => text.strip_prefix("---\n").and_then(|it| it.split_once("\n---\n")).expect("metadata"),
+    };
+    let source = Source::new(FileId::BUILT_IN, "", metadata);
+    let node = match harness {
+        "codex" => toml::parse(&source, &mut findings),
+        _ => yaml::parse(&source, 0..metadata.len(), Version::V1_2, &mut findings),
+    };
+    let Data::Map(fields) = node.to_data() else { panic!("{text}") };
+    let mut fields: BTreeMap<String, Data> = fields.into_iter().collect();
+    let told = fields.remove("developer_instructions");
+    let told = told.as_ref().and_then(Data::as_str).unwrap_or(body).trim().to_owned();
+    fields.insert("prompt".to_owned(), Data::str(told));
+    understood(harness, &mut fields);
+    fields
+}
+
+/// What a harness takes for granted.
+const DEFAULTS: &[(&str, &str, &str)] = &[
+    ("opencode", "mode", "all"),
+    ("claude-code", "model", "inherit"),
+    ("gemini", "kind", "local"),
+    ("pi", "systemPromptMode", "replace"),
+    ("pi", "inheritProjectContext", "false"),
+    ("pi", "inheritSkills", "false"),
+];
+
+/// Names of the same field, of which the harness reads the second as the first.
+const SAME: &[(&str, &str, &str)] = &[("opencode", "maxSteps", "steps")];
+
+/// Leaves out what says nothing, and what is compared as rules elsewhere.
+fn understood(harness: &str, fields: &mut BTreeMap<String, Data>) {
+    for (_, old, new) in SAME.iter().filter(|it| it.0 == harness) {
+        if let Some(value) = fields.remove(*old) {
+            fields.insert((*new).to_owned(), value);
+        }
+    }
+    for (_, key, value) in DEFAULTS.iter().filter(|it| it.0 == harness) {
+        if fields.get(*key).is_some_and(|it| it.to_json().to_string().trim_matches('"') == *value) {
+            fields.remove(*key);
+        }
+    }
+    let has_tools = fields.contains_key("tools");
+    let removed = fields.remove("disallowedTools").map(|it| words(&it)).unwrap_or_default();
+    match harness {
+        "opencode" => drop((fields.remove("tools"), fields.remove("permission"))),
+        "claude-code" | "pi" | "gemini" | "copilot" if has_tools => {
+            let mut names = fields.remove("tools").map(|it| words(&it)).unwrap_or_default();
+            names.retain(|name| !removed.contains(name));
+            let names =
+                names.into_iter().map(|name| if name == "Task" { "Agent".into() } else { name });
+            fields.insert("tools".to_owned(), Data::strings(names.collect::<BTreeSet<String>>()));
+        }
+        "pi" => drop(
+            fields.insert("tools".to_owned(), Data::strings(["bash", "edit", "read", "write"])),
+        ),
+        "claude-code" if !removed.is_empty() => {
+            drop(fields.insert("disallowedTools".to_owned(), Data::strings(removed)));
+        }
+        _ => {}
+    }
+    fields.remove("permission");
+}
+
+fn words(data: &Data) -> BTreeSet<String> {
+    let texts: Vec<&str> = match data {
+        Data::Str(text) => text.split(',').collect(),
+        Data::List(items) => items.iter().filter_map(Data::as_str).collect(),
+        _ => Vec::new(),
+    };
+    texts.into_iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+}
+
+/// The file that an agent is after it was imported and rendered for the same harness.
+fn again(case: &Case, text: &str) -> String {
+    let found = imported(case.harness, &[(case.path, text)], case.path).expect("an agent");
+    let first = convert(&found.agent, Format::AgentToml, &Written::default());
+    let more = completed(&found.agent, &first.agent, case.harness);
+    let agent = more.map_or(found.agent, |(agent, _)| agent);
+    let written = convert(&agent, Format::AgentToml, &Written::default());
+    let place = |(path, text)| (format!("agents/x/{path}"), text);
+    let mut files: Vec<(String, String)> = written.files.into_iter().map(place).collect();
+    let skill = "---\nname: pdf\ndescription: Reads papers\n---\nRead them.\n";
+    files.push((".claude/skills/pdf/SKILL.md".to_owned(), skill.to_owned()));
+    let rendered = rendering(case.harness, &files, Wish::default()).agents.remove(0);
+    assert_eq!(rendered.refused, None, "{text}");
+    let file = rendered.files.iter().find(|file| file.path == case.path).expect("a file");
+    file.text().to_owned()
+}
+
+#[test]
+fn what_a_harness_reads_comes_back() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let text = text(case);
+        let result = again(case, &text);
+        let (before, after) = (fields(case.harness, &text), fields(case.harness, &result));
+        let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let differ = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
+        let differ: BTreeSet<&str> = differ.map(String::as_str).collect();
+        let known: BTreeSet<&str> = case.differs.iter().map(|(key, _)| *key).collect();
+        if differ != known {
+            wrong.push(format!("{differ:?} and not {known:?}\n{text}\n{result}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n=====\n"));
+}

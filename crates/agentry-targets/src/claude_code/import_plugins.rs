@@ -1,0 +1,101 @@
+//! Plugins of Claude Code that are switched on: the hooks that one brings may deny a call.
+
+use std::collections::BTreeSet;
+
+use agentry_policy::Section;
+use serde_json::Value;
+
+use super::import_hooks::{are_off, before_calls, settings};
+use crate::Files;
+use crate::jsonc::{Dialect, Document};
+
+/// Where Claude Code keeps where each plugin is.
+const INSTALLED: &str = "~/.claude/plugins/installed_plugins.json";
+/// Where plugins are, below a home.
+const PLACE: &str = "/.claude/plugins/";
+
+/// A plugin that is switched on.
+#[derive(Debug)]
+pub(super) struct Plugin {
+    /// With its marketplace: `name@place`.
+    pub(super) name: String,
+    /// The sections that its hooks decide about; why nobody knows.
+    pub(super) hooks: Result<Vec<Section>, String>,
+}
+
+/// The plugins that are switched on by some settings.
+pub(super) fn plugins(files: &Files<'_>) -> Vec<Plugin> {
+    if are_off(files) {
+        return Vec::new();
+    }
+    let all = settings(files);
+    let enabled = all.iter().filter_map(|it| it.get("enabledPlugins")?.as_object());
+    let on = enabled.flatten().filter(|(_, on)| **on != Value::Bool(false));
+    let names: BTreeSet<&String> = on.map(|(name, _)| name).collect();
+    let plugin = |name: &String| Plugin { name: name.clone(), hooks: hooks(files, name) };
+    names.into_iter().map(plugin).collect()
+}
+
+/// The sections that the hooks of a plugin decide about, in each place where it is installed.
+fn hooks(files: &Files<'_>, name: &str) -> Result<Vec<Section>, String> {
+    let installed = json(files, INSTALLED).ok_or(format!("`{INSTALLED}` cannot be read"))?;
+    let entries = installed.get("plugins").and_then(|plugins| plugins.get(name));
+    let entries: Vec<&Value> = match entries {
+        Some(Value::Array(entries)) => entries.iter().collect(),
+        one => one.into_iter().collect(),
+    };
+    let paths = entries.iter().filter_map(|entry| entry.get("installPath")?.as_str());
+    let places: Vec<Option<String>> = paths.map(place).collect();
+    if places.is_empty() {
+        return Err(format!("`{INSTALLED}` does not say where it is"));
+    }
+    let mut sections = Vec::new();
+    for place in places {
+        let place = place.ok_or(format!("it is not below `~{PLACE}`, and is not looked at"))?;
+        sections.extend(brought(files, &place)?);
+    }
+    sections.sort();
+    sections.dedup();
+    Ok(sections)
+}
+
+/// Where a plugin is in the home directory.
+fn place(path: &str) -> Option<String> {
+    let (_, rest) = path.split_once(PLACE)?;
+    let plain = !rest.split('/').any(|part| part == "..");
+    plain.then(|| format!("~{PLACE}{}", rest.trim_end_matches('/')))
+}
+
+/// What the plugin in a directory brings.
+fn brought(files: &Files<'_>, dir: &str) -> Result<Vec<Section>, String> {
+    let manifest = format!("{dir}/.claude-plugin/plugin.json");
+    let said = json(files, &manifest).and_then(|manifest| manifest.get("hooks").cloned());
+    let mut paths = vec![format!("{dir}/hooks/hooks.json")];
+    let mut sections = Vec::new();
+    match said {
+        Some(Value::Object(hooks)) => sections.extend(of(&Value::Object(hooks))),
+        Some(Value::String(path)) => paths.push(format!("{dir}/{}", path.trim_start_matches("./"))),
+        Some(_) => return Err(format!("`hooks` in `{manifest}` is not understood")),
+        None => {}
+    }
+    if files(&manifest).is_none() && paths.iter().all(|path| files(path).is_none()) {
+        return Err(format!("`{manifest}` cannot be read"));
+    }
+    for path in paths {
+        match (files(&path), json(files, &path)) {
+            (_, Some(hooks)) => sections.extend(of(&hooks)),
+            (Some(_), None) => return Err(format!("`{path}` cannot be read")),
+            (None, None) => {}
+        }
+    }
+    Ok(sections)
+}
+
+/// The sections of a file of hooks: they stand in it, or under `hooks`.
+fn of(hooks: &Value) -> Vec<Section> {
+    before_calls(hooks.get("hooks").unwrap_or(hooks))
+}
+
+fn json(files: &Files<'_>, path: &str) -> Option<Value> {
+    Document::read(&files(path)?, Dialect::Relaxed).ok().map(|document| document.value())
+}

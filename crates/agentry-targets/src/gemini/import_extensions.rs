@@ -1,0 +1,65 @@
+//! Extensions of Gemini: what one takes away, and the hooks that it brings. What it adds is not looked at.
+
+use serde_json::{Map, Value};
+
+use crate::Files;
+use crate::imported::Draft;
+use crate::jsonc::{Dialect, Document};
+use crate::rendering::LossKind;
+
+/// Where extensions are, each in a directory of its own. One that is switched off counts all the same.
+const PLACES: &[&str] = &[".gemini/extensions/", "~/.gemini/extensions/"];
+
+/// What of a manifest takes something away.
+const KEYS: &[&str] = &["excludeTools", "mcpServers"];
+
+/// What each extension takes away, in the words of settings, with the file that says it.
+pub(super) fn extensions(files: &Files<'_>, draft: &mut Draft) -> Vec<(String, Value)> {
+    let dirs = PLACES.iter().flat_map(|place| {
+        let names = files(place).unwrap_or_default();
+        // What stands before a `/` is the directory, where names come with what is in it.
+        let names = names.lines().filter_map(|name| name.split('/').next().map(str::to_owned));
+        let mut dirs: Vec<String> = names.map(|name| format!("{place}{name}/")).collect();
+        dirs.dedup();
+        dirs
+    });
+    dirs.filter_map(|dir| {
+        let path = format!("{dir}gemini-extension.json");
+        let text = files(&path)?;
+        Some((settings(files, &dir, &path, &text, draft), path))
+    })
+    .map(|(value, path)| (path, value))
+    .collect()
+}
+
+fn settings(files: &Files<'_>, dir: &str, path: &str, text: &str, draft: &mut Draft) -> Value {
+    let mut unread = |path: &str| {
+        let detail = format!("`{path}` is not looked at: what it denies is not taken over");
+        draft.lose("permissions", LossKind::Gap, detail);
+    };
+    let mut found = Map::new();
+    match json(text) {
+        Some(Value::Object(manifest)) => {
+            found.extend(manifest.into_iter().filter(|(key, _)| KEYS.contains(&key.as_str())));
+        }
+        _ => unread(path),
+    }
+    let hooks = format!("{dir}hooks/hooks.json");
+    match files(&hooks).map(|text| json(&text)) {
+        Some(Some(value)) => {
+            let inner = value.get("hooks").cloned().unwrap_or(value);
+            found.insert("hooks".to_owned(), inner);
+        }
+        Some(None) => unread(&hooks),
+        None => {}
+    }
+    let policies = format!("{dir}policies/");
+    if files(&policies).is_some_and(|names| !names.is_empty()) {
+        unread(&policies);
+    }
+    Value::Object(found)
+}
+
+fn json(text: &str) -> Option<Value> {
+    Document::read(text, Dialect::Relaxed).ok().map(|document| document.value())
+}
