@@ -78,7 +78,8 @@ fn lines<'a>(told: &[Told<'a>]) -> Vec<Line<'a>> {
         let line = Line::of(it, it.loss.detail.clone());
         match Spot::of(&it.loss.detail) {
             Some(spot) if it.loss.kind == LossKind::Gap => {
-                let known = spots.iter_mut().find(|(known, _)| {
+                // The losses of an agent come one after the other, sorted by field.
+                let known = spots.last_mut().filter(|(known, _)| {
                     (known.target(), &known.agents, &known.fields)
                         == (line.target(), &line.agents, &line.fields)
                 });
@@ -140,6 +141,11 @@ impl<'a> Line<'a> {
         self.targets.first().map_or("", |target| target.title)
     }
 
+    /// Whether both are about one target.
+    fn shares(&self, other: &Self) -> bool {
+        self.targets.iter().any(|it| other.targets.iter().any(|other| other.name == it.name))
+    }
+
     /// What it says of any harness.
     fn plain(&self) -> String {
         self.detail.replace(self.title(), HARNESS)
@@ -181,23 +187,25 @@ fn by_agents(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
 /// apart.
 fn by_reasons(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     let dropped = ORDER.iter().position(|kind| *kind == LossKind::Dropped);
+    let mut places: HashMap<(Vec<&str>, Vec<&str>), Vec<usize>> = HashMap::new();
     let mut out: Vec<Line<'_>> = Vec::new();
     for line in lines {
-        let is_other = |known: &Line<'_>| {
-            known.targets.iter().all(|it| line.targets.iter().all(|own| own.name != it.name))
-        };
-        let mut known = out.iter_mut().filter(|_| Some(line.order) == dropped);
-        let known = known.find(|known| {
-            let is_same = known.fields == line.fields && known.agents == line.agents;
-            known.order == line.order && is_same && is_other(known)
-        });
-        match known {
+        if Some(line.order) != dropped {
+            out.push(line);
+            continue;
+        }
+        let known = places.entry((line.fields.clone(), line.agents.clone())).or_default();
+        let is_other = |at: &&usize| out.get(**at).is_some_and(|known| !known.shares(&line));
+        match known.iter().find(is_other).and_then(|at| out.get_mut(*at)) {
             Some(known) => {
                 known.targets.extend(line.targets);
                 (known.key, known.detail) = (REASONS.to_owned(), REASONS.to_owned());
                 known.differs = false;
             }
-            None => out.push(line),
+            None => {
+                known.push(out.len());
+                out.push(line);
+            }
         }
     }
     out
@@ -228,4 +236,89 @@ fn merged<'a, K: Eq + Hash>(
 fn rows(mut lines: Vec<Line<'_>>, all: All) -> Vec<Vec<String>> {
     lines.sort_by(|a, b| (a.order, &a.fields).cmp(&(b.order, &b.fields)));
     lines.iter().map(|line| line.row(all)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of losses: agent, target, field, kind, what is said of it.
+    fn shown(losses: &[(&str, &str, &str, LossKind, &str)]) -> Vec<String> {
+        let made: Vec<Loss> = losses
+            .iter()
+            .map(|(_, _, field, kind, detail)| Loss {
+                field: (*field).to_owned(),
+                kind: *kind,
+                detail: (*detail).to_owned(),
+            })
+            .collect();
+        let told: Vec<Told<'_>> = losses
+            .iter()
+            .zip(&made)
+            .filter_map(|((agent, name, ..), loss)| {
+                let target = agentry_compile::targets::target(name)?;
+                Some(Told { agent, target, loss })
+            })
+            .collect();
+        let all = All { agents: 2, targets: 2 };
+        grouped(&told, all).iter().map(|row| row.join(" ").trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_line_says_no_more_than_is_true() {
+        use LossKind::{Dropped, Gap, Narrowed};
+        let (pi, open) = ("pi", "opencode");
+        let losses = [
+            // For every target a reason of its own.
+            ("a", open, "tags", Dropped, "OpenCode has none"),
+            ("a", pi, "tags", Dropped, "there is no place for it"),
+            // Two of a kind stay two.
+            ("a", pi, "skills", Dropped, "the skill `x` was not found"),
+            ("a", pi, "skills", Dropped, "the skill `y` was not found"),
+            // Of one agent in one target, and of the other in the other.
+            ("a", open, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
+            ("b", pi, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
+            // In all that there are, with two examples.
+            (
+                "a",
+                open,
+                "permissions.read",
+                Gap,
+                "OpenCode reads; `x` is ask in the source and allow there",
+            ),
+            (
+                "b",
+                open,
+                "permissions.read",
+                Gap,
+                "OpenCode reads; `x` is ask in the source and allow there",
+            ),
+            (
+                "a",
+                pi,
+                "permissions.read",
+                Gap,
+                "Pi reads; `y` is ask in the source and allow there",
+            ),
+            (
+                "b",
+                pi,
+                "permissions.read",
+                Gap,
+                "Pi reads; `y` is ask in the source and allow there",
+            ),
+        ];
+        assert_eq!(
+            shown(&losses),
+            [
+                "narrowed permissions.edit `x` is ask in the source and deny here (a; opencode)",
+                "narrowed permissions.edit `x` is ask in the source and deny here (b; pi)",
+                "dropped skills the skill `x` was not found (a; pi)",
+                "dropped skills the skill `y` was not found (a; pi)",
+                "dropped tags each target has a reason of its own (a; both targets)",
+                "gap permissions.read the harness reads; e.g. `x` is ask in the source and allow there \
+                 (both agents; both targets)",
+            ]
+        );
+    }
 }
