@@ -219,6 +219,25 @@ fn losses_are_told_once() {
     }
 }
 
+/// What was lost is no drift, and no place is left for it.
+#[test]
+fn losses_of_several_targets_are_not_checked() {
+    let test = workspace();
+    test.run("render --target opencode,pi").exits(0);
+    insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @r#"
+    $ agentry render --target opencode,pi --check
+    --- stdout
+    opencode
+      unchanged  2 files
+
+    pi
+      unchanged  3 files
+
+    checked 2 agents for opencode, pi: 5 unchanged; 12 narrowed, 11 gaps
+    --- exit 0
+    "#);
+}
+
 /// The example of a gap is something that a person would type and that the harness lets pass.
 #[test]
 fn examples_of_gaps() {

@@ -83,8 +83,10 @@ impl<'a> Report<'a> {
                 told.extend(self.target(done, name));
             }
         }
-        if !told.is_empty() && self.shows_losses() {
-            self.text.push_str("\nlosses\n");
+        if !told.is_empty() {
+            let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
+            self.text.push_str(gap);
+            self.line("losses");
             self.tell(done, &told);
             self.text.push('\n');
         }
@@ -105,7 +107,7 @@ impl<'a> Report<'a> {
         let mut told = Vec::new();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
             told = self.lost(done, ran);
-            if self.args.explain || done.runs.len() == 1 {
+            if self.args.explain || done.runs.len() == 1 || !self.shows_losses() {
                 self.tell(done, &std::mem::take(&mut told));
             }
             if start < end && end < self.text.len() {
