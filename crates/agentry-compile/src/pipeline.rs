@@ -267,12 +267,10 @@ pub struct NameTaken {
     pub second: usize,
 }
 
-/// The agents whose name another agent of the same workspace and format has already. Each item is
-/// workspace, format and name.
-pub fn duplicate_names<'a>(
-    agents: impl Iterator<Item = (&'a str, Format, &'a str)>,
-) -> Vec<NameTaken> {
-    let mut seen: HashMap<(&str, Format, &str), usize> = HashMap::new();
+/// The agents whose name another agent of the same workspace has already, whatever their formats. Each
+/// item is workspace and name.
+pub fn duplicate_names<'a>(agents: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<NameTaken> {
+    let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
     let mut taken = Vec::new();
     for (second, agent) in agents.enumerate() {
         match seen.get(&agent) {
@@ -285,14 +283,22 @@ pub fn duplicate_names<'a>(
 
 impl Compiled {
     /// Adds the finding that `first` has this agent's name already.
-    pub fn name_taken(&mut self, first: &str, config: &Config) {
+    pub fn name_taken(&mut self, first: &Found, config: &Config) {
         let Some(name) = &self.agent.identity.name else { return };
-        let message = format!("the name `{}` is taken by `{first}`", name.value);
+        let (path, format) = (&first.path, first.format);
+        let is_same = format == self.found.format;
+        let other = if is_same { String::new() } else { format!(", which is {format}") };
+        let message = format!("the name `{}` is taken by `{path}`{other}", name.value);
         let mut found = Diagnostic::new(&NAME_TAKEN, name.span, message);
-        if self.found.format != Format::AgentToml {
+        // One agent in two formats may be meant, though not for long.
+        if !is_same || format != Format::AgentToml {
             found.severity = Severity::Warning;
         }
-        found.hint("give each agent of the workspace its own name");
+        found.hint(if is_same {
+            "give each agent of the workspace its own name"
+        } else {
+            "keep one of the two definitions, or give each agent of the workspace its own name"
+        });
         let weighed = config.weigh(suppress(&self.sources, self.own_files, vec![found]));
         self.diagnostics.extend(weighed.into_iter().filter(|found| *found.rule == NAME_TAKEN));
         self.diagnostics.sort_by_key(|found| found.span);

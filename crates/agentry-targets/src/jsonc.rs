@@ -33,6 +33,14 @@ impl std::fmt::Display for Malformed {
     }
 }
 
+impl Malformed {
+    /// For a person: where it is in the file `path`, and what.
+    pub fn told(&self, path: &str) -> String {
+        let Self { message, line, column } = self;
+        format!("`{path}:{line}:{column}`: {message}")
+    }
+}
+
 /// A settings file whose outermost value is an object.
 pub struct Document {
     root: CstRootNode,

@@ -358,10 +358,19 @@ fn one_file_one_agent(subjects: &[Subject], rendering: &mut Rendering) {
     }
     for (first, second, path) in clashes {
         for (at, other) in [(first, second), (second, first)] {
-            let other = subjects.get(other).map_or("", |subject| subject.path.as_str());
+            let (Some(own), Some(other)) = (subjects.get(at), subjects.get(other)) else {
+                continue;
+            };
+            // An alias is for a name, whoever has it.
+            let hint = if own.agent.name() == other.agent.name() {
+                "rename one of them; an alias would be for both"
+            } else {
+                "give one of them an alias in `agentry.toml`"
+            };
+            let (own, other) = (&own.path, &other.path);
             if let Some(agent) = rendering.agents.get_mut(at) {
-                let message = format!("`{path}` would be written for `{other}` too");
-                agent.refuse("name", message, Some("give one of them an alias in `agentry.toml`"));
+                let message = format!("`{path}` would be written for `{own}` and for `{other}`");
+                agent.refuse("name", message, Some(hint));
             }
         }
     }

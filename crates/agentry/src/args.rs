@@ -298,6 +298,7 @@ pub(crate) struct Import {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Guard {
     /// The harness that asks
+    #[arg(value_parser = asking())]
     pub(crate) harness: String,
     /// The agent that the call is for: its file or its directory
     #[arg(required_unless_present = "agents")]
@@ -402,6 +403,12 @@ fn target() -> impl TypedValueParser<Value = &'static Target> {
 fn harness() -> impl TypedValueParser<Value = &'static Target> {
     let all = TARGETS.iter().chain(IMPORT_ONLY).filter(|target| target.import.is_some());
     named(all.map(|target| PossibleValue::new(target.name)).collect())
+}
+
+/// A harness that puts calls to the guard, by its name.
+fn asking() -> PossibleValuesParser {
+    let all = TARGETS.iter().filter(|target| target.guard.is_some());
+    PossibleValuesParser::new(all.map(|target| target.name))
 }
 
 fn named(names: Vec<PossibleValue>) -> impl TypedValueParser<Value = &'static Target> {

@@ -13,6 +13,7 @@ pub(crate) mod keygen;
 pub(crate) mod list;
 pub(crate) mod lock;
 mod lock_report;
+mod meant;
 pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod pull;
@@ -87,10 +88,10 @@ fn none_in(disk: &Disk, path: &str) -> Failure {
 
 /// What was wrong with the paths themselves.
 fn failures(disk: &dyn World, found: &Discovery) -> Vec<Failure> {
-    let missing = found
-        .missing
-        .iter()
-        .map(|path| Failure::new(format!("`{path}` does not exist")).about(path));
+    let missing = found.missing.iter().map(|path| {
+        let failure = Failure::new(format!("`{path}` does not exist")).about(path);
+        failure.hint_opt(meant::agent(disk, path))
+    });
     let others = found.no_agents.iter().map(|path| {
         let format =
             "say which format it is with `--as agent-md|agent-toml|manifest|agentfs|agent-dir`";

@@ -71,8 +71,9 @@ impl<T: AsRef<[u8]>> Saving<'_, T> {
                 Ok(())
             }
             Err((path, error)) => {
-                let message = format!("`{}` cannot be written: {}", path.display(), said(&error));
-                Err(Failure::new(message).hint_opt(change.undo()))
+                let shown = path.strip_prefix(".").unwrap_or(&path).display();
+                let message = format!("`{shown}` cannot be written: {}", said(&error));
+                Err(Failure::new(message).hint_opt(change.undo().or_else(|| way_out(&error))))
             }
         }
     }
@@ -279,6 +280,14 @@ impl Change {
         }
         (!left.is_empty()).then(|| left.join(", "))
     }
+}
+
+/// What to do about an error, if it can be told.
+fn way_out(error: &io::Error) -> Option<String> {
+    let is_shut =
+        matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+    is_shut
+        .then(|| "nothing was changed; make the directory writable, or choose another".to_owned())
 }
 
 /// The file under a name that is not taken for one that was left behind.

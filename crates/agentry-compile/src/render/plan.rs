@@ -122,6 +122,9 @@ pub struct Situation<'a> {
     pub replaced: &'a [Replaced],
 }
 
+/// What to do about something that nothing may be written to.
+const IN_THE_WAY: &str = "remove what is in the way, or write elsewhere with `--output`";
+
 const TAKE_OVER: &str =
     "pass `--force` once to replace it, if the definition was imported from it; else move it away";
 const MOVE: &str = "move it away, or pass `--force` to replace it";
@@ -234,7 +237,7 @@ impl Planner<'_> {
         };
         let (kind, before) = match (self.situation.present)(path) {
             Present::Blocked(why) => {
-                return refuse(format!("`{path}` {why}"), "remove it, or choose another place");
+                return refuse(format!("`{path}` {why}"), IN_THE_WAY);
             }
             Present::File(found) if found == *bytes => (ChangeKind::Keep, Some(found)),
             Present::File(found) if *shared && std::str::from_utf8(&found).is_err() => {

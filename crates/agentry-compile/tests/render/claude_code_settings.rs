@@ -65,11 +65,11 @@ fn an_allow_of_the_user_never_wins() {
 #[test]
 fn settings_that_claude_code_would_drop_are_a_refusal() {
     let cases = [
-        ("{\n  \"permissions\": {\n", "line 1, column 1: `{` is never closed"),
-        ("{\n  // mine\n}", "line 2, column 3"),
+        ("{\n  \"permissions\": {\n", ".claude/settings.json:1:1`: `{` is never closed"),
+        ("{\n  // mine\n}", "settings.json:2:3`: "),
         ("{\"permissions\": {\"ask\": \"x\"}}", "`permissions.ask` must be a list"),
-        ("{\"a\": 1, \"a\": 2}", "line 1"),
-        ("[]", "line 1"),
+        ("{\"a\": 1, \"a\": 2}", "settings.json:1:"),
+        ("[]", "settings.json:1:1`: "),
     ];
     for (text, expected) in cases {
         let existing = [(PATH, text)];

@@ -65,12 +65,11 @@ pub(crate) fn findings_as(world: &MemoryWorld, format: Option<Format>) -> Vec<Fi
         found.agents.iter().map(|agent| check(world, agent, &config)).collect();
     let names: Vec<_> = compiled
         .iter()
-        .map(|agent| (agent.workspace.clone(), agent.found.format, agent.agent.name().to_owned()))
+        .map(|agent| (agent.workspace.clone(), agent.agent.name().to_owned()))
         .collect();
-    let names =
-        names.iter().map(|(workspace, format, name)| (workspace.as_str(), *format, name.as_str()));
+    let names = names.iter().map(|(workspace, name)| (workspace.as_str(), name.as_str()));
     for taken in duplicate_names(names) {
-        let first = compiled[taken.first].found.path.clone();
+        let first = compiled[taken.first].found.clone();
         compiled[taken.second].name_taken(&first, &config);
     }
     compiled.iter().for_each(|agent| add(&agent.diagnostics, &agent.sources));

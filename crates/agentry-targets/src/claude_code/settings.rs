@@ -196,9 +196,9 @@ pub(super) fn merged(
     hooks: Option<Value>,
 ) -> Result<Option<String>, String> {
     let text = existing.clone().unwrap_or_default();
-    let document = Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.to_string())?;
+    let document = Document::read(&text, Dialect::Strict).map_err(|wrong| wrong.told(SHARED))?;
     if let Some(wrong) = wrong_type(&document.value()) {
-        return Err(wrong);
+        return Err(format!("`{SHARED}`: {wrong}"));
     }
     take_back(&document);
     let before = document.value();
@@ -269,12 +269,12 @@ mod tests {
         let cases = [
             ("{\"permissions\": {\"ask\": \"x\"}}", "`permissions.ask` must be a list of texts"),
             ("{\"model\": 5}", "`model` must be a text"),
-            ("{\n // why\n}", "line 2, column 2"),
-            ("{", "line 1"),
+            ("{\n // why\n}", "`.claude/settings.json:2:2`: "),
+            ("{", "`.claude/settings.json:1:1`: "),
         ];
         for (text, expected) in cases {
             let wrong = merged(Some(text.to_owned()), &Lists::default(), None).expect_err(text);
-            assert!(wrong.starts_with(expected), "{wrong}");
+            assert!(wrong.contains(expected), "{wrong}");
         }
     }
 

@@ -46,12 +46,8 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
         Ok(text) => files.extend(text.map(|text| (settings::SHARED.to_owned(), text))),
         Err(wrong) => {
             for agent in &mut out {
-                let message = format!("`{}`: {wrong}", settings::SHARED);
-                agent.refuse(
-                    "permissions",
-                    message,
-                    Some("mend the file; it is never overwritten"),
-                );
+                let hint = "mend the file; it is never overwritten";
+                agent.refuse("permissions", wrong.as_str(), Some(hint));
             }
         }
     }

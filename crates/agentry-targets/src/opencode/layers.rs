@@ -9,6 +9,7 @@ use agentry_text::{Data, FileId, Findings, Source, json};
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
 use crate::encoding::View;
+use crate::jsonc::{Dialect, Document};
 use crate::{elsewhere, lenient};
 
 /// Settings, from the weakest to the strongest.
@@ -181,10 +182,14 @@ pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String>
     others.into_iter().find(|other| files(other).is_some())
 }
 
-/// The first settings file that cannot be read.
-pub(super) fn broken(files: &Files<'_>) -> Option<&'static str> {
-    let unreadable = |path: &&&str| files(path).is_some_and(|text| settings(&text).is_none());
-    SETTINGS.iter().find(unreadable).copied()
+/// The first settings file that cannot be read, and where: `opencode.json:3:5`.
+pub(super) fn broken(files: &Files<'_>) -> Option<String> {
+    SETTINGS.iter().find_map(|path| {
+        let text = files(path).filter(|text| settings(text).is_none())?;
+        let wrong = Document::read(&text, Dialect::Relaxed).err();
+        let place = wrong.map(|wrong| format!(":{}:{}", wrong.line, wrong.column));
+        Some(format!("{path}{}", place.unwrap_or_default()))
+    })
 }
 
 impl Found {

@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use agentry_compile::model::Format;
 use agentry_compile::text::path::join;
 use agentry_compile::text::report::{Summary, counted};
 use agentry_compile::text::{Diagnostic, Sources};
@@ -62,7 +61,7 @@ struct Run<'a> {
     baseline_path: Option<String>,
     report: Report<'a>,
     /// What is kept of each agent: workspace, format, name and where it was found.
-    seen: Vec<(String, Format, String, Found)>,
+    seen: Vec<(String, String, Found)>,
     fixed: usize,
 }
 
@@ -143,7 +142,7 @@ impl<'a> Run<'a> {
         self.fixed += checked.fixed;
         self.report.agent(found, &checked.name);
         self.report.diagnostics(&checked.diagnostics, &checked.sources);
-        self.seen.push((checked.workspace, found.format, checked.name, found.clone()));
+        self.seen.push((checked.workspace, checked.name, found.clone()));
     }
 
     /// Writes what was mended. Where that fails, the agent is reported as it still is.
@@ -165,22 +164,20 @@ impl<'a> Run<'a> {
 
     /// Names that two agents share; those agents are read once more to show the place.
     fn names(&mut self) {
-        let names = self
-            .seen
-            .iter()
-            .map(|(workspace, format, name, _)| (workspace.as_str(), *format, name.as_str()));
+        let names =
+            self.seen.iter().map(|(workspace, name, _)| (workspace.as_str(), name.as_str()));
         for taken in duplicate_names(names) {
             let (Some(first), Some(second)) =
                 (self.seen.get(taken.first), self.seen.get(taken.second))
             else {
                 continue;
             };
-            if second.2.is_empty() {
+            if second.1.is_empty() {
                 continue;
             }
-            let mut compiled = agentry_compile::read(self.disk, &second.3);
+            let mut compiled = agentry_compile::read(self.disk, &second.2);
             compiled.diagnostics.clear();
-            compiled.name_taken(&first.3.path, &self.configs.of(self.disk, &second.3.dir));
+            compiled.name_taken(&first.2, &self.configs.of(self.disk, &second.2.dir));
             self.report.diagnostics(&compiled.diagnostics, &compiled.sources);
         }
     }

@@ -1,5 +1,6 @@
 //! `agentry consent`: what the user agreed to when agents first ran.
 
+use agentry_compile::text::near::did_you_mean;
 use agentry_runtime::consent::{Consent, Consents};
 use agentry_runtime::journal::Written;
 use serde_json::json;
@@ -58,6 +59,11 @@ fn revoke(consents: &Consents, agents: &[String]) -> Outcome {
             gone.map_err(|error| Failure::new(format!("consent stays: {}", said(&error))))?;
         if gone.is_empty() {
             remark(&format!("nobody consented to `{agent}`"));
+            let known = consents.list();
+            let known = known.iter().flat_map(|it| [it.name.as_str(), it.agent.as_str()]);
+            if let Some(near) = did_you_mean(agent, known) {
+                remark(&format!("  = help: {near}"));
+            }
             exit = Exit::Findings;
         }
         for consent in gone {

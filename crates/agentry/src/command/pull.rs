@@ -8,7 +8,7 @@ use agentry_registry::{Object, Store};
 use serde_json::json;
 
 use crate::args::{Pull, ResultFormat};
-use crate::command::store::{failed, open, trust};
+use crate::command::store::{failed, missed, open, trust};
 use crate::disk::Disk;
 use crate::output::{Exit, Failure, Outcome, print, print_json};
 use crate::save::{Replace, Saving};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Pull) -> Outcome {
     let trust = trust(&disk)?;
     let reference = args.reference.parse().map_err(failed)?;
     let store = open()?;
-    let object = store.read_trusted(&reference, &trust).map_err(failed)?;
+    let object = store.read_trusted(&reference, &trust).map_err(|error| missed(&store, error))?;
     let placed = placed(args, &store, &object)?;
     let mode = if args.force { Replace::Force } else { Replace::Refuse };
     Saving { dir: &placed.dir, files: &placed.files, beside: &[], stale: &[], mode, durable: true }

@@ -5,6 +5,7 @@
 //! ```
 
 mod belongs;
+mod grouped;
 pub(crate) mod locked;
 mod look;
 mod place;
@@ -13,6 +14,7 @@ mod remembered;
 mod report;
 mod watch;
 mod wishes;
+mod words;
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_compile::model::Format;
 use agentry_runtime::consent::Consents;
-use agentry_runtime::journal::{About, Journal, find};
+use agentry_runtime::journal::{About, Journal};
 use agentry_runtime::written::{widened, written};
 use agentry_runtime::{Event, Happened};
 
@@ -16,13 +16,13 @@ use crate::command::run::ground::Ground;
 use crate::command::run::models::Money;
 use crate::command::run::session::{Session, Setting};
 use crate::command::run::{admitted, models};
-use crate::command::runs::failed;
+use crate::command::runs::{failed, find};
 use crate::home::agentry_home;
 use crate::output::{Failure, Outcome, remark, said};
 
 pub(crate) fn run(args: &Resume) -> Outcome {
     let home = agentry_home().ok_or_else(|| Failure::new("there is no home directory"))?;
-    let id = find(&home, &args.id).map_err(failed)?;
+    let id = find(&home, &args.id)?;
     // From here on nobody else goes on with it.
     let (mut journal, about, happened) =
         Journal::open(&home, &id, Arc::default()).map_err(failed)?;

@@ -1,11 +1,11 @@
 //! `agentry rules`: what is looked for, and why.
 
-use agentry_compile::text::near::did_you_mean;
 use agentry_compile::text::report::visible;
 use agentry_compile::text::{Example, Rule};
 use agentry_compile::{registry, rule};
 use serde_json::{Value, json};
 
+use super::meant::one_of;
 use crate::args::{ResultFormat, Rules};
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json};
 
@@ -35,9 +35,9 @@ fn named(name: &str) -> Option<&'static Rule> {
 }
 
 fn unknown(name: &str) -> Failure {
-    let near = did_you_mean(name, registry().iter().map(|rule| rule.name));
-    Failure::new(format!("there is no rule `{name}`"))
-        .hint(near.unwrap_or_else(|| "`agentry rules` lists them all".to_owned()))
+    let known = registry().iter().flat_map(|rule| [rule.name, rule.code]);
+    let hint = one_of(name, known, "`agentry rules` lists them all");
+    Failure::new(format!("there is no rule `{name}`")).hint(hint)
 }
 
 fn value(rule: &Rule) -> Value {

@@ -6,12 +6,13 @@ mod show;
 mod tail;
 mod undo;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentry_compile::text::report::visible;
 use agentry_runtime::journal::{self, JournalError, Summary, Written};
 use serde_json::{Value, json};
 
+use super::meant::one_of;
 use crate::args::{ResultFormat, Runs, RunsCommand};
 use crate::home::agentry_home;
 use crate::output::{Exit, Failure, Outcome, columns, print, print_json, remark};
@@ -38,7 +39,8 @@ fn list(args: &Runs) -> Outcome {
                 let (name, state) = (name(run), run.state.as_str().to_owned());
                 vec![run.id.clone(), started(run).unwrap_or_default(), name, state, detail]
             };
-            print(&columns(&runs.iter().map(row).collect::<Vec<_>>()));
+            let head = ["run", "started", "agent", "state", ""].map(str::to_owned).to_vec();
+            print(&columns(&[head].into_iter().chain(runs.iter().map(row)).collect::<Vec<_>>()));
         }
     }
     Ok(Exit::Done)
@@ -70,6 +72,29 @@ fn home() -> Result<PathBuf, Failure> {
     agentry_home().ok_or_else(|| {
         Failure::new("there is no home directory").hint("set `AGENTRY_HOME` to a directory")
     })
+}
+
+/// The run that a person means.
+pub(crate) fn find(home: &Path, given: &str) -> Result<String, Failure> {
+    journal::find(home, given).map_err(|error| {
+        let is_unknown = matches!(error, JournalError::NoRun(_));
+        let failure = failed(error);
+        if !is_unknown {
+            return failure;
+        }
+        let known = journal::list(home).unwrap_or_default();
+        if known.is_empty() {
+            return failure.hint("there are no runs yet: `agentry run AGENT` makes one");
+        }
+        // The end of a name is what people type.
+        let known = known.iter().flat_map(|run| [run.id.as_str(), end(&run.id)]);
+        failure.hint(one_of(given, known, "`agentry runs` lists them"))
+    })
+}
+
+/// The part of a run's name that tells it from others of the same moment.
+fn end(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
 }
 
 /// What the journal said, and how the program ends for it.

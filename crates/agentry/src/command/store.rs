@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use agentry_compile::signing;
-use agentry_registry::{GatherError, Gathered, Object, Store, StoreError, Trust, gather};
+use agentry_registry::{GatherError, Gathered, Listed, Object, Store, StoreError, Trust, gather};
 
+use crate::command::meant::one_of;
 use crate::command::{find_one, reported, show_errors};
 use crate::disk::Disk;
 use crate::home::agentry_home;
@@ -74,7 +75,7 @@ pub(super) fn gathered(
 pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, Failure> {
     if !Path::new(text).exists() {
         let reference = text.parse().map_err(failed)?;
-        let digest = store.resolve(&reference).map_err(failed)?;
+        let digest = store.resolve(&reference).map_err(|error| missed(store, error))?;
         return store.read(&digest).map_err(failed);
     }
     let gathered = gathered(disk, text, None, None)?;
@@ -96,6 +97,19 @@ pub(super) fn object(disk: &Disk, store: &Store, text: &str) -> Result<Object, F
         }
         None => Ok(object),
     }
+}
+
+/// What the store said about a reference, with one that may have been meant.
+pub(super) fn missed(store: &Store, error: StoreError) -> Failure {
+    let StoreError::Missing(given) = &error else { return failed(error) };
+    let (given, listed) = (given.clone(), store.list().unwrap_or_default());
+    let mut known: Vec<String> = Vec::new();
+    for Listed { name, version, .. } in &listed {
+        known.extend([name.clone(), format!("{name}@{version}")]);
+    }
+    let hint =
+        one_of(&given, known.iter().map(String::as_str), "`agentry list` shows what there is");
+    failed(error).hint(hint)
 }
 
 /// What the store said, and how the program ends for it.

@@ -27,20 +27,20 @@ fn every_format_to_every_other() {
     }
     insta::assert_snapshot!(losses, @r#"
     agent-md to agent-md: nothing
-    agent-md to agent-toml: changed abilities, dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
-    agent-md to manifest: narrowed abilities, dropped category, dropped display_name, dropped icon, changed permissions.env, changed permissions.tool, dropped status
-    agent-md to agentfs: narrowed abilities, dropped category, changed permissions.env, changed permissions.mcp, changed permissions.tool, dropped status
-    agent-md to agent-dir: changed abilities, dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
+    agent-md to agent-toml: dropped category, changed description, dropped icon, changed rules, dropped status, changed system, dropped version
+    agent-md to manifest: dropped category, dropped display_name, dropped icon, narrowed permissions, dropped status
+    agent-md to agentfs: dropped category, dropped status
+    agent-md to agent-dir: dropped category, changed description, dropped display_name, dropped icon, dropped status, dropped version
     agent-toml to agent-md: added category, dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-toml: nothing
     agent-toml to manifest: dropped display_name, dropped mode, narrowed permissions
     agent-toml to agentfs: dropped max_turns, dropped mode, narrowed permissions, dropped tags
     agent-toml to agent-dir: changed description, dropped display_name, dropped mode, changed permissions, dropped tags
-    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
-    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, changed rules, added system, changed traits, changed trust, dropped version
+    manifest to agent-md: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, added category, added display_name, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust
+    manifest to agent-toml: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, changed rules, added system, changed traits, narrowed trust, dropped version
     manifest to manifest: nothing
-    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
-    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, changed trust, dropped version
+    manifest to agentfs: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped max_turns, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, changed permissions.external_directory, changed permissions.mcp, added settings.file_security, dropped skills.file-read, dropped skills.git, dropped tags, narrowed trust
+    manifest to agent-dir: dropped budget.cost_limit, dropped budget.on_exceed, dropped budget.step_limit, dropped description, dropped model.capability, dropped model.fallback, dropped on_error, narrowed permissions, dropped role, dropped skills.file-read, dropped skills.git, dropped tags, dropped traits, narrowed trust, dropped version
     agentfs to agent-md: added category, dropped greeting, dropped risk_level, dropped role, dropped traits
     agentfs to agent-toml: dropped greeting, dropped risk_level, dropped role, changed rules, changed system, changed traits, dropped version
     agentfs to manifest: dropped display_name, dropped greeting, narrowed permissions, dropped risk_level
@@ -103,17 +103,18 @@ fn losses_are_listed() {
     wrote reviewer/agent.toml
     wrote reviewer/system-prompt.md
     lost in agent-toml:
-      budget.cost_limit  dropped  `0.5` has no place in the result
-      budget.on_exceed   dropped  `"abort"` has no place in the result
-      budget.step_limit  dropped  `40` has no place in the result
-      model.capability   dropped  `"reasoning-high"` has no place in the result
-      model.fallback     dropped  `"reasoning-mid"` has no place in the result
-      on_error           dropped  `"ask"` has no place in the result
-      role               dropped  `"careful-reviewer"` has no place in the result
-      rules              changed  moved to the end of the prompt, under `## Rules`
-      traits             changed  moved to the end of the prompt, under `## Traits`
-      trust              changed  written as `permissions`
-      version            dropped  `"0.1.0"` has no place in the result
+      budget.cost_limit  dropped   `0.5` has no place in the result
+      budget.on_exceed   dropped   `"abort"` has no place in the result
+      budget.step_limit  dropped   `40` has no place in the result
+      model.capability   dropped   `"reasoning-high"` has no place in the result
+      model.fallback     dropped   `"reasoning-mid"` has no place in the result
+      on_error           dropped   `"ask"` has no place in the result
+      permissions        narrowed  combined with the other limits of the agent
+      role               dropped   `"careful-reviewer"` has no place in the result
+      rules              changed   moved to the end of the prompt, under `## Rules`
+      traits             changed   moved to the end of the prompt, under `## Traits`
+      trust              narrowed  written as `permissions` that allow no more, in part less
+      version            dropped   `"0.1.0"` has no place in the result
     added in agent-toml:
       system  `"You are reviewer: Reviews the changes of a Git …` is not in the source
     --- exit 0
@@ -127,7 +128,12 @@ fn losses_are_listed() {
     skills = ["file-read", "git"]
 
     [permissions.bash]
-    intent = "allow"
+    intent = "ask"
+    rules = [
+      "git status:allow",
+      "git diff:allow",
+      "git diff --stat:allow",
+    ]
 
     [permissions.edit]
     intent = "deny"
@@ -141,10 +147,10 @@ fn losses_are_listed() {
     [permissions.websearch]
     intent = "deny"
 
-    [permissions.mcp]
+    [permissions.external_directory]
     intent = "deny"
 
-    [permissions.external_directory]
+    [permissions.mcp]
     intent = "deny"
     "#);
     insta::assert_snapshot!(test.read("reviewer/system-prompt.md"), @r#"
@@ -166,8 +172,9 @@ fn losses_are_listed() {
 
 #[test]
 fn nothing_is_widened() {
-    let test = Test::new();
-    test.run("new agent-md reviewer").exits(0);
+    let agent = "---\nversion: 0.1.0\nicon: 🔎\nstatus: active\nabilities:\n  allow: [sh:git, fs]\n---\n\
+        # Reviewer\n\nReviews changes.\n";
+    let test = Test::new().file("agents/general_reviewer.agent.md", agent);
     let args = "convert agents/general_reviewer.agent.md --to manifest -o reviewer.agent";
     insta::assert_snapshot!(test.run(args), @r#"
     $ agentry convert agents/general_reviewer.agent.md --to manifest -o reviewer.agent
@@ -229,6 +236,7 @@ fn strict_writes_nothing_that_loses() {
       model.capability   dropped   `"reasoning-high"` has no place in the result
       model.fallback     dropped   `"reasoning-mid"` has no place in the result
       on_error           dropped   `"ask"` has no place in the result
+      permissions        narrowed  abilities grant only what is allowed without exception
       role               dropped   `"careful-reviewer"` has no place in the result
       skills.file-read   dropped   a block of 1 has no place in the result
       skills.git         dropped   a block of 1 has no place in the result

@@ -129,3 +129,11 @@ fn colours_are_for_terminals() {
         }
     }
 }
+
+#[test]
+fn the_guard_says_who_may_ask() {
+    let help = Test::new().run("guard --help").exits(0);
+    assert!(help.stdout.contains("[possible values: opencode, claude-code, pi]"), "{help}");
+    let near = Test::new().run("guard opencod agent").exits(2);
+    assert!(near.stderr.contains("a similar value exists: 'opencode'"), "{near}");
+}

@@ -28,13 +28,12 @@ fn without_arguments_the_workspace_is_rendered() {
       created  .opencode/agents/helper.md
       created  .opencode/agents/pusher.md
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (helper, pusher)
-      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
-      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
-      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
+      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (both agents)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (both agents)
+      = `--explain` lists all 11, with the rules of both sides
 
     rendered 2 agents for opencode: 2 created; 11 gaps
     --- exit 0
@@ -47,13 +46,12 @@ fn without_arguments_the_workspace_is_rendered() {
     opencode
       unchanged  2 files
 
-      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (helper, pusher)
-      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
-      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
-      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (helper, pusher)
-      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (helper, pusher)
-      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (helper, pusher)
+      gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents)
+      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
+      gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (both agents)
+      gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (both agents)
+      gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (both agents)
+      = `--explain` lists all 11, with the rules of both sides
 
     rendered 2 agents for opencode: 2 unchanged; 11 gaps
     --- exit 0
@@ -174,6 +172,89 @@ fn both_sides_are_explained() {
     assert!(ran.stdout.contains("in the source and deny in glob, grep, list, lsp"), "{ran}");
     let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
     assert_eq!(json["sections"][0]["section"], "bash");
+}
+
+/// What is the same for several agents or targets is one line; `--explain` and JSON keep each.
+#[test]
+fn losses_are_told_once() {
+    let test = workspace();
+    let args = "render --target opencode,claude-code,pi --dry-run";
+    insta::assert_snapshot!(test.run(args).exits(0), @r#"
+    $ agentry render --target opencode,claude-code,pi --dry-run
+    --- stdout
+    opencode
+      would create  .opencode/agents/helper.md
+      would create  .opencode/agents/pusher.md
+    claude-code
+      would create  .claude/settings.json (shared: holds for every session of the project)
+      would create  .claude/agents/helper.md
+      would create  .claude/agents/pusher.md
+    pi
+      would create  AGENTS.md (shared: holds for every session of the project)
+      would create  .pi/agents/helper.md
+      would create  .pi/agents/pusher.md
+
+    losses
+      narrowed  permissions                                      no tool is left; `--guard` would keep them (both agents; pi)
+      narrowed  permissions.bash                                 `x` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
+      narrowed  permissions.{bash,edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
+      gap       permissions                                      `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents; opencode)
+      gap       permissions.bash                                 OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
+      gap       permissions.external_directory                   OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
+      gap       permissions.external_directory                   outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)
+      gap       permissions.read                                 secrets: the harness does not know them; e.g. `.envrc` is ask in the source and allow there (both agents; opencode, claude-code)
+      gap       permissions.webfetch                             private addresses: the harness does not know them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
+      = `--explain` lists all 30, with the rules of both sides
+
+    would render 2 agents for opencode, claude-code, pi: 8 created; 13 narrowed, 17 gaps
+    --- exit 0
+    "#);
+    let json = test.run(&format!("{args} --format json")).json();
+    let all = json["losses"].as_array().expect("a list").len();
+    let told = test.run(args).stdout;
+    assert!(told.contains(&format!("`--explain` lists all {all}, with")), "{told}");
+    let each = test.run(&format!("{args} --explain")).stdout;
+    for loss in json["losses"].as_array().expect("a list") {
+        assert!(each.contains(loss["detail"].as_str().expect("a text")), "{loss} in {each}");
+    }
+}
+
+/// What was lost is no drift, and no place is left for it.
+#[test]
+fn losses_of_several_targets_are_not_checked() {
+    let test = workspace();
+    test.run("render --target opencode,pi").exits(0);
+    insta::assert_snapshot!(test.run("render --target opencode,pi --check").exits(0), @r#"
+    $ agentry render --target opencode,pi --check
+    --- stdout
+    opencode
+      unchanged  2 files
+
+    pi
+      unchanged  3 files
+
+    checked 2 agents for opencode, pi: 5 unchanged; 12 narrowed, 11 gaps
+    --- exit 0
+    "#);
+}
+
+/// The example of a gap is something that a person would type and that the harness lets pass.
+#[test]
+fn examples_of_gaps() {
+    let cases = [
+        ("", "redirections", "echo hi > x"),
+        ("\"git push:ask\", \"git status:allow\"", "redirections", "git status > x"),
+    ];
+    for (rules, gap, example) in cases {
+        let bash = format!("[permissions.bash]\nintent = \"ask\"\nrules = [{rules}]\n");
+        let edit = "[permissions.edit]\nintent = \"deny\"\n";
+        let test = agent(Test::new(), "one", &format!("{bash}{edit}"));
+        let json = test.run("render --target opencode --dry-run --format json").exits(0).json();
+        let losses = json["losses"].as_array().expect("a list").iter();
+        let details: Vec<&str> = losses.map(|loss| loss["detail"].as_str().unwrap()).collect();
+        let told = details.iter().find(|detail| detail.starts_with(gap)).expect("a gap");
+        assert!(told.contains(&format!("; `{example}` is deny in the source")), "{told}");
+    }
 }
 
 #[test]

@@ -85,12 +85,11 @@ fn what_was_edited_by_hand_stays() {
         = help: take the change over into the definition, or pass `--force` to undo it
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
-      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      = `--explain` lists all 7, with the rules of both sides
 
     rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
     --- exit 1
@@ -126,12 +125,11 @@ fn what_somebody_else_wrote_stays() {
         = help: pass `--force` once to replace it, if the definition was imported from it; else move it away
 
       gap  permissions                     `opencode --auto` allows what is asked about; other runs without a person refuse it (pusher)
-      gap  permissions.bash                nested shells: OpenCode does not look into `sh -c`, `env`, `xargs` and the like; `sh -c 'git push'` is deny in the source and ask there (pusher)
-      gap  permissions.bash                other spellings: OpenCode compares the text as it was typed; `/bin/git push` is deny in the source and ask there (pusher)
-      gap  permissions.bash                variables: OpenCode takes a variable before a command for a part of its name; `PATH=x git push` is deny in the source and ask there (pusher)
+      gap  permissions.bash                OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher)
       gap  permissions.external_directory  OpenCode lets every agent read the output of tools that it has cut off (pusher)
       gap  permissions.read                secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (pusher)
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
+      = `--explain` lists all 7, with the rules of both sides
 
     rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
     --- exit 1
@@ -191,7 +189,7 @@ fn something_else_in_the_way() {
     assert!(test.has(PUSHER));
     let test = workspace().file(".opencode", "a file");
     let ran = test.run("render --force").exits(1);
-    assert!(ran.stdout.contains("lies below a file"), "{ran}");
+    assert!(ran.stdout.contains("lies below the file"), "{ran}");
     assert_eq!(test.read(".opencode"), "a file");
 }
 

@@ -52,3 +52,149 @@ fn settings_of_the_user_are_told_and_change_nothing() {
     let ran = test.run("render --target codex").exits(0);
     assert!(!ran.stdout.contains("not understood"), "{ran}");
 }
+
+/// Whatever stands in the way is named, with what to do, and stays as it is.
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_way_is_named() {
+    let test = || agent(Test::new(), "helper", "");
+    let cases: Vec<(&str, Test)> = vec![
+        ("opencode", test().file(".opencode", "mine\n")),
+        ("opencode", test().link(".opencode", "../outside")),
+        ("opencode", test().link(".opencode/agents/helper.md", "../../../outside.md")),
+        ("opencode", test().file(".opencode/agents/helper.md/x", "")),
+        ("opencode", test().file("opencode.json", "{\n  \"mcp\": [}\n")),
+        ("opencode", test().file(".agentry/rendered.json", "nonsense\n")),
+        ("claude-code", test().file(".claude/settings.json", "{\n  \"permissions\": {,\n")),
+        ("claude-code", test().file(".claude/settings.json", "{\"permissions\": []}\n")),
+        ("opencode", agent(test(), "general", "")),
+        ("opencode", test().file("b.agent", crate::test::HELPER)),
+        ("copilot", test().file("agents/helper/system-prompt.md", "Long words. ".repeat(9_000))),
+    ];
+    let all: Vec<String> = cases
+        .into_iter()
+        .map(|(target, test)| {
+            let ran = test.run(&format!("render --target {target}"));
+            assert_ne!(ran.code, Some(0), "{ran}");
+            let is_told = |line: &&str| !line.starts_with("  gap ") && !line.is_empty();
+            ran.to_string().lines().filter(is_told).collect::<Vec<_>>().join("\n")
+        })
+        .collect();
+    insta::assert_snapshot!(all.join("\n\n"), @r#"
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `.opencode/agents/helper.md` lies below the file `.opencode`
+        = help: remove what is in the way, or write elsewhere with `--output`
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `.opencode/agents/helper.md` lies behind the link `.opencode`
+        = help: remove what is in the way, or write elsewhere with `--output`
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `.opencode/agents/helper.md` is a link
+        = help: remove what is in the way, or write elsewhere with `--output`
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `.opencode/agents/helper.md` is a directory
+        = help: remove what is in the way, or write elsewhere with `--output`
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `opencode.json:2:11` cannot be read, so nobody knows what OpenCode makes of it
+        = help: mend the file first
+    rendered 1 agent for opencode: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stderr
+    error: `.agentry/rendered.json` is no list of rendered files: line 1, column 2 is no JSON
+      = help: restore it from version control; without it, `--force` is needed to render again
+    --- exit 2
+
+    $ agentry render --target claude-code
+    --- stdout
+    claude-code
+      refused  helper: `.claude/settings.json:1:1`: `{` is never closed
+        = help: mend the file; it is never overwritten
+    rendered 1 agent for claude-code: 1 refused
+    --- exit 1
+
+    $ agentry render --target claude-code
+    --- stdout
+    claude-code
+      refused  helper: `.claude/settings.json`: `permissions` must be an object, or Claude Code drops the file
+        = help: mend the file; it is never overwritten
+    rendered 1 agent for claude-code: 1 refused
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      created  .opencode/agents/helper.md
+      refused  general: `general` is built into OpenCode
+        = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
+    rendered 2 agents for opencode: 1 created, 1 refused; 4 gaps
+    --- exit 1
+
+    $ agentry render --target opencode
+    --- stdout
+    opencode
+      refused  helper: `.opencode/agents/helper.md` would be written for `agents/helper/agent.toml` and for `b.agent`
+        = help: rename one of them; an alias would be for both
+      refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
+        = help: rename one of them; an alias would be for both
+    rendered 2 agents for opencode: 2 refused
+    --- exit 1
+
+    $ agentry render --target copilot
+    --- stdout
+    copilot
+      refused  helper: the prompt has 107999 characters; Copilot takes at most 30000
+        = help: move parts of it into a skill
+    rendered 1 agent for copilot: 1 refused
+    --- exit 1
+    "#);
+}
+
+/// A directory that nothing can be written to: no other target is written either.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_is_shut() {
+    use std::fs::{Permissions, set_permissions};
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let test = agent(Test::new(), "helper", "").file(".opencode/agents/other.txt", "");
+    let shut = test.path(".opencode/agents");
+    set_permissions(&shut, Permissions::from_mode(0o555)).expect("a folder");
+    let is_shut = std::fs::write(test.path(".opencode/agents/try"), "").is_err();
+    let ran = test.run("render --target pi,opencode");
+    set_permissions(&shut, Permissions::from_mode(0o755)).expect("a folder");
+    if !is_shut {
+        writeln!(std::io::stderr(), "SKIPPED: this user may write everywhere").expect("a stream");
+        return;
+    }
+    insta::assert_snapshot!(ran, @r#"
+    $ agentry render --target pi,opencode
+    --- stderr
+    error: `.opencode/agents/helper.md` cannot be written: permission denied
+      = help: nothing was changed; make the directory writable, or choose another
+    --- exit 2
+    "#);
+    assert!(!test.has(".pi") && !test.has(".agentry"), "nothing is half written");
+}

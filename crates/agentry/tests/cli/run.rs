@@ -77,6 +77,8 @@ fn nothing_happens_without_consent() {
     test.write("writer/system-prompt.md", "You write many files.\n");
     with(&test, &server, &["run", "writer", "hi"]).exits(3);
     test.write("writer/system-prompt.md", "You write files.\n");
+    let near = test.run("consent revoke writr").exits(1);
+    assert!(near.stderr.ends_with("  = help: did you mean `writer`?\n"), "{near}");
     test.run("consent revoke writer").exits(0);
     with(&test, &server, &["run", "writer", "hi"]).exits(3);
     test.run("consent revoke writer").exits(1);
@@ -377,4 +379,20 @@ fn tools_leave_what_others_run() {
         ("[core]\n", "a\n")
     );
     assert!(!test.has(".git/hooks/pre-commit"));
+}
+
+#[cfg(not(feature = "otel"))]
+#[test]
+fn who_names_a_collector_hears_that_nobody_is_told() {
+    let server = Server::playing([Turn::text("Done.").into(), Turn::text("Done.").into()]);
+    let test = writer();
+    let quiet = with(&test, &server, &["run", "writer", "go", "--yes"]).exits(0);
+    assert!(!quiet.stderr.contains("telemetry"), "{quiet}");
+    let args = ["run", "writer", "go", "--yes"];
+    let mut command = keyed(&test, &server, &args);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    let ran = test.ended("run", &command.output().expect("the program runs")).exits(0);
+    let note = "note: `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and this program was built without telemetry\n  \
+        = help: install it with `--features otel`\n";
+    assert_eq!(ran.stderr.matches(note).count(), 1, "{ran}");
 }

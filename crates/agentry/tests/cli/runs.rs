@@ -90,12 +90,12 @@ fn no_runs() {
     "#);
     assert_eq!(Test::new().run("runs --format json").exits(0).json(), json!([]));
     let ran = Test::new().run("resume nowhere").exits(2);
-    assert!(ran.stderr.contains("`agentry runs` lists them"), "{ran}");
+    assert!(ran.stderr.contains("there are no runs yet"), "{ran}");
     insta::assert_snapshot!(Test::new().run("runs show last"), @r#"
     $ agentry runs show last
     --- stderr
     error: there is no run `last`
-      = help: `agentry runs` lists them
+      = help: there are no runs yet: `agentry run AGENT` makes one
     --- exit 2
     "#);
 }
@@ -124,6 +124,7 @@ fn runs_are_listed_with_how_they_stand() {
     insta::assert_snapshot!(shown, @r#"
     $ agentry runs
     --- stdout
+    run                       started               agent      state
     RUN-0  2026-11-15T15:00:33Z  writer     done
     RUN-1  2026-11-15T15:00:33Z  writer     interrupted
     RUN-2  2026-11-15T15:00:33Z  writer     parked       whether `write` may run
@@ -383,4 +384,37 @@ fn a_directory_that_became_a_link_is_not_undone() {
         }
     }
     assert!(!test.has("outside/key"));
+}
+
+#[test]
+fn a_run_that_was_meant_is_named() {
+    let test = Test::new();
+    let none = test.run("runs show nothing").exits(2);
+    assert!(none.stderr.contains("= help: there are no runs yet"), "{none}");
+    let id = create(&test, &about()).id().to_owned();
+    let near = format!("{}x", id.strip_suffix(|_: char| true).expect("a name"));
+    if near != id {
+        for command in ["runs show", "runs tail", "runs undo", "resume"] {
+            let ran = test.run(&format!("{command} {near}")).exits(2);
+            let expected = format!("there is no run `{near}`\n  = help: did you mean `{id}`?");
+            assert!(ran.stderr.contains(&expected), "{command}: {ran}");
+        }
+    }
+    let far = test.run("runs show yesterday").exits(2);
+    assert!(far.stderr.contains("= help: `agentry runs` lists them"), "{far}");
+}
+
+#[test]
+fn every_event_of_a_journal_is_documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/events.md");
+    let page = fs::read_to_string(page).expect("a page");
+    let (_, page) = page.split_once("## What a journal holds").expect("a section");
+    let error = serde_json::from_value::<Event>(json!({"type": "none"})).expect_err("no event");
+    let error = error.to_string();
+    let (_, known) = error.split_once("expected one of ").expect("a list");
+    let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    assert!(names.len() > 10, "{error}");
+    for name in names {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
 }

@@ -343,3 +343,32 @@ fn the_parts_around_instructions() {
     let expected = ["system", "boundaries", "tool contract", "response format", "verification"];
     assert_eq!(named, expected);
 }
+
+#[test]
+fn an_agent_that_was_meant_is_named() {
+    let test = Test::new()
+        .file("agents/general_reviewer.agent.md", "# Reviewer\n")
+        .file("agents/writer/instructions.md", "You write.\n")
+        .file("helper.agent", HELPER)
+        .file("notes.txt", "");
+    let cases = [
+        ("helpr.agent", Some("helper.agent")),
+        ("helper", Some("helper.agent")),
+        ("writer", Some("agents/writer")),
+        ("./writr/", Some("agents/writer")),
+        ("agents/writr", Some("agents/writer")),
+        ("reviewer", Some("agents/general_reviewer.agent.md")),
+        ("note.txt", None),
+        ("nowhere/helper", Some("helper.agent")),
+        ("something", None),
+    ];
+    for (given, meant) in cases {
+        let hint =
+            meant.map_or(String::new(), |meant| format!("  = help: did you mean `{meant}`?\n"));
+        let expected = format!("error: `{given}` does not exist\n{hint}");
+        for command in ["show", "check", "hash", "render --target pi", "run", "policy show"] {
+            let ran = test.run(&format!("{command} {given}")).exits(2);
+            assert!(ran.stderr.contains(&expected), "{expected}{ran}");
+        }
+    }
+}

@@ -409,3 +409,19 @@ fn a_lost_index_is_made_anew() {
     test.run("gc").exits(0);
     assert_eq!(test.run("list --format json").stdout, before);
 }
+
+#[test]
+fn an_agent_of_the_store_that_was_meant_is_named() {
+    let test = Test::new().file("helper.agent", crate::test::HELPER);
+    test.run("push helper.agent").exits(0);
+    for (given, meant) in [("helpr", "helper"), ("helper@0.1.1", "helper@0.1.0")] {
+        for command in ["pull -o out", "verify"] {
+            let ran = test.run(&format!("{command} {given}")).exits(2);
+            let expected =
+                format!("the store has no `{given}`\n  = help: did you mean `{meant}`?\n");
+            assert!(ran.stderr.contains(&expected), "{ran}");
+        }
+    }
+    let ran = test.run("pull -o out something").exits(2);
+    assert!(ran.stderr.contains("= help: `agentry list` shows what there is"), "{ran}");
+}

@@ -77,7 +77,8 @@ fn look_at(root: &str, path: &str) -> Present {
         };
         let is_last = parts.peek().is_none();
         if let Some(why) = in_the_way(&metadata, is_last) {
-            return Present::Blocked(why.to_owned());
+            let at = at.strip_prefix(root).unwrap_or(&at).display();
+            return Present::Blocked(why.replace("{}", &format!("`{at}`")));
         }
     }
     match bytes(&at) {
@@ -86,12 +87,12 @@ fn look_at(root: &str, path: &str) -> Present {
     }
 }
 
-/// Why nothing may be written to, or below, what is there.
+/// Why nothing may be written to, or below, what is there, which is `{}`.
 fn in_the_way(metadata: &fs::Metadata, is_last: bool) -> Option<&'static str> {
     match (metadata.is_symlink(), is_last) {
         (true, true) => Some("is a link"),
-        (true, false) => Some("lies behind a link"),
-        (false, false) => (!metadata.is_dir()).then_some("lies below a file"),
+        (true, false) => Some("lies behind the link {}"),
+        (false, false) => (!metadata.is_dir()).then_some("lies below the file {}"),
         (false, true) if metadata.is_dir() => Some("is a directory"),
         (false, true) => (!metadata.is_file()).then_some("is no ordinary file"),
     }

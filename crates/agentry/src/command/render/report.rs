@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use crate::args::Render;
 use crate::output::{Exit, columns};
 
+use super::grouped::{All, Told, each, grouped};
 use super::project::{Agent, Done};
+use super::words::names;
 
 /// Takes projects as they are done, and shows them in one of the formats.
 pub(super) struct Report<'a> {
@@ -74,15 +76,24 @@ impl<'a> Report<'a> {
         names.extend(done.plan.changes.iter().map(|change| change.target.as_str()));
         names.dedup();
         let mut shown: Vec<&str> = Vec::new();
+        let mut told = Vec::new();
         for name in names {
             if !shown.contains(&name) {
                 shown.push(name);
-                self.target(done, name);
+                told.extend(self.target(done, name));
             }
+        }
+        if !told.is_empty() {
+            let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
+            self.text.push_str(gap);
+            self.line("losses");
+            self.tell(done, &told);
+            self.text.push('\n');
         }
     }
 
-    fn target(&mut self, done: &Done, name: &str) {
+    /// Says what became of a target; its losses only if they are shown here.
+    fn target<'d>(&mut self, done: &'d Done, name: &str) -> Vec<Told<'d>> {
         let start = self.text.len();
         self.changes(done, name);
         if done.kept_guard.contains(&name) {
@@ -93,8 +104,12 @@ impl<'a> Report<'a> {
         }
         self.refusals(done, name);
         let end = self.text.len();
+        let mut told = Vec::new();
         if let Some(ran) = done.runs.iter().find(|ran| ran.target.name == name) {
-            self.lost(done, ran);
+            told = self.lost(done, ran);
+            if self.args.explain || done.runs.len() == 1 || !self.shows_losses() {
+                self.tell(done, &std::mem::take(&mut told));
+            }
             if start < end && end < self.text.len() {
                 self.text.insert(end, '\n');
             }
@@ -102,8 +117,12 @@ impl<'a> Report<'a> {
         }
         if self.text.len() > start {
             self.text.insert_str(start, &format!("{name}\n"));
-            self.text.push('\n');
+            // Where losses are told at the end, the files of all targets stand close together.
+            if told.is_empty() {
+                self.text.push('\n');
+            }
         }
+        told
     }
 
     fn changes(&mut self, done: &Done, target: &str) {
@@ -169,19 +188,17 @@ impl<'a> Report<'a> {
         }));
     }
 
-    fn lost(&mut self, done: &Done, ran: &Ran) {
-        let asked: Vec<_> = agents(done, ran)
-            .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered))
-            .collect();
-        let is_only = done.agents.iter().filter(|agent| agent.asked).count() == 1;
-        // What is lost in the same words is said once.
-        let mut rows: BTreeMap<(usize, &str, &str), Vec<&str>> = BTreeMap::new();
-        let mut exact = Vec::new();
-        for (agent, rendered) in &asked {
+    /// Takes down what is lost for a target.
+    fn lost<'d>(&mut self, done: &'d Done, ran: &'d Ran) -> Vec<Told<'d>> {
+        let asked = agents(done, ran)
+            .filter(|(agent, rendered)| agent.asked && !is_refused(done, ran, agent, rendered));
+        let (mut told, mut exact) = (Vec::new(), Vec::new());
+        for (agent, rendered) in asked {
             if rendered.losses.is_empty() {
                 exact.push(agent.name.as_str());
             }
-            for Loss { field, kind, detail } in &rendered.losses {
+            for loss in &rendered.losses {
+                let Loss { field, kind, detail } = loss;
                 self.losses.push(json!({
                     "agent": agent.name,
                     "target": ran.target.name,
@@ -190,26 +207,34 @@ impl<'a> Report<'a> {
                     "detail": detail,
                 }));
                 *self.counts.lost.entry(*kind).or_default() += 1;
-                let order = ORDER.iter().position(|known| known == kind).unwrap_or(0);
-                rows.entry((order, field, detail)).or_default().push(&agent.name);
+                told.push(Told { agent: &agent.name, target: ran.target, loss });
             }
         }
         self.counts.exact += exact.len();
-        // What was lost is no drift.
-        if self.args.check && !self.args.strict {
+        if !exact.is_empty() && self.shows_losses() {
+            self.text.push_str(&columns(&[vec!["  exact".to_owned(), names(&exact)]]));
+        }
+        told
+    }
+
+    /// What was lost is no drift.
+    fn shows_losses(&self) -> bool {
+        !self.args.check || self.args.strict
+    }
+
+    /// Shows losses: what is the same once, or each of them if everything is to be explained.
+    fn tell(&mut self, done: &Done, told: &[Told<'_>]) {
+        if !self.shows_losses() {
             return;
         }
-        let mut table = Vec::new();
-        if !exact.is_empty() {
-            table.push(vec!["  exact".to_owned(), names(&exact)]);
+        let agents = done.agents.iter().filter(|agent| agent.asked).count();
+        let all = All { agents, targets: if self.args.explain { 1 } else { done.runs.len() } };
+        let rows = if self.args.explain { each(told, all) } else { grouped(told, all) };
+        self.text.push_str(&columns(&rows));
+        if rows.len() < told.len() && !self.args.explain {
+            let all = told.len();
+            self.line(&format!("  = `--explain` lists all {all}, with the rules of both sides"));
         }
-        for ((order, field, detail), who) in rows {
-            let kind = ORDER.get(order).map_or("", |kind| kind.as_str());
-            let who = if is_only { String::new() } else { format!(" ({})", names(&who)) };
-            let detail = format!("{}{who}", visible(detail));
-            table.push(vec![format!("  {kind}"), visible(field).into_owned(), detail]);
-        }
-        self.text.push_str(&columns(&table));
     }
 
     fn explained(&mut self, done: &Done, ran: &Ran) {
@@ -333,17 +358,6 @@ impl Counts {
         };
         *count += 1;
     }
-}
-
-/// The order in which losses are shown.
-const ORDER: [LossKind; 3] = [LossKind::Narrowed, LossKind::Dropped, LossKind::Gap];
-
-/// Some names, and how many there are beyond them.
-fn names(all: &[&str]) -> String {
-    let shown: Vec<_> = all.iter().take(5).map(|name| visible(name).into_owned()).collect();
-    let more = all.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", shown.join(", "))
 }
 
 /// For whom a file holds, where that is more than its agent.

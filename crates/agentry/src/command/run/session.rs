@@ -395,7 +395,19 @@ pub(super) fn sink(format: RunFormat, terminal: &Arc<Mutex<Terminal>>) -> Sink {
     };
     #[cfg(feature = "otel")]
     let shown = crate::telemetry::told(shown);
+    #[cfg(not(feature = "otel"))]
+    untold();
     shown
+}
+
+/// Says that nobody is told of runs, though the user names a collector.
+#[cfg(not(feature = "otel"))]
+fn untold() {
+    let named = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+    if let Some(name) = named.into_iter().find(|name| variable(name).is_some()) {
+        remark(&format!("note: `{name}` is set, and this program was built without telemetry"));
+        remark("  = help: install it with `--features otel`");
+    }
 }
 
 /// Whoever watches hears what was taken away or put back.

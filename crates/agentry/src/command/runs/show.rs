@@ -6,13 +6,13 @@ use agentry_runtime::{Happened, Spent};
 use serde_json::json;
 
 use super::report::{self, Story};
-use super::{failed, home, started};
+use super::{failed, find, home, started};
 use crate::args::{ResultFormat, RunsShow};
 use crate::output::{Exit, Outcome, columns, print, print_json};
 
 pub(super) fn run(args: &RunsShow) -> Outcome {
     let home = home()?;
-    let id = journal::find(&home, &args.id).map_err(failed)?;
+    let id = find(&home, &args.id)?;
     let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
     let events = follow.more().map_err(failed)?;
     let summary = journal::summary(&home, &id).map_err(failed)?;

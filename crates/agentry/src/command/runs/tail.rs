@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use agentry_runtime::journal::{self, Follow};
+use agentry_runtime::journal::Follow;
 use agentry_runtime::{Effect, Event};
 
 use super::report::{self, Story};
-use super::{failed, home};
+use super::{failed, find, home};
 use crate::args::{ResultFormat, RunsTail};
 use crate::output::{Exit, Outcome, print, remark};
 
@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: &RunsTail) -> Outcome {
     let home = home()?;
-    let id = journal::find(&home, &args.id).map_err(failed)?;
+    let id = find(&home, &args.id)?;
     let (mut follow, about) = Follow::open(&home, &id).map_err(failed)?;
     let mut story = Story::new(&about.models);
     let mut last = Vec::new();

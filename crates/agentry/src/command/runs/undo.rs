@@ -10,14 +10,14 @@ use agentry_runtime::undo::{Undone, undo};
 use agentry_runtime::{Block, Event, Happened};
 use serde_json::{Value, json};
 
-use super::{failed, home};
+use super::{failed, find, home};
 use crate::args::{ResultFormat, RunsUndo};
 use crate::command::run::session::now;
 use crate::output::{Exit, Failure, Outcome, print, print_json, remark};
 
 pub(super) fn run(args: &RunsUndo) -> Outcome {
     let home = home()?;
-    let id = journal::find(&home, &args.id).map_err(failed)?;
+    let id = find(&home, &args.id)?;
     let undone = taken_back(&home, &id, args)?;
     match args.format {
         ResultFormat::Json => {

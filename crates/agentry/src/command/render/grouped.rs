@@ -1,0 +1,324 @@
+//! Losses as a person reads them: what is the same for several fields, agents or targets is one line.
+//!
+//! A line is about all its fields in all its agents for all its targets: only what is equal in the other
+//! two is put together. Two losses are the same if they differ in nothing but their example.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use agentry_compile::targets::{Loss, LossKind, Target};
+use agentry_compile::text::report::visible;
+
+use super::words::{Spot, example, fields, gist, listed};
+
+/// The order in which losses are shown.
+const ORDER: [LossKind; 3] = [LossKind::Narrowed, LossKind::Dropped, LossKind::Gap];
+
+/// What several targets leave out, each for another reason.
+const REASONS: &str = "each target has a reason of its own";
+
+/// A loss, and whose it is.
+pub(super) struct Told<'a> {
+    pub(super) agent: &'a str,
+    pub(super) target: &'static Target,
+    pub(super) loss: &'a Loss,
+}
+
+/// How many agents and targets there are: whose a loss is goes without saying if there is one.
+#[derive(Clone, Copy)]
+pub(super) struct All {
+    pub(super) agents: usize,
+    pub(super) targets: usize,
+}
+
+/// Every loss in a row of its own, but for agents that lose the same in the same words.
+pub(super) fn each(told: &[Told<'_>], all: All) -> Vec<Vec<String>> {
+    let lines: Vec<Line<'_>> = told.iter().map(|it| Line::of(it, it.loss.detail.clone())).collect();
+    rows(by_agents(lines), all)
+}
+
+/// The same losses in few rows.
+pub(super) fn grouped(told: &[Told<'_>], all: All) -> Vec<Vec<String>> {
+    let mut lines = lines(told);
+    let mut seen = HashSet::new();
+    for line in &mut lines {
+        let key = gist(&line.plain(), line.section());
+        let whose = (line.order, line.fields.clone(), line.agents.clone(), line.target());
+        // Two of a kind in one agent are two losses.
+        if seen.insert((whose, key.clone())) {
+            line.key = key;
+        }
+    }
+    let lines = by_agents(lines);
+    let lines = merged(
+        lines,
+        |line| (line.order, line.key.clone(), line.fields.clone(), line.agents.clone()),
+        |line, other| line.targets.extend(other.targets),
+    );
+    let lines = by_reasons(lines);
+    let lines = merged(
+        lines,
+        |line| {
+            let targets: Vec<&str> = line.targets.iter().map(|target| target.name).collect();
+            (line.order, line.key.clone(), line.agents.clone(), targets)
+        },
+        |line, other| line.fields.extend(other.fields),
+    );
+    rows(lines, all)
+}
+
+/// What a harness is called where several are meant.
+const HARNESS: &str = "the harness";
+
+/// Every loss as a line; what a harness does not look at in one section is one.
+fn lines<'a>(told: &[Told<'a>]) -> Vec<Line<'a>> {
+    let mut out = Vec::new();
+    let mut spots: Vec<(Line<'a>, Vec<Spot<'a>>)> = Vec::new();
+    for it in told {
+        let line = Line::of(it, it.loss.detail.clone());
+        match Spot::of(&it.loss.detail) {
+            Some(spot) if it.loss.kind == LossKind::Gap => {
+                // The losses of an agent come one after the other, sorted by field.
+                let known = spots.last_mut().filter(|(known, _)| {
+                    (known.target(), &known.agents, &known.fields)
+                        == (line.target(), &line.agents, &line.fields)
+                });
+                match known {
+                    Some((_, all)) => all.push(spot),
+                    None => spots.push((line, vec![spot])),
+                }
+            }
+            _ => out.push(line),
+        }
+    }
+    out.extend(spots.into_iter().map(|(line, spots)| line.about(&spots)));
+    out
+}
+
+/// Losses that are told together.
+struct Line<'a> {
+    order: usize,
+    /// What they have in common.
+    key: String,
+    /// What the first of them says.
+    detail: String,
+    /// Whether others of them have another example.
+    differs: bool,
+    fields: Vec<&'a str>,
+    agents: Vec<&'a str>,
+    targets: Vec<&'static Target>,
+}
+
+impl<'a> Line<'a> {
+    fn of(told: &Told<'a>, detail: String) -> Self {
+        let Told { agent, target, loss } = told;
+        let order = ORDER.iter().position(|kind| *kind == loss.kind).unwrap_or(0);
+        let (fields, agents) = (vec![loss.field.as_str()], vec![*agent]);
+        let key = detail.clone();
+        Self { order, key, detail, differs: false, fields, agents, targets: vec![target] }
+    }
+
+    /// The same line about all of these.
+    fn about(mut self, spots: &[Spot<'_>]) -> Self {
+        if spots.len() > 1 {
+            self.detail = Spot::joined(spots, self.title());
+            self.key.clone_from(&self.detail);
+        }
+        self
+    }
+
+    /// The part of the permissions that it is about, if it is about one.
+    fn section(&self) -> &'a str {
+        let first = self.fields.first().copied().unwrap_or_default();
+        first.strip_prefix("permissions.").unwrap_or_default()
+    }
+
+    fn target(&self) -> &'static str {
+        self.targets.first().map_or("", |target| target.name)
+    }
+
+    fn title(&self) -> &'static str {
+        self.targets.first().map_or("", |target| target.title)
+    }
+
+    /// Whether both are about one target.
+    fn shares(&self, other: &Self) -> bool {
+        self.targets.iter().any(|it| other.targets.iter().any(|other| other.name == it.name))
+    }
+
+    /// What it says of any harness.
+    fn plain(&self) -> String {
+        self.detail.replace(self.title(), HARNESS)
+    }
+
+    fn text(&self) -> String {
+        let is_narrowed = ORDER.get(self.order) == Some(&LossKind::Narrowed);
+        let text = match (self.differs, self.fields.len() > 1 && is_narrowed) {
+            (true, true) => gist(&self.detail, self.section()),
+            (true, false) => example(&self.detail),
+            (false, _) => self.detail.clone(),
+        };
+        if self.targets.len() > 1 { text.replace(self.title(), HARNESS) } else { text }
+    }
+
+    fn row(&self, all: All) -> Vec<String> {
+        let kind = ORDER.get(self.order).map_or("", |kind| kind.as_str());
+        let targets: Vec<&str> = self.targets.iter().map(|target| target.name).collect();
+        let whose =
+            [listed(&self.agents, all.agents, "agent"), listed(&targets, all.targets, "target")];
+        let whose: Vec<String> = whose.into_iter().flatten().collect();
+        let whose =
+            if whose.is_empty() { String::new() } else { format!(" ({})", whose.join("; ")) };
+        let detail = format!("{}{whose}", visible(&self.text()));
+        vec![format!("  {kind}"), visible(&fields(&self.fields)).into_owned(), detail]
+    }
+}
+
+/// Puts together what several agents lose.
+fn by_agents(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    merged(
+        lines,
+        |line| (line.order, line.key.clone(), line.fields.clone(), line.target()),
+        |line, other| line.agents.extend(other.agents),
+    )
+}
+
+/// Puts together what several targets leave out, whatever their reasons. Two losses of one target stay
+/// apart.
+fn by_reasons(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    let dropped = ORDER.iter().position(|kind| *kind == LossKind::Dropped);
+    let mut places: HashMap<(Vec<&str>, Vec<&str>), Vec<usize>> = HashMap::new();
+    let mut out: Vec<Line<'_>> = Vec::new();
+    for line in lines {
+        if Some(line.order) != dropped {
+            out.push(line);
+            continue;
+        }
+        let known = places.entry((line.fields.clone(), line.agents.clone())).or_default();
+        let is_other = |at: &&usize| out.get(**at).is_some_and(|known| !known.shares(&line));
+        match known.iter().find(is_other).and_then(|at| out.get_mut(*at)) {
+            Some(known) => {
+                known.targets.extend(line.targets);
+                (known.key, known.detail) = (REASONS.to_owned(), REASONS.to_owned());
+                known.differs = false;
+            }
+            None => {
+                known.push(out.len());
+                out.push(line);
+            }
+        }
+    }
+    out
+}
+
+/// Puts lines with the same key together, in the place of the first.
+fn merged<'a, K: Eq + Hash>(
+    lines: Vec<Line<'a>>,
+    key: impl Fn(&Line<'a>) -> K,
+    join: impl Fn(&mut Line<'a>, Line<'a>),
+) -> Vec<Line<'a>> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut out: Vec<Line<'a>> = Vec::new();
+    for line in lines {
+        let at = *places.entry(key(&line)).or_insert(out.len());
+        match out.get_mut(at) {
+            Some(first) => {
+                first.differs |= line.differs || line.plain() != first.plain();
+                join(first, line);
+            }
+            None => out.push(line),
+        }
+    }
+    out
+}
+
+/// Lines as they are shown: by kind, then by field.
+fn rows(mut lines: Vec<Line<'_>>, all: All) -> Vec<Vec<String>> {
+    lines.sort_by(|a, b| (a.order, &a.fields).cmp(&(b.order, &b.fields)));
+    lines.iter().map(|line| line.row(all)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of losses: agent, target, field, kind, what is said of it.
+    fn shown(losses: &[(&str, &str, &str, LossKind, &str)]) -> Vec<String> {
+        let made: Vec<Loss> = losses
+            .iter()
+            .map(|(_, _, field, kind, detail)| Loss {
+                field: (*field).to_owned(),
+                kind: *kind,
+                detail: (*detail).to_owned(),
+            })
+            .collect();
+        let told: Vec<Told<'_>> = losses
+            .iter()
+            .zip(&made)
+            .filter_map(|((agent, name, ..), loss)| {
+                let target = agentry_compile::targets::target(name)?;
+                Some(Told { agent, target, loss })
+            })
+            .collect();
+        let all = All { agents: 2, targets: 2 };
+        grouped(&told, all).iter().map(|row| row.join(" ").trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_line_says_no_more_than_is_true() {
+        use LossKind::{Dropped, Gap, Narrowed};
+        let (pi, open) = ("pi", "opencode");
+        let losses = [
+            // For every target a reason of its own.
+            ("a", open, "tags", Dropped, "OpenCode has none"),
+            ("a", pi, "tags", Dropped, "there is no place for it"),
+            // Two of a kind stay two.
+            ("a", pi, "skills", Dropped, "the skill `x` was not found"),
+            ("a", pi, "skills", Dropped, "the skill `y` was not found"),
+            // Of one agent in one target, and of the other in the other.
+            ("a", open, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
+            ("b", pi, "permissions.edit", Narrowed, "`x` is ask in the source and deny here"),
+            // In all that there are, with two examples.
+            (
+                "a",
+                open,
+                "permissions.read",
+                Gap,
+                "OpenCode reads; `x` is ask in the source and allow there",
+            ),
+            (
+                "b",
+                open,
+                "permissions.read",
+                Gap,
+                "OpenCode reads; `x` is ask in the source and allow there",
+            ),
+            (
+                "a",
+                pi,
+                "permissions.read",
+                Gap,
+                "Pi reads; `y` is ask in the source and allow there",
+            ),
+            (
+                "b",
+                pi,
+                "permissions.read",
+                Gap,
+                "Pi reads; `y` is ask in the source and allow there",
+            ),
+        ];
+        assert_eq!(
+            shown(&losses),
+            [
+                "narrowed permissions.edit `x` is ask in the source and deny here (a; opencode)",
+                "narrowed permissions.edit `x` is ask in the source and deny here (b; pi)",
+                "dropped skills the skill `x` was not found (a; pi)",
+                "dropped skills the skill `y` was not found (a; pi)",
+                "dropped tags each target has a reason of its own (a; both targets)",
+                "gap permissions.read the harness reads; e.g. `x` is ask in the source and allow there \
+                 (both agents; both targets)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! `agentry check` of all agents of a workspace: names that clash, and this very repository.
+
+use crate::test::{HELPER, Test};
+
+/// An agent that was converted and kept in both formats would be rendered twice.
+#[test]
+fn two_formats_of_one_name() {
+    let test = Test::new()
+        .file(
+            "agents/helper/agent.toml",
+            "name = \"helper\"\ndescription = \"Answers questions\"\n",
+        )
+        .file("agents/helper/system-prompt.md", "You answer questions.\n")
+        .file("helper.agent", HELPER)
+        .file("other/agentry.toml", "")
+        .file("other/helper.agent", HELPER);
+    insta::assert_snapshot!(test.run("check"), @r#"
+    $ agentry check
+    --- stdout
+    warning[AG0009]: the name `helper` is taken by `agents/helper`, which is agent-toml
+     --> helper.agent:1:7
+      |
+    1 | name: helper
+      |       ^^^^^^
+      |
+      = help: keep one of the two definitions, or give each agent of the workspace its own name
+
+    checked 3 agents: 1 warning
+    --- exit 0
+    "#);
+}
+
+/// What this repository holds for tests is none of its agents.
+#[test]
+fn this_repository() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let root = std::fs::canonicalize(root).expect("the repository");
+    let ran = Test::new().run_args(&["check", root.to_str().expect("a path")]).exits(0);
+    assert_eq!(ran.stdout, "checked 6 agents: all good\n", "{ran}");
+}
