@@ -3,6 +3,7 @@
 //! A line is about all its fields in all its agents for all its targets: only what is equal in the other
 //! two is put together. Two losses are the same if they differ in nothing but their example.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
@@ -33,20 +34,21 @@ pub(super) struct All {
 
 /// Every loss in a row of its own, but for agents that lose the same in the same words.
 pub(super) fn each(told: &[Told<'_>], all: All) -> Vec<Vec<String>> {
-    let lines: Vec<Line<'_>> = told.iter().map(|it| Line::of(it, it.loss.detail.clone())).collect();
-    rows(by_agents(lines), all)
+    rows(by_agents(told.iter().map(Line::of).collect()), all)
 }
 
 /// The same losses in few rows.
 pub(super) fn grouped(told: &[Told<'_>], all: All) -> Vec<Vec<String>> {
-    let mut lines = lines(told);
-    let mut seen = HashSet::new();
+    let mut lines = by_agents(lines(told));
+    let mut seen: HashMap<_, HashSet<&str>> = HashMap::new();
     for line in &mut lines {
         let key = gist(&line.plain(), line.section());
-        let whose = (line.order, line.fields.clone(), line.agents.clone(), line.target());
+        let kind = (line.order, line.fields.clone(), line.target(), key.clone());
+        let agents = seen.entry(kind).or_default();
         // Two of a kind in one agent are two losses.
-        if seen.insert((whose, key.clone())) {
-            line.key = key;
+        if line.agents.iter().all(|agent| !agents.contains(agent)) {
+            agents.extend(&line.agents);
+            line.key = key.into();
         }
     }
     let lines = by_agents(lines);
@@ -75,7 +77,7 @@ fn lines<'a>(told: &[Told<'a>]) -> Vec<Line<'a>> {
     let mut out = Vec::new();
     let mut spots: Vec<(Line<'a>, Vec<Spot<'a>>)> = Vec::new();
     for it in told {
-        let line = Line::of(it, it.loss.detail.clone());
+        let line = Line::of(it);
         match Spot::of(&it.loss.detail) {
             Some(spot) if it.loss.kind == LossKind::Gap => {
                 // The losses of an agent come one after the other, sorted by field.
@@ -99,9 +101,9 @@ fn lines<'a>(told: &[Told<'a>]) -> Vec<Line<'a>> {
 struct Line<'a> {
     order: usize,
     /// What they have in common.
-    key: String,
+    key: Cow<'a, str>,
     /// What the first of them says.
-    detail: String,
+    detail: Cow<'a, str>,
     /// Whether others of them have another example.
     differs: bool,
     fields: Vec<&'a str>,
@@ -110,18 +112,18 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(told: &Told<'a>, detail: String) -> Self {
+    fn of(told: &Told<'a>) -> Self {
         let Told { agent, target, loss } = told;
         let order = ORDER.iter().position(|kind| *kind == loss.kind).unwrap_or(0);
         let (fields, agents) = (vec![loss.field.as_str()], vec![*agent]);
-        let key = detail.clone();
+        let (key, detail) = (loss.detail.as_str().into(), loss.detail.as_str().into());
         Self { order, key, detail, differs: false, fields, agents, targets: vec![target] }
     }
 
     /// The same line about all of these.
     fn about(mut self, spots: &[Spot<'_>]) -> Self {
         if spots.len() > 1 {
-            self.detail = Spot::joined(spots, self.title());
+            self.detail = Spot::joined(spots, self.title()).into();
             self.key.clone_from(&self.detail);
         }
         self
@@ -146,6 +148,12 @@ impl<'a> Line<'a> {
         self.targets.iter().any(|it| other.targets.iter().any(|other| other.name == it.name))
     }
 
+    /// Whether both say the same of any harness.
+    fn says(&self, other: &Self) -> bool {
+        let same = self.detail == other.detail && self.title() == other.title();
+        same || self.plain() == other.plain()
+    }
+
     /// What it says of any harness.
     fn plain(&self) -> String {
         self.detail.replace(self.title(), HARNESS)
@@ -156,7 +164,7 @@ impl<'a> Line<'a> {
         let text = match (self.differs, self.fields.len() > 1 && is_narrowed) {
             (true, true) => gist(&self.detail, self.section()),
             (true, false) => example(&self.detail),
-            (false, _) => self.detail.clone(),
+            (false, _) => self.detail.clone().into_owned(),
         };
         if self.targets.len() > 1 { text.replace(self.title(), HARNESS) } else { text }
     }
@@ -199,7 +207,7 @@ fn by_reasons(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
         match known.iter().find(is_other).and_then(|at| out.get_mut(*at)) {
             Some(known) => {
                 known.targets.extend(line.targets);
-                (known.key, known.detail) = (REASONS.to_owned(), REASONS.to_owned());
+                (known.key, known.detail) = (REASONS.into(), REASONS.into());
                 known.differs = false;
             }
             None => {
@@ -223,7 +231,7 @@ fn merged<'a, K: Eq + Hash>(
         let at = *places.entry(key(&line)).or_insert(out.len());
         match out.get_mut(at) {
             Some(first) => {
-                first.differs |= line.differs || line.plain() != first.plain();
+                first.differs |= line.differs || !line.says(first);
                 join(first, line);
             }
             None => out.push(line),

@@ -7,7 +7,7 @@ use agentry_compile::targets::{Loss, LossKind, Rendered, Scope};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
-use crate::args::Render;
+use crate::args::{Render, ResultFormat};
 use crate::output::{Exit, columns};
 
 use super::grouped::{All, Told, each, grouped};
@@ -130,15 +130,18 @@ impl<'a> Report<'a> {
         let mut kept = 0;
         for change in done.plan.changes.iter().filter(|change| change.target == target) {
             let path = done.place.shown(&change.path);
-            let entry = json!({
-                "agent": agent_of(done, &change.agent),
-                "target": target,
-                "path": path,
-                "change": word(change.kind, true),
-            });
+            let entry = || {
+                json!({
+                    "agent": agent_of(done, &change.agent),
+                    "target": target,
+                    "path": path,
+                    "change": word(change.kind, true),
+                })
+            };
             match change.kind {
-                ChangeKind::Remove => self.removed.push(entry),
-                _ => self.files.push(entry),
+                _ if !self.is_for_programs() => {}
+                ChangeKind::Remove => self.removed.push(entry()),
+                _ => self.files.push(entry()),
             }
             self.counts.add(change);
             match change.kind {
@@ -199,13 +202,15 @@ impl<'a> Report<'a> {
             }
             for loss in &rendered.losses {
                 let Loss { field, kind, detail } = loss;
-                self.losses.push(json!({
-                    "agent": agent.name,
-                    "target": ran.target.name,
-                    "field": field,
-                    "kind": kind.as_str(),
-                    "detail": detail,
-                }));
+                if self.is_for_programs() {
+                    self.losses.push(json!({
+                        "agent": agent.name,
+                        "target": ran.target.name,
+                        "field": field,
+                        "kind": kind.as_str(),
+                        "detail": detail,
+                    }));
+                }
                 *self.counts.lost.entry(*kind).or_default() += 1;
                 told.push(Told { agent: &agent.name, target: ran.target, loss });
             }
@@ -215,6 +220,11 @@ impl<'a> Report<'a> {
             self.text.push_str(&columns(&[vec!["  exact".to_owned(), names(&exact)]]));
         }
         told
+    }
+
+    /// Whether the result is for programs, so that every file and every loss is an object.
+    fn is_for_programs(&self) -> bool {
+        self.args.format == ResultFormat::Json
     }
 
     /// What was lost is no drift.
@@ -283,7 +293,7 @@ impl<'a> Report<'a> {
 
     /// How the program ends.
     pub(super) fn exit(&self) -> Exit {
-        let lost = self.args.strict && !self.losses.is_empty();
+        let lost = self.args.strict && !self.counts.lost.is_empty();
         let drifted = self.args.check && self.counts.drifted() > 0;
         if lost || drifted || !self.refused.is_empty() { Exit::Findings } else { Exit::Done }
     }

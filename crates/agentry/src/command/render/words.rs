@@ -36,8 +36,15 @@ pub(super) fn example(detail: &str) -> String {
 
 /// What stands before the example of a loss, the example, and what is said of it.
 fn shown(detail: &str) -> Option<(&str, &str, &str)> {
-    let marks = Action::WORDS.iter().map(|action| format!("` is {action} in the source"));
-    let end = marks.filter_map(|mark| detail.find(&mark)).min()?;
+    let said = |tail: &str, action: &str| {
+        tail.strip_prefix(action).is_some_and(|tail| tail.starts_with(" in the source"))
+    };
+    let marks = detail.match_indices("` is ");
+    let mut ends = marks.filter(|(at, mark)| {
+        let tail = detail.get(at + mark.len()..).unwrap_or_default();
+        Action::WORDS.iter().any(|action| said(tail, action))
+    });
+    let (end, _) = ends.next()?;
     let (head, tail) = (detail.get(..end)?, detail.get(end + 2..)?);
     // An example may have backticks of its own: it starts the sentence, or the part after a `;`.
     let start = match head.rfind("; `") {
