@@ -4,8 +4,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -59,6 +59,14 @@ impl Driver for ClaudeCode {
                 Call::new("Bash", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("Read", json!({ "file_path": path(file) })),
+            Action::List(_) => return None,
+            Action::Glob(pattern) => Call::new("Glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => {
+                let lines = "content";
+                let whole =
+                    json!({ "pattern": SECRET, "path": path(directory), "output_mode": lines });
+                Call::new("Grep", with(whole, "glob", glob))
+            }
             Action::Write(file) => {
                 Call::new("Write", json!({ "file_path": path(file), "content": "written\n" }))
             }

@@ -52,7 +52,8 @@ impl Driver for Codex {
             Action::Read(file) => {
                 Call::new("exec_command", json!({ "cmd": format!("cat {file}") }))
             }
-            Action::Fetch(_) => return None,
+            // It searches by commands.
+            Action::List(_) | Action::Glob(_) | Action::Grep(..) | Action::Fetch(_) => return None,
             // The provider would run it: it is enough that it is offered.
             Action::Search(words) => Call::new("web_search", json!({ "query": words })),
         })

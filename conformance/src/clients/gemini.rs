@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -43,6 +43,18 @@ impl Driver for Gemini {
                 Call::new("run_shell_command", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("read_file", json!({ "file_path": path(file) })),
+            Action::List(directory) => {
+                Call::new("list_directory", json!({ "dir_path": path(directory) }))
+            }
+            Action::Glob(pattern) => Call::new("glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                "grep_search",
+                with(
+                    json!({ "pattern": SECRET, "dir_path": path(directory) }),
+                    "include_pattern",
+                    glob,
+                ),
+            ),
             Action::Write(file) => {
                 Call::new("write_file", json!({ "file_path": path(file), "content": "written\n" }))
             }

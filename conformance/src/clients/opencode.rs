@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Action, Driver, Role, Start, Verdict};
+use super::{Action, Driver, Role, Start, Verdict, with};
 use crate::process;
-use crate::scratch::Scratch;
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -53,6 +53,12 @@ impl Driver for OpenCode {
                 Call::new("bash", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("read", json!({ "filePath": path(file) })),
+            Action::List(directory) => Call::new("read", json!({ "filePath": path(directory) })),
+            Action::Glob(pattern) => Call::new("glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                "grep",
+                with(json!({ "pattern": SECRET, "path": path(directory) }), "include", glob),
+            ),
             Action::Write(file) => {
                 Call::new("write", json!({ "filePath": path(file), "content": "written\n" }))
             }

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -59,6 +59,12 @@ impl Driver for Pi {
         Some(match action {
             Action::Bash(line) => Call::new(&tool("bash"), json!({ "command": line })),
             Action::Read(file) => Call::new(&tool("read"), json!({ "path": file })),
+            Action::List(directory) => Call::new(&tool("ls"), json!({ "path": directory })),
+            Action::Glob(pattern) => Call::new(&tool("find"), json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                &tool("grep"),
+                with(json!({ "pattern": SECRET, "path": directory }), "glob", glob),
+            ),
             Action::Write(file) => {
                 Call::new(&tool("write"), json!({ "path": file, "content": "written\n" }))
             }
@@ -74,6 +80,10 @@ impl Driver for Pi {
     }
 
     fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
+        // Its searches need programs that it would fetch.
+        if result.contains("is not available and could not be downloaded") {
+            return Some(Verdict::Unavailable);
+        }
         let blocked = result.contains("Blocked by") || result.contains("blocked");
         blocked.then(|| Verdict::Refused(result.lines().next().unwrap_or_default().to_owned()))
     }

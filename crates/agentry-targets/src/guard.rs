@@ -37,6 +37,30 @@ pub struct Search {
     pub pattern: Option<String>,
 }
 
+impl Search {
+    /// A search for what a glob chooses below a directory: the names before its first wildcard lead
+    /// further down, or elsewhere.
+    pub fn glob(directory: &str, pattern: &str) -> Self {
+        // All but some is below the directory itself.
+        let known = if pattern.starts_with('!') { "" } else { literal(pattern) };
+        let split = known.rfind('/').and_then(|at| pattern.split_at_checked(at + 1));
+        let (led, rest) = split.unwrap_or(("", pattern));
+        let led = if led.len() > 1 { led.trim_end_matches('/') } else { led };
+        let directory = match led {
+            "" => directory.to_owned(),
+            led if led.starts_with(['/', '~']) => led.to_owned(),
+            led => format!("{}/{led}", directory.trim_end_matches('/')),
+        };
+        Self { directory, pattern: Some(rest.to_owned()) }
+    }
+}
+
+/// What a glob starts with, before anything that may stand for something else.
+pub(crate) fn literal(pattern: &str) -> &str {
+    let end = pattern.find(['*', '?', '[', '{', '(', '\\']).unwrap_or(pattern.len());
+    pattern.get(..end).unwrap_or_default()
+}
+
 /// What is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -86,6 +110,27 @@ pub fn agent(question: &str) -> Result<Option<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_glob_leads_to_a_directory() {
+        let cases = [
+            ("*.rs", "/w *.rs"),
+            ("a/b/*.rs", "/w/a/b *.rs"),
+            ("a/b", "/w/a b"),
+            ("a/../b/*", "/w/a/../b *"),
+            ("/etc/x/*.d", "/etc/x *.d"),
+            ("/*", "/ *"),
+            ("~/.ssh/id_*", "~/.ssh id_*"),
+            ("!a/*", "/w !a/*"),
+            ("a\\b/*", "/w a\\b/*"),
+            ("a/@(b|c)/*", "/w/a @(b|c)/*"),
+            ("{a,b}/*", "/w {a,b}/*"),
+        ];
+        for (pattern, expected) in cases {
+            let Search { directory, pattern: rest } = Search::glob("/w", pattern);
+            assert_eq!(format!("{directory} {}", rest.unwrap_or_default()), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn reasons_are_sentences() {

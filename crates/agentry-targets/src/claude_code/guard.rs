@@ -4,7 +4,7 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard, Search, why};
+use crate::guard::{Answer, Asked, Guard, Search, literal, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -70,8 +70,7 @@ fn searched(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, 
     let mut calls = vec![(Section::Read, text("path").unwrap_or(directory).to_owned())];
     let pattern = if tool == "Glob" { text("pattern") } else { text("glob") };
     if let Some(pattern) = pattern {
-        let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
-        let start = literal.rsplit_once('/').map_or("", |(start, _)| start);
+        let start = literal(pattern).rsplit_once('/').map_or("", |(start, _)| start);
         if pattern.starts_with(['/', '~']) {
             calls.push((Section::Read, if start.is_empty() { "/" } else { start }.to_owned()));
         }
@@ -85,24 +84,21 @@ fn searched(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, 
 /// What a search is about: the files below a directory that its pattern chooses.
 fn searches(tool: &str, input: &Value, directory: &str) -> Vec<Search> {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let pattern = match tool {
-        "Glob" => text("pattern"),
-        "Grep" => text("glob"),
-        _ => return Vec::new(),
-    };
-    let (start, pattern) = match pattern.filter(|it| it.starts_with(['/', '~'])) {
-        Some(pattern) => absolute(pattern),
-        None => (text("path").unwrap_or(directory), pattern),
-    };
-    vec![Search { directory: start.to_owned(), pattern: pattern.map(str::to_owned) }]
-}
-
-/// The directory that a pattern from the root or the home starts in, and the rest.
-fn absolute(pattern: &str) -> (&str, Option<&str>) {
-    let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
-    match literal.rfind('/') {
-        Some(0) | None => ("/", Some(pattern)),
-        Some(at) => (pattern.get(..at).unwrap_or("/"), pattern.get(at + 1..)),
+    let start = text("path").unwrap_or(directory);
+    match (tool, text("pattern")) {
+        ("Glob", Some(pattern)) => vec![Search::glob(start, pattern)],
+        ("Glob", None) => vec![Search { directory: start.to_owned(), pattern: None }],
+        ("Grep", _) => {
+            let pattern = text("glob");
+            match pattern.filter(|it| it.starts_with(['/', '~'])) {
+                Some(pattern) => vec![Search::glob(start, pattern)],
+                None => {
+                    let pattern = pattern.map(str::to_owned);
+                    vec![Search { directory: start.to_owned(), pattern }]
+                }
+            }
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -180,6 +176,8 @@ mod tests {
             ("Grep", json!({"pattern": "x"}), "/w -"),
             ("Grep", json!({"pattern": "x", "glob": ".env", "path": "a"}), "a .env"),
             ("Glob", json!({"pattern": "**/*.rs"}), "/w **/*.rs"),
+            ("Glob", json!({"pattern": "a/*.rs"}), "/w/a *.rs"),
+            ("Glob", json!({"pattern": "a/*.rs", "path": "b"}), "b/a *.rs"),
             ("Glob", json!({"pattern": "/etc/x/*.d"}), "/etc/x *.d"),
             ("Glob", json!({"pattern": "~/.ssh/id_*"}), "~/.ssh id_*"),
             ("LS", json!({"path": "/etc"}), ""),

@@ -10,7 +10,7 @@ use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use super::names::sanitised;
-use crate::guard::{Answer, Asked, Guard, Search, why};
+use crate::guard::{Answer, Asked, Guard, Search, literal, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -112,8 +112,7 @@ impl ToolCall<'_> {
     fn searched(&self) -> Calls {
         let base = self.path(self.text("path").unwrap_or("."));
         let pattern = if self.tool == "glob" { self.text("pattern") } else { self.text("include") };
-        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
-        let known = known.unwrap_or_default();
+        let known = literal(pattern.unwrap_or_default());
         let elsewhere = known.starts_with('/') || known.split('/').any(|part| part == "..");
         let led = if known.starts_with('/') { known.to_owned() } else { format!("{base}/{known}") };
         let led = elsewhere.then_some((Section::Read, led));
@@ -129,18 +128,10 @@ impl ToolCall<'_> {
             _ => return Vec::new(),
         };
         let base = self.path(self.text("path").unwrap_or("."));
-        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
-        let start = known.and_then(|known| known.rfind('/'));
-        let (led, rest) = match (pattern, start) {
-            (Some(pattern), Some(at)) => (pattern.get(..=at), pattern.get(at + 1..)),
-            (pattern, _) => (None, pattern),
-        };
-        let directory = match led {
-            Some(led) if led.starts_with('/') => led.to_owned(),
-            Some(led) => format!("{base}/{led}"),
-            None => base,
-        };
-        vec![Search { directory, pattern: rest.map(str::to_owned) }]
+        vec![match pattern {
+            Some(pattern) => Search::glob(&base, pattern),
+            None => Search { directory: base, pattern: None },
+        }]
     }
 
     fn questions(&self) -> Result<Calls, String> {
@@ -250,8 +241,8 @@ mod tests {
         let cases = [
             ("grep", json!({"pattern": "x"}), "/w/. -"),
             ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
-            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a/ *.rs"),
-            ("glob", json!({"pattern": "/etc/*"}), "/etc/ *"),
+            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a *.rs"),
+            ("glob", json!({"pattern": "/etc/*"}), "/etc *"),
             ("list", json!({"path": "a"}), ""),
         ];
         for (tool, args, expected) in cases {

@@ -42,22 +42,26 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
         "bash" => Ok(vec![(Section::Bash, needed("command")?.to_owned())]),
         "read" => Ok(vec![(Section::Read, path(needed("path")?)?)]),
         "edit" | "write" => Ok(vec![(Section::Edit, path(needed("path")?)?)]),
-        "find" | "ls" => Ok(vec![(Section::Read, path(text("path").unwrap_or("."))?)]),
+        "find" | "grep" | "ls" => Ok(vec![(Section::Read, path(text("path").unwrap_or("."))?)]),
         "fetch_content" => all(input, &["url", "urls"], Section::Webfetch),
         "web_search" => all(input, &["query", "queries"], Section::Websearch),
         "subagent" => delegated(input),
         "mcp" => Ok(vec![(Section::Mcp, format!("{}/{}", needed("server")?, needed("tool")?))]),
         tool if COORDINATION.contains(&tool) => Ok(Vec::new()),
-        // `grep` too: it reads every file below a directory.
         tool => Ok(vec![(Section::Tool, tool.to_owned())]),
     }
 }
 
-/// What a search is about: names of files.
+/// What a search is about: names of files, or what is in them.
 fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Vec<Search> {
-    let pattern = input.get("pattern").and_then(Value::as_str).map(str::to_owned);
-    let directory = calls.first().filter(|_| tool == "find").map(|(_, path)| path.clone());
-    directory.into_iter().map(|directory| Search { directory, pattern: pattern.clone() }).collect()
+    let key = match tool {
+        "find" => "pattern",
+        "grep" => "glob",
+        _ => return Vec::new(),
+    };
+    let pattern = input.get(key).and_then(Value::as_str).map(str::to_owned);
+    let directories = calls.iter().map(|(_, path)| path.clone());
+    directories.map(|directory| Search { directory, pattern: pattern.clone() }).collect()
 }
 
 /// One call for each text under these keys; at least one.
@@ -152,7 +156,7 @@ mod tests {
             (r#""write","input":{"path":"../x","content":""}"#, one(Section::Edit, "/x")),
             (r#""edit","input":{}"#, None),
             (r#""ls","input":{}"#, one(Section::Read, "/w")),
-            (r#""grep","input":{"pattern":"x"}"#, one(Section::Tool, "grep")),
+            (r#""grep","input":{"pattern":"x"}"#, one(Section::Read, "/w")),
             (r#""subagent","input":{"agent":"x","task":"y"}"#, one(Section::Delegate, "x")),
             (r#""subagent","input":{"agent":"x","tasks":[]}"#, None),
             (r#""subagent","input":{"action":"list"}"#, Some(Vec::new())),

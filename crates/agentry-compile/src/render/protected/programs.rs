@@ -19,6 +19,8 @@ pub(super) enum Does {
         /// Whether the others are gone afterwards.
         moves: bool,
     },
+    /// It changes settings of git, or takes hooks from a directory.
+    Configures,
     /// It makes files that an archive or a patch names, in the directory that it is in.
     Unpacks,
     /// It changes the files of a checkout, apart from where paths limit it.
@@ -131,8 +133,11 @@ const READING: &[&str] = &[
 /// Programs that change all that is below a directory.
 const TAKING_ALL: &[&str] =
     &["chattr", "chgrp", "chmod", "chown", "rm", "setfacl", "shred", "srm", "trash", "trash-put"];
-/// Programs that copy their operands into the last of them.
-const COPYING: &[&str] = &["cp", "ditto", "install", "rsync", "scp"];
+/// Programs that copy their operands into the last of them, or show them there.
+const COPYING: &[&str] =
+    &["bindfs", "cp", "ditto", "gln", "install", "link", "ln", "mount", "rsync", "scp"];
+/// Programs that move their operands to the last of them.
+const MOVING: &[&str] = &["exch", "gmv", "mmv", "mv"];
 /// Programs that make the files that an archive or a patch names.
 const UNPACKING: &[&str] = &[
     "7z", "7za", "7zz", "bsdtar", "cpio", "gtar", "patch", "pax", "tar", "unar", "unrar", "unzip",
@@ -221,7 +226,7 @@ pub(super) fn does(argv: &[&str]) -> Does {
     match program {
         "git" => git(argv, words),
         "agentry" => own(words),
-        "mv" | "gmv" => Does::Copies { moves: true },
+        _ if MOVING.contains(&program) => Does::Copies { moves: true },
         _ if COPYING.contains(&plain(program)) => Does::Copies { moves: false },
         _ if TAKING_ALL.contains(&plain(program)) => Does::TakesAll,
         _ if UNPACKING.contains(&program) => unpacks(program, words),
@@ -293,7 +298,9 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
     let is_elsewhere = matches!(words, ["-C", _, second, ..] if second == name);
     let alone: Vec<&str> = ["git"].iter().chain(rest).copied().collect();
     let argv = if is_elsewhere { alone.as_slice() } else { argv };
-    if is_free && hazards_in(argv).next().is_none() {
+    if configures(name, after) {
+        Does::Configures
+    } else if is_free && hazards_in(argv).next().is_none() {
         Does::Reads
     } else if is_free || GIT_NAMING.contains(name) {
         Does::Changes
@@ -301,6 +308,26 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
         let paths = matches!(*name, "restore" | "rm" | "mv");
         let behind = *name == "checkout" && after.contains(&"--") && after.last() != Some(&"--");
         Does::Tree { limited: paths || behind }
+    }
+}
+
+/// Whether a subcommand of git changes settings, or brings hooks along.
+fn configures(name: &str, words: &[&str]) -> bool {
+    const READING: &[&str] =
+        &["--get", "--list", "-l", "get", "list", "--get-all", "--get-regexp", "--get-urlmatch"];
+    let templates = |word: &&str| word.starts_with("--templ");
+    match name {
+        "init" | "clone" => words.iter().any(templates),
+        "config" => {
+            let values = words.iter().filter(|word| !word.starts_with('-')).count();
+            let writes = |word: &&str| {
+                let edits = ["--unset", "--add", "--replace", "--rename", "--remove", "--edit"];
+                *word == "-e" || edits.iter().any(|option| word.starts_with(option))
+            };
+            let reads = words.iter().any(|word| READING.contains(word));
+            words.iter().any(writes) || (values > 1 && !reads)
+        }
+        _ => false,
     }
 }
 
@@ -339,6 +366,14 @@ mod tests {
             ("git stash list", Does::Reads),
             ("git co", tree(false)),
             ("git restore a", tree(true)),
+            ("git config --get a", Does::Changes),
+            ("git config user.name", Does::Changes),
+            ("git config core.hooksPath a", Does::Configures),
+            ("git config --unset a.b", Does::Configures),
+            ("git -C a config set a.b c", Does::Configures),
+            ("git init", Does::Changes),
+            ("git init --template=a", Does::Configures),
+            ("ln -s a b", Does::Copies { moves: false }),
             ("agentry check", Does::Reads),
             ("agentry check --fix", Does::Own),
             ("agentry render --force", Does::Own),
