@@ -22,7 +22,12 @@ pub fn searched(
     directory: &str,
     search: &Search,
 ) -> Option<Reason> {
-    Searched { world, judge, directory }.reason(search)
+    let reason = Searched { world, judge, directory }.reason(search)?;
+    // A path of the workspace is shown as people write it.
+    let root = judge.places().workspace.trim_end_matches('/');
+    let below = reason.segment.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+    let segment = below.filter(|rest| !rest.is_empty()).unwrap_or(&reason.segment).to_owned();
+    Some(Reason { segment, ..reason })
 }
 
 /// Something that searches files.
