@@ -224,8 +224,11 @@ impl Subject<'_> {
             }
             Action::Write(path) => self.scratch.project().join(path).exists(),
             Action::Read(_) => result.is_some_and(|text| text.contains(SECRET)),
-            Action::List(_) | Action::Glob(_) | Action::Grep(..) => false,
-            Action::Fetch(_) | Action::Search(_) => false,
+            Action::List(_)
+            | Action::Glob(_)
+            | Action::Grep(..)
+            | Action::Fetch(_)
+            | Action::Search(_) => false,
         };
         if proof {
             return Some(Verdict::Ran);
@@ -314,7 +317,7 @@ fn shows(result: &str, action: &Action, kept: &[&str]) -> bool {
         Action::Grep(..) => result.contains(content(file).trim()),
         _ => result.contains(*file),
     };
-    kept.iter().any(|file| is_shown(file))
+    kept.iter().any(is_shown)
 }
 
 fn script_of(role: Role) -> &'static str {

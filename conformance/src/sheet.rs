@@ -200,10 +200,9 @@ fn complaints(listing: &Listing, wanted: &Value, role: Role) -> Vec<String> {
 fn judge(wish: Wish, verdict: &Verdict, case: &Case, how: (&Rendering, Guard)) -> Judgement {
     let (rendering, guard) = how;
     let answer = match verdict {
-        Verdict::Ran => Wish::Allow,
         // Nothing was shown that is not allowed, without the guard: as good as refused.
         Verdict::Partly if guard != Guard::With => wish,
-        Verdict::Partly => Wish::Allow,
+        Verdict::Ran | Verdict::Partly => Wish::Allow,
         Verdict::Asked => Wish::Ask,
         Verdict::Refused(_) | Verdict::Unavailable => Wish::Deny,
     };

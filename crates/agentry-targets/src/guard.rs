@@ -176,10 +176,8 @@ pub(crate) fn readings(path: &str, directory: &str) -> Vec<String> {
 
 /// A path without `..`, each of which takes the name before it away.
 fn by_names(path: &str, directory: &str) -> String {
-    let whole = match path.starts_with(['/', '~']) {
-        true => path.to_owned(),
-        false => format!("{directory}/{path}"),
-    };
+    let is_whole = path.starts_with(['/', '~']);
+    let whole = if is_whole { path.to_owned() } else { format!("{directory}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split('/') {
         match part {

@@ -4,7 +4,7 @@
 use agentry_compile::policy::{Action, Call, Judge, Section};
 use agentry_compile::render::{Guarded, Ledger, guard, judged, protect, searched};
 use agentry_compile::targets::guard::Search;
-use agentry_compile::targets::target;
+use agentry_compile::targets::{TARGETS, target};
 use agentry_compile::{MemoryWorld, at, judge, read};
 use serde_json::{Value, json};
 
@@ -137,6 +137,10 @@ const HARNESSES: [(&str, &str); 3] =
 #[test]
 fn about_every_command_line() {
     let house = House::new();
+    let guarded = TARGETS.iter().filter(|target| target.guard.is_some()).map(|it| it.name);
+    let mut guarded: Vec<&str> = guarded.collect();
+    guarded.sort_unstable();
+    assert_eq!(guarded, HARNESSES.map(|(harness, _)| harness), "one that nobody tries");
     let mut answers = [0; 3];
     for command in COMMANDS {
         for way in WAYS {

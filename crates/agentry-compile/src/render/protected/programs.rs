@@ -314,7 +314,7 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
 /// Whether a subcommand of git changes settings, or brings hooks along.
 fn configures(name: &str, words: &[&str]) -> bool {
     const READING: &[&str] =
-        &["--get", "--list", "-l", "get", "list", "--get-all", "--get-regexp", "--get-urlmatch"];
+        &["--get", "--list", "-l", "--get-all", "--get-regexp", "--get-urlmatch"];
     let templates = |word: &&str| word.starts_with("--templ");
     match name {
         "init" | "clone" => words.iter().any(templates),
@@ -324,8 +324,11 @@ fn configures(name: &str, words: &[&str]) -> bool {
                 let edits = ["--unset", "--add", "--replace", "--rename", "--remove", "--edit"];
                 *word == "-e" || edits.iter().any(|option| word.starts_with(option))
             };
-            let reads = words.iter().any(|word| READING.contains(word));
-            words.iter().any(writes) || (values > 1 && !reads)
+            // As a value the same words say nothing.
+            let first = words.iter().find(|word| !word.starts_with('-'));
+            let reads = matches!(first, Some(&"get" | &"list"))
+                || words.iter().any(|word| READING.contains(word));
+            words.iter().any(writes) || first == Some(&"edit") || (values > 1 && !reads)
         }
         _ => false,
     }
@@ -369,6 +372,9 @@ mod tests {
             ("git config --get a", Does::Changes),
             ("git config user.name", Does::Changes),
             ("git config core.hooksPath a", Does::Configures),
+            ("git config core.hooksPath get", Does::Configures),
+            ("git config get core.hooksPath", Does::Changes),
+            ("git config edit", Does::Configures),
             ("git config --unset a.b", Does::Configures),
             ("git -C a config set a.b c", Does::Configures),
             ("git init", Does::Changes),

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
     let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
     let mut verdict = answer(&disk, &judge, &protected(&disk, &compiled), call);
     if let Some(pattern) = &args.search {
-        let reason = search(&disk, &judge, call, pattern.as_deref())?;
+        let reason = search(&disk, &judge, call, pattern)?;
         verdict.action = reason.iter().fold(verdict.action, |all, it| all.strictest(it.action));
         verdict.reasons.extend(reason);
     }
@@ -63,16 +63,12 @@ fn search(
     disk: &Disk,
     judge: &Judge,
     call: Call<'_>,
-    pattern: Option<&str>,
+    pattern: &str,
 ) -> Result<Option<Reason>, Failure> {
     if call.section != Section::Read {
         return Err(Failure::new("`--search` is about `read`: the directory that is searched"));
     }
-    let search = match pattern {
-        Some(pattern) => Search::glob(call.subject, pattern),
-        None => Search { directory: call.subject.to_owned(), pattern: None },
-    };
-    Ok(searched(disk, judge, call.directory, &search))
+    Ok(searched(disk, judge, call.directory, &Search::glob(call.subject, pattern)))
 }
 
 /// The judge for the calls inside a script or a skill.
