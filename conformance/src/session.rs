@@ -166,7 +166,7 @@ impl Subject<'_> {
         kept: &[&str],
     ) -> Result<(Listing, Vec<Verdict>), String> {
         let calls: Vec<Option<Call>> =
-            actions.iter().map(|action| self.driver().call(action, self.scratch)).collect();
+            actions.iter().map(|action| self.driver().call(action, self.scratch, role)).collect();
         let played = self.play(role, calls.iter().flatten().cloned().collect())?;
         let name = script_of(role);
         let Some(opening) = played.opening(name) else {

@@ -52,7 +52,7 @@ impl Driver for ClaudeCode {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, scratch: &Scratch, _role: Role) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {
             Action::Bash(line) => {

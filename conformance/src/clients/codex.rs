@@ -42,7 +42,7 @@ impl Driver for Codex {
         command
     }
 
-    fn call(&self, action: &Action, _scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, _scratch: &Scratch, _role: Role) -> Option<Call> {
         let patch = |file: &str| {
             format!("*** Begin Patch\n*** Add File: {file}\n+written\n*** End Patch\n")
         };

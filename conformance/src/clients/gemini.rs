@@ -36,7 +36,7 @@ impl Driver for Gemini {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, scratch: &Scratch, _role: Role) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {
             Action::Bash(line) => {
@@ -79,8 +79,13 @@ impl Driver for Gemini {
         }
         let reason: String = result.chars().take(160).collect();
         let has = |part: &str| result.contains(part);
-        (has("denied by policy") || has("Unauthorized tool call") || has("not found in registry"))
-            .then_some(Verdict::Refused(reason))
+        // What it takes for a secret it keeps from everybody.
+        let is_kept = has("Path not in workspace");
+        (is_kept
+            || has("denied by policy")
+            || has("Unauthorized tool call")
+            || has("not found in registry"))
+        .then_some(Verdict::Refused(reason))
     }
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {

@@ -97,8 +97,8 @@ pub(crate) trait Driver: Sync {
         self.command(start)
     }
 
-    /// The tool call that stands for an action; none where it has no such tool.
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call>;
+    /// The tool call that stands for an action of an agent in its place; none where it has no such tool.
+    fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call>;
 
     /// The calls by which its own agent hands a task to another.
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call>;

@@ -51,9 +51,9 @@ impl Driver for Pi {
         command
     }
 
-    /// With the guard, its own tools are gone and others stand in their place.
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
-        let is_guarded = scratch.project().join(".pi/guard").is_dir();
+    /// With the guard, a subagent's own tools are gone and others stand in their place.
+    fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call> {
+        let is_guarded = role == Role::Sub && scratch.project().join(".pi/guard").is_dir();
         let tool =
             |name: &str| if is_guarded { format!("guarded_{name}") } else { name.to_owned() };
         Some(match action {
