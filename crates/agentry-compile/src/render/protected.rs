@@ -168,6 +168,7 @@ impl Protected<'_> {
         let near = match does {
             Does::Own => return Some(asked(text, "it may write what decides about the agent")),
             Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
+            Does::Checkout => return self.checked_out(operands, part, place).or(unknown),
             Does::Configures => return self.configured(operands, part, place).or(unknown),
             Does::Tree { limited } => {
                 !limited || worst.is_some() || operands.iter().any(|it| magic(it))

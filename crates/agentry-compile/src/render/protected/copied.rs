@@ -59,6 +59,17 @@ impl Protected<'_> {
         all.iter().any(near).then(|| asked(&part.text, rule))
     }
 
+    /// What a new checkout does: whatever is in it goes to the last operand.
+    pub(super) fn checked_out(
+        &self,
+        operands: &[&Word],
+        part: &Part,
+        place: Place<'_>,
+    ) -> Option<Reason> {
+        let named = operands.iter().rev().find(|word| !known(word).starts_with('-'))?;
+        self.hit(named, place).map(|hit| denied(&part.text, &hit))
+    }
+
     /// What a change of git's settings does: those of a repository are protected, those of the user are
     /// not here.
     pub(super) fn configured(
@@ -298,7 +309,7 @@ mod tests {
             (
                 "deny",
                 "git config core.hooksPath x|git config --unset a.b|git config set core.fsmonitor x|\
-                 git -C sub config user.name x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
+                 git clone x .git|git clone x sub/.GIT/|git worktree add .git|git -C sub config user.name x|sh -c 'git config core.hooksPath x'|rm -rf there/.git|\
                  mv there/.git x|chmod -R 777 there/.git|env mv evil .git|sudo cp -r x .git",
             ),
             (
@@ -312,7 +323,7 @@ mod tests {
                 "mv a b|mv .git/index.lock x|cp .git/HEAD x|cp a/.gitignore b|cp -r src/.config.d b|rm -rf .vscode|\
                  cp x there/.vscode|cp x .git/description|ln -s a b|ln -s ../a|rsync -a a/ out|tar -C out -xf a|\
                  tar czf x .git|git config --get core.hooksPath|git config user.name|git config --list|git init|\
-                 git clone x y|rm -rf sub/.git|mkdir .git|rsync -t a b|install -m 755 a b",
+                 git clone x y|git worktree add ../w|git init sub|rm -rf sub/.git|mkdir .git|rsync -t a b|install -m 755 a b",
             ),
         ];
         let mut world = MemoryWorld::default();

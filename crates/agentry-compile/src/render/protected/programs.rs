@@ -21,6 +21,8 @@ pub(super) enum Does {
     },
     /// It changes settings of git, or takes hooks from a directory.
     Configures,
+    /// It makes a checkout in the last of its operands.
+    Checkout,
     /// It makes files that an archive or a patch names, in the directory that it is in.
     Unpacks,
     /// It changes the files of a checkout, apart from where paths limit it.
@@ -182,7 +184,6 @@ const GIT_READING: &[&str] = &[
 const GIT_NAMING: &[&str] = &[
     "archive",
     "bundle",
-    "clone",
     "commit-tree",
     "config",
     "diff-files",
@@ -192,12 +193,10 @@ const GIT_NAMING: &[&str] = &[
     "fsck",
     "gc",
     "hash-object",
-    "init",
     "prune",
     "repack",
     "symbolic-ref",
     "update-ref",
-    "worktree",
     "write-tree",
 ];
 /// Subcommands of Agentry that write nothing.
@@ -300,6 +299,8 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
     let argv = if is_elsewhere { alone.as_slice() } else { argv };
     if configures(name, after) {
         Does::Configures
+    } else if matches!(*name, "clone" | "init" | "worktree") {
+        Does::Checkout
     } else if is_free && hazards_in(argv).next().is_none() {
         Does::Reads
     } else if is_free || GIT_NAMING.contains(name) {
@@ -377,7 +378,8 @@ mod tests {
             ("git config edit", Does::Configures),
             ("git config --unset a.b", Does::Configures),
             ("git -C a config set a.b c", Does::Configures),
-            ("git init", Does::Changes),
+            ("git init", Does::Checkout),
+            ("git clone a b", Does::Checkout),
             ("git init --template=a", Does::Configures),
             ("ln -s a b", Does::Copies { moves: false }),
             ("agentry check", Does::Reads),
