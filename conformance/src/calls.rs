@@ -5,24 +5,56 @@ use crate::clients::Action;
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Case {
+    /// What is called.
+    pub(crate) tool: &'static str,
     /// The section of the policy that judges it.
     pub(crate) section: &'static str,
     /// What a client may fail to look at here.
     pub(crate) trap: Option<String>,
-    /// The command line, the path or the address.
+    /// The command line, the path, the address, the glob, or the directory with a glob behind it.
     pub(crate) subject: String,
 }
+
+/// Every tool, and the section that decides about it.
+const TOOLS: &[(&str, &str)] = &[
+    ("bash", "bash"),
+    ("read", "read"),
+    ("list", "read"),
+    ("glob", "read"),
+    ("grep", "read"),
+    ("write", "edit"),
+    ("webfetch", "webfetch"),
+    ("websearch", "websearch"),
+];
 
 impl Case {
     /// What the agent does.
     pub(crate) fn action(&self) -> Action {
         let subject = self.subject.clone();
-        match self.section {
+        match self.tool {
             "bash" => Action::Bash(subject),
             "read" => Action::Read(subject),
-            "edit" => Action::Write(subject),
+            "list" => Action::List(subject),
+            "glob" => Action::Glob(subject),
+            "grep" => match subject.split_once(' ') {
+                Some((directory, glob)) => {
+                    Action::Grep(directory.to_owned(), Some(glob.to_owned()))
+                }
+                None => Action::Grep(subject, None),
+            },
+            "write" => Action::Write(subject),
             "webfetch" => Action::Fetch(subject),
             _ => Action::Search(subject),
+        }
+    }
+
+    /// What `policy why` is asked: the subject, and what a search through it is for.
+    pub(crate) fn question(&self) -> (String, Option<String>) {
+        match self.action() {
+            Action::Glob(pattern) => (".".to_owned(), Some(format!("--search={pattern}"))),
+            Action::Grep(directory, Some(glob)) => (directory, Some(format!("--search={glob}"))),
+            Action::Grep(directory, None) => (directory, Some("--search".to_owned())),
+            _ => (self.subject.clone(), None),
         }
     }
 }
@@ -36,17 +68,10 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
 
 fn case(line: &str) -> Option<Case> {
     let (tool, rest) = line.split_once(' ')?;
-    let section = match tool {
-        "bash" => "bash",
-        "read" => "read",
-        "write" => "edit",
-        "webfetch" => "webfetch",
-        "websearch" => "websearch",
-        _ => return None,
-    };
+    let (tool, section) = *TOOLS.iter().find(|(name, _)| *name == tool)?;
     let trapped = rest.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let (trap, subject) = trapped.map_or((None, rest), |(trap, rest)| (Some(trap), rest));
-    Some(Case { section, trap: trap.map(str::to_owned), subject: subject.to_owned() })
+    Some(Case { tool, section, trap: trap.map(str::to_owned), subject: subject.to_owned() })
 }
 
 #[cfg(test)]
@@ -60,16 +85,18 @@ mod tests {
 
     #[test]
     fn lines() {
-        let case = |section, trap: Option<&str>, subject: &str| Case {
-            section,
+        let case = |tool, trap: Option<&str>, subject: &str| Case {
+            tool,
+            section: TOOLS.iter().find(|row| row.0 == tool).expect(tool).1,
             trap: trap.map(str::to_owned),
             subject: subject.to_owned(),
         };
         let cases = [
             ("bash git status", Ok(vec![case("bash", None, "git status")])),
             ("bash [nested] sh -c x", Ok(vec![case("bash", Some("nested"), "sh -c x")])),
-            ("# bash x\n\nwrite a b", Ok(vec![case("edit", None, "a b")])),
+            ("# bash x\n\nwrite a b", Ok(vec![case("write", None, "a b")])),
             ("bash [ -f x ]", Ok(vec![case("bash", None, "[ -f x ]")])),
+            ("grep docs *.md", Ok(vec![case("grep", None, "docs *.md")])),
             ("dance wildly", Err("not a call: `dance wildly`".to_owned())),
         ];
         for (text, expected) in cases {

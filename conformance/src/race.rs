@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::client::Client;
-use crate::clients::{Action, Driver, Start};
+use crate::clients::{Action, Driver, Role, Start};
 use crate::install::{self, Installed};
 use crate::process;
 use crate::scratch::Scratch;
@@ -164,7 +164,9 @@ impl Racer<'_> {
 
     fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
         match (self, action) {
-            (Self::Rival(installed), _) => installed.client.driver().call(action, scratch),
+            (Self::Rival(installed), _) => {
+                installed.client.driver().call(action, scratch, Role::Main)
+            }
             (Self::Agentry(_), Action::Bash(line)) => {
                 Some(Call::new("bash", json!({ "command": line })))
             }

@@ -81,7 +81,7 @@ fn head(sheet: &Sheet) -> String {
 }
 
 fn call(row: &Row) -> String {
-    format!("{} {}", row.case.section, row.case.subject)
+    format!("{} {}", row.case.tool, row.case.subject)
 }
 
 fn wish(wish: Wish) -> &'static str {
@@ -95,6 +95,7 @@ fn wish(wish: Wish) -> &'static str {
 fn answer(row: &Row) -> String {
     let verdict = match row.verdict {
         Verdict::Ran => "ran",
+        Verdict::Partly => "partly",
         Verdict::Asked => "asked",
         Verdict::Refused(_) => "refused",
         Verdict::Unavailable => "no tool",

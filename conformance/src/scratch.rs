@@ -18,8 +18,23 @@ pub(crate) const STAND_INS: &[&str] = &[
     "touch", "wget",
 ];
 
-/// What the files that are there to be read contain.
+/// What the files that are there to be read contain, before their own names.
 pub(crate) const SECRET: &str = "forty-two-and-a-half";
+
+/// The files that are there to be read and found.
+pub(crate) const FILES: &[&str] = &[
+    "README.md",
+    ".env",
+    "docs/guide.md",
+    "docs/deep/more.md",
+    "drafts/idea.md",
+    "private/plan.md",
+];
+
+/// What one of them contains.
+pub(crate) fn content(file: &str) -> String {
+    format!("{SECRET} of {}\n", file.replace('/', " in "))
+}
 
 /// What a stand-in prints before its name.
 pub(crate) const CALLED: &str = "this stands in for";

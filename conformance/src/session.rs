@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::clients::{Action, Driver, Role, Start, Verdict};
 use crate::install::Installed;
 use crate::process::{self, Finished};
-use crate::scratch::{CALLED, SECRET, Scratch};
+use crate::scratch::{CALLED, SECRET, Scratch, content};
 use crate::script::{Call, Script};
 use crate::server::{Conversation, Record, Server};
 
@@ -145,22 +145,28 @@ impl Subject<'_> {
         &self,
         role: Role,
         actions: &[Action],
+        kept: &[&str],
     ) -> Result<(Listing, Vec<Verdict>), String> {
-        let (listing, mut verdicts) = self.session(role, actions)?;
+        let (listing, mut verdicts) = self.session(role, actions, kept)?;
         for _ in 0..MOST_SESSIONS {
             let rest = actions.get(verdicts.len()..).unwrap_or_default();
             if rest.is_empty() {
                 return Ok((listing, verdicts));
             }
-            verdicts.extend(self.session(role, rest)?.1);
+            verdicts.extend(self.session(role, rest, kept)?.1);
         }
         Err(format!("more than {MOST_SESSIONS} sessions"))
     }
 
     /// The verdicts of one session: of all actions, or up to the one that ended it.
-    fn session(&self, role: Role, actions: &[Action]) -> Result<(Listing, Vec<Verdict>), String> {
+    fn session(
+        &self,
+        role: Role,
+        actions: &[Action],
+        kept: &[&str],
+    ) -> Result<(Listing, Vec<Verdict>), String> {
         let calls: Vec<Option<Call>> =
-            actions.iter().map(|action| self.driver().call(action, self.scratch)).collect();
+            actions.iter().map(|action| self.driver().call(action, self.scratch, role)).collect();
         let played = self.play(role, calls.iter().flatten().cloned().collect())?;
         let name = script_of(role);
         let Some(opening) = played.opening(name) else {
@@ -182,8 +188,13 @@ impl Subject<'_> {
             let Some(verdict) = self.verdict(&played, (name, step), (action, is_offered)) else {
                 break;
             };
+            let result = played.result(&format!("call_{name}_{step}")).unwrap_or_default();
+            let is_search = matches!(action, Action::Grep(..) | Action::Glob(_));
             step += 1;
-            verdicts.push(verdict);
+            verdicts.push(match verdict {
+                Verdict::Ran if is_search && !shows(result, action, kept) => Verdict::Partly,
+                verdict => verdict,
+            });
         }
         if verdicts.is_empty() {
             return Err(played.complaint());
@@ -213,7 +224,11 @@ impl Subject<'_> {
             }
             Action::Write(path) => self.scratch.project().join(path).exists(),
             Action::Read(_) => result.is_some_and(|text| text.contains(SECRET)),
-            Action::Fetch(_) | Action::Search(_) => false,
+            Action::List(_)
+            | Action::Glob(_)
+            | Action::Grep(..)
+            | Action::Fetch(_)
+            | Action::Search(_) => false,
         };
         if proof {
             return Some(Verdict::Ran);
@@ -294,6 +309,15 @@ fn guarded(result: &str) -> Option<Verdict> {
     let asks =
         reason.starts_with("needs approval") || reason.contains("nobody is there to be asked");
     Some(if asks { Verdict::Asked } else { Verdict::Refused(reason) })
+}
+
+/// Whether the result of a search shows what one of these files contains, or that it is there.
+fn shows(result: &str, action: &Action, kept: &[&str]) -> bool {
+    let is_shown = |file: &&str| match action {
+        Action::Grep(..) => result.contains(content(file).trim()),
+        _ => result.contains(*file),
+    };
+    kept.iter().any(is_shown)
 }
 
 fn script_of(role: Role) -> &'static str {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::calls::Case;
 use crate::process;
+use crate::scratch::FILES;
 
 /// What the source wants to become of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +30,8 @@ pub(crate) struct Source {
     pub(crate) shown: Value,
     /// What it wants, call by call.
     pub(crate) wishes: Vec<Wish>,
+    /// The files of the suite that it may not simply read.
+    pub(crate) kept: Vec<&'static str>,
 }
 
 impl Source {
@@ -41,9 +44,18 @@ impl Source {
     ) -> Result<Self, String> {
         let place = format!("agents/{agent}");
         let shown = show(program, workspace, &place)?;
-        let wish = |case: &Case| why(program, workspace, (&place, case.section, &case.subject));
+        let wish = |case: &Case| {
+            let (subject, search) = case.question();
+            why(program, workspace, (&place, case.section, &subject), search.as_deref())
+        };
         let wishes = cases.iter().map(wish).collect::<Result<_, _>>()?;
-        Ok(Self { agent, shown, wishes })
+        let mut kept = Vec::new();
+        for file in FILES {
+            if why(program, workspace, (&place, "read", file), None)? > Wish::Allow {
+                kept.push(*file);
+            }
+        }
+        Ok(Self { agent, shown, wishes, kept })
     }
 }
 
@@ -52,9 +64,11 @@ fn why(
     program: &Path,
     project: &Path,
     (agent, section, subject): (&str, &str, &str),
+    search: Option<&str>,
 ) -> Result<Wish, String> {
     let mut command = Command::new(program);
-    command.current_dir(project).args(["policy", "why", "--format", "json", "--"]);
+    command.current_dir(project).args(["policy", "why", "--format", "json"]);
+    command.args(search).arg("--");
     let done = process::run(command.args([agent, section, subject]), Duration::from_secs(20))?;
     let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_default();
     match answer["verdict"].as_str() {

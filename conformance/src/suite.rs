@@ -73,8 +73,9 @@ pub(crate) enum End {
 pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
     let table = fs::read_to_string(house.home.join("calls.txt"));
     let cases = calls::read(&table.map_err(|error| format!("the table of calls: {error}"))?)?;
-    let workspace = house.home.join("workspace");
-    let read = |agent| Source::read(&house.agentry, &workspace, agent, &cases);
+    // What a search finds is a part of the question.
+    let project = sheet::scratch(house, "source")?.project();
+    let read = |agent| Source::read(&house.agentry, &project, agent, &cases);
     let agents = agents(house)?.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let queue = Mutex::new(clients.iter().copied().collect::<VecDeque<_>>());
     let outcomes = Mutex::new(Vec::new());

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -52,13 +52,21 @@ impl Driver for ClaudeCode {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, scratch: &Scratch, _role: Role) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {
             Action::Bash(line) => {
                 Call::new("Bash", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("Read", json!({ "file_path": path(file) })),
+            Action::List(_) => return None,
+            Action::Glob(pattern) => Call::new("Glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => {
+                let lines = "content";
+                let whole =
+                    json!({ "pattern": SECRET, "path": path(directory), "output_mode": lines });
+                Call::new("Grep", with(whole, "glob", glob))
+            }
             Action::Write(file) => {
                 Call::new("Write", json!({ "file_path": path(file), "content": "written\n" }))
             }

@@ -42,7 +42,7 @@ impl Driver for Codex {
         command
     }
 
-    fn call(&self, action: &Action, _scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, _scratch: &Scratch, _role: Role) -> Option<Call> {
         let patch = |file: &str| {
             format!("*** Begin Patch\n*** Add File: {file}\n+written\n*** End Patch\n")
         };
@@ -52,7 +52,8 @@ impl Driver for Codex {
             Action::Read(file) => {
                 Call::new("exec_command", json!({ "cmd": format!("cat {file}") }))
             }
-            Action::Fetch(_) => return None,
+            // It searches by commands.
+            Action::List(_) | Action::Glob(_) | Action::Grep(..) | Action::Fetch(_) => return None,
             // The provider would run it: it is enough that it is offered.
             Action::Search(words) => Call::new("web_search", json!({ "query": words })),
         })

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -36,13 +36,25 @@ impl Driver for Gemini {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, scratch: &Scratch, _role: Role) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {
             Action::Bash(line) => {
                 Call::new("run_shell_command", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("read_file", json!({ "file_path": path(file) })),
+            Action::List(directory) => {
+                Call::new("list_directory", json!({ "dir_path": path(directory) }))
+            }
+            Action::Glob(pattern) => Call::new("glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                "grep_search",
+                with(
+                    json!({ "pattern": SECRET, "dir_path": path(directory) }),
+                    "include_pattern",
+                    glob,
+                ),
+            ),
             Action::Write(file) => {
                 Call::new("write_file", json!({ "file_path": path(file), "content": "written\n" }))
             }
@@ -67,8 +79,13 @@ impl Driver for Gemini {
         }
         let reason: String = result.chars().take(160).collect();
         let has = |part: &str| result.contains(part);
-        (has("denied by policy") || has("Unauthorized tool call") || has("not found in registry"))
-            .then_some(Verdict::Refused(reason))
+        // What it takes for a secret it keeps from everybody.
+        let is_kept = has("Path not in workspace");
+        (is_kept
+            || has("denied by policy")
+            || has("Unauthorized tool call")
+            || has("not found in registry"))
+        .then_some(Verdict::Refused(reason))
     }
 
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing) {

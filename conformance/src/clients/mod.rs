@@ -9,6 +9,8 @@ pub(crate) mod pi;
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::install::Installed;
 use crate::scratch::Scratch;
 use crate::script::Call;
@@ -21,6 +23,12 @@ pub(crate) enum Action {
     Bash(String),
     /// Reads a file.
     Read(String),
+    /// Lists a directory.
+    List(String),
+    /// Finds files by a glob.
+    Glob(String),
+    /// Searches the files below a directory, those of a glob or all, for what all of them contain.
+    Grep(String, Option<String>),
     /// Writes a new file.
     Write(String),
     /// Fetches an address.
@@ -34,6 +42,8 @@ pub(crate) enum Action {
 pub(crate) enum Verdict {
     /// It was done.
     Ran,
+    /// It was done, but nothing was shown that the source keeps from the agent.
+    Partly,
     /// Somebody would have been asked; nobody was there.
     Asked,
     /// It was refused, for this reason.
@@ -87,8 +97,8 @@ pub(crate) trait Driver: Sync {
         self.command(start)
     }
 
-    /// The tool call that stands for an action; none where it has no such tool.
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call>;
+    /// The tool call that stands for an action of an agent in its place; none where it has no such tool.
+    fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call>;
 
     /// The calls by which its own agent hands a task to another.
     fn delegate(&self, agent: &str, task: &str) -> Vec<Call>;
@@ -103,4 +113,12 @@ pub(crate) trait Driver: Sync {
 
     /// Adds what only this client tells of an agent.
     fn describe(&self, start: &Start<'_>, played: &Played, listing: &mut Listing);
+}
+
+/// Arguments with one more, where there is one.
+fn with(mut arguments: Value, name: &str, value: &Option<String>) -> Value {
+    if let Some(value) = value {
+        arguments[name] = Value::from(value.as_str());
+    }
+    arguments
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Action, Driver, Role, Start, Verdict};
+use super::{Action, Driver, Role, Start, Verdict, with};
 use crate::process;
-use crate::scratch::Scratch;
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -46,13 +46,19 @@ impl Driver for OpenCode {
         command
     }
 
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
+    fn call(&self, action: &Action, scratch: &Scratch, _role: Role) -> Option<Call> {
         let path = |path: &str| scratch.project().join(path).display().to_string();
         Some(match action {
             Action::Bash(line) => {
                 Call::new("bash", json!({ "command": line, "description": "a step" }))
             }
             Action::Read(file) => Call::new("read", json!({ "filePath": path(file) })),
+            Action::List(directory) => Call::new("read", json!({ "filePath": path(directory) })),
+            Action::Glob(pattern) => Call::new("glob", json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                "grep",
+                with(json!({ "pattern": SECRET, "path": path(directory) }), "include", glob),
+            ),
             Action::Write(file) => {
                 Call::new("write", json!({ "filePath": path(file), "content": "written\n" }))
             }

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Action, Driver, Role, Start, Verdict};
-use crate::scratch::Scratch;
+use super::{Action, Driver, Role, Start, Verdict, with};
+use crate::scratch::{SECRET, Scratch};
 use crate::script::Call;
 use crate::session::{Listing, Played, between};
 
@@ -51,14 +51,20 @@ impl Driver for Pi {
         command
     }
 
-    /// With the guard, its own tools are gone and others stand in their place.
-    fn call(&self, action: &Action, scratch: &Scratch) -> Option<Call> {
-        let is_guarded = scratch.project().join(".pi/guard").is_dir();
+    /// With the guard, a subagent's own tools are gone and others stand in their place.
+    fn call(&self, action: &Action, scratch: &Scratch, role: Role) -> Option<Call> {
+        let is_guarded = role == Role::Sub && scratch.project().join(".pi/guard").is_dir();
         let tool =
             |name: &str| if is_guarded { format!("guarded_{name}") } else { name.to_owned() };
         Some(match action {
             Action::Bash(line) => Call::new(&tool("bash"), json!({ "command": line })),
             Action::Read(file) => Call::new(&tool("read"), json!({ "path": file })),
+            Action::List(directory) => Call::new(&tool("ls"), json!({ "path": directory })),
+            Action::Glob(pattern) => Call::new(&tool("find"), json!({ "pattern": pattern })),
+            Action::Grep(directory, glob) => Call::new(
+                &tool("grep"),
+                with(json!({ "pattern": SECRET, "path": directory }), "glob", glob),
+            ),
             Action::Write(file) => {
                 Call::new(&tool("write"), json!({ "path": file, "content": "written\n" }))
             }
@@ -74,6 +80,10 @@ impl Driver for Pi {
     }
 
     fn refusal(&self, _played: &Played, _id: &str, result: &str) -> Option<Verdict> {
+        // Its searches need programs that it would fetch.
+        if result.contains("is not available and could not be downloaded") {
+            return Some(Verdict::Unavailable);
+        }
         let blocked = result.contains("Blocked by") || result.contains("blocked");
         blocked.then(|| Verdict::Refused(result.lines().next().unwrap_or_default().to_owned()))
     }

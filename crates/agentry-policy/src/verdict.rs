@@ -47,6 +47,11 @@ impl Verdict {
         let action = reasons.iter().map(|reason| reason.action).max().unwrap_or(Action::Allow);
         Self { action, reasons }
     }
+
+    /// Whether a part has the answer of the whole.
+    pub fn is_decided_by(&self, reason: &Reason) -> bool {
+        reason.action == self.action
+    }
 }
 
 impl Decision {

@@ -4,6 +4,8 @@
 //! whoever calls them.
 
 use agentry_policy::{Action, Reason, Section, Source, Verdict};
+use agentry_text::{FileId, Findings, json};
+use serde_json::Value;
 
 /// How a harness asks.
 #[derive(Debug)]
@@ -37,6 +39,30 @@ pub struct Search {
     pub pattern: Option<String>,
 }
 
+impl Search {
+    /// A search for what a glob chooses below a directory: the names before its first wildcard lead
+    /// further down, or elsewhere.
+    pub fn glob(directory: &str, pattern: &str) -> Self {
+        // All but some is below the directory itself.
+        let known = if pattern.starts_with('!') { "" } else { literal(pattern) };
+        let split = known.rfind('/').and_then(|at| pattern.split_at_checked(at + 1));
+        let (led, rest) = split.unwrap_or(("", pattern));
+        let led = if led.len() > 1 { led.trim_end_matches('/') } else { led };
+        let directory = match led {
+            "" => directory.to_owned(),
+            led if led.starts_with(['/', '~']) => led.to_owned(),
+            led => format!("{}/{led}", directory.trim_end_matches('/')),
+        };
+        Self { directory, pattern: Some(rest.to_owned()) }
+    }
+}
+
+/// What a glob starts with, before anything that may stand for something else.
+pub(crate) fn literal(pattern: &str) -> &str {
+    let end = pattern.find(['*', '?', '[', '{', '(', '\\']).unwrap_or(pattern.len());
+    pattern.get(..end).unwrap_or_default()
+}
+
 /// What is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -67,18 +93,111 @@ pub fn why(verdict: &Verdict) -> String {
     // What is built in says why in words, all else is a rule.
     let by = if *layer == Source::BuiltIn { ":" } else { " by" };
     let note = note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+    let (rule, note, segment) = (short(rule), short(&note), short(segment));
     format!("{word}{by} {rule}{note}: {segment}")
+}
+
+/// The start of a text: an answer has to be read by a hook, and by a model.
+fn short(text: &str) -> String {
+    const MOST: usize = 500;
+    let cut: String = text.chars().take(MOST).collect();
+    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+}
+
+/// A question as JSON. A key that is there twice is no question: another reader might take the other.
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+    if !value.is_object() {
+        return Err("the question is no object".to_owned());
+    }
+    let source = agentry_text::Source::new(FileId::BUILT_IN, "", text);
+    let mut findings = Findings::default();
+    json::parse(&source, &mut findings);
+    match findings.iter().find(|found| found.message.ends_with("is here twice")) {
+        Some(found) => Err(format!("the question is not clear: {}", found.message)),
+        None => Ok(value),
+    }
+}
+
+/// A text of a question that is needed and says something.
+pub(crate) fn needed<'a>(of: &'a Value, key: &str, what: &str) -> Result<&'a str, String> {
+    optional(of, key, what)?.ok_or_else(|| format!("{what} without `{key}`"))
+}
+
+/// A text of a question that may be left out. Anything but a text may be taken for one by somebody.
+pub(crate) fn optional<'a>(
+    of: &'a Value,
+    key: &str,
+    what: &str,
+) -> Result<Option<&'a str>, String> {
+    match of.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.contains('\0') => {
+            Err(format!("{what} with a zero in `{key}`"))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("{what} with a `{key}` that is no text")),
+    }
+}
+
+/// The directory of a question, which all relative paths are seen from.
+pub(crate) fn directory<'a>(question: &'a Value, key: &str) -> Result<&'a str, String> {
+    let directory = needed(question, key, "a question")?;
+    if directory.starts_with('/') {
+        Ok(directory)
+    } else {
+        Err(format!("the directory `{directory}` is not absolute"))
+    }
+}
+
+/// What a tool is called with; nothing is an empty object.
+pub(crate) fn input<'a>(question: &'a Value, key: &str) -> Result<&'a Value, String> {
+    match question.get(key) {
+        None => Ok(&Value::Null),
+        Some(input) if input.is_object() || input.is_null() => Ok(input),
+        Some(_) => Err(format!("`{key}` is no object")),
+    }
+}
+
+/// The files that a path may lead to, from `directory`: `..` behind a link is another place for the
+/// system than for who goes by names, and some leave out spaces around a path.
+pub(crate) fn readings(path: &str, directory: &str) -> Vec<String> {
+    let mut out = vec![path.to_owned()];
+    let trimmed = path.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    for given in [path, trimmed] {
+        let climbs = given.split('/').any(|part| part == "..");
+        let known = if climbs { by_names(given, directory) } else { given.to_owned() };
+        if !out.contains(&known) {
+            out.push(known);
+        }
+    }
+    out
+}
+
+/// A path without `..`, each of which takes the name before it away.
+fn by_names(path: &str, directory: &str) -> String {
+    let is_whole = path.starts_with(['/', '~']);
+    let whole = if is_whole { path.to_owned() } else { format!("{directory}/{path}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last() == Some(&"~") => parts.push(".."),
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let root = if whole.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// The agent that a question names, for a hook that serves several of them; nothing if it names none.
 /// A question that cannot be read may be about any of them: that is an error.
 pub fn agent(question: &str) -> Result<Option<String>, String> {
-    let value: serde_json::Value =
-        serde_json::from_str(question).map_err(|error| format!("no JSON: {error}"))?;
-    let question = value.as_object().ok_or("the question is no object")?;
+    let question = parse(question)?;
     match question.get("agent_type").or_else(|| question.get("agent")) {
         None => Ok(None),
-        Some(serde_json::Value::String(name)) => Ok(Some(name.clone())),
+        Some(Value::String(name)) => Ok(Some(name.clone())),
         Some(_) => Err("`agent_type` is no text".to_owned()),
     }
 }
@@ -86,6 +205,70 @@ pub fn agent(question: &str) -> Result<Option<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_has_one_meaning() {
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(500), "]".repeat(500));
+        let texts = [
+            "",
+            "[]",
+            "1",
+            "nonsense",
+            "\u{feff}{}",
+            "{} {}",
+            "{\"a\":1,\"a\":1}",
+            "{\"a\":1,\"\\u0061\":2}",
+            "{\"x\":{\"a\":1,\"a\":2}}",
+            "{\"x\":[{\"a\":1,\"b\":3,\"a\":2}]}",
+            "{\"a\":\"\\ud800\"}",
+            &deep,
+        ];
+        for text in texts {
+            assert!(parse(text).is_err(), "{text}");
+            assert!(agent(text).is_err(), "{text}");
+        }
+        assert!(parse("{\"a\":{\"b\":1},\"c\":{\"b\":1}}").is_ok());
+        assert_eq!(agent("{\"agent_type\":\"x\"}"), Ok(Some("x".to_owned())));
+        assert!(agent("{\"agent_type\":1}").is_err());
+    }
+
+    #[test]
+    fn a_path_has_several_readings() {
+        let cases = [
+            ("a", "a"),
+            ("a/../b", "a/../b | /w/b"),
+            ("/x/../b", "/x/../b | /b"),
+            ("/../../b", "/../../b | /b"),
+            ("~/a/../b", "~/a/../b | ~/b"),
+            ("~/../b", "~/../b"),
+            (" .env", " .env | .env"),
+            ("../x\t", "../x\t | /x\t | /x"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(readings(path, "/w").join(" | "), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_glob_leads_to_a_directory() {
+        let cases = [
+            ("*.rs", "/w *.rs"),
+            ("a/b/*.rs", "/w/a/b *.rs"),
+            ("a/b", "/w/a b"),
+            ("a/../b/*", "/w/a/../b *"),
+            ("/etc/x/*.d", "/etc/x *.d"),
+            ("/*", "/ *"),
+            ("~/.ssh/id_*", "~/.ssh id_*"),
+            ("!a/*", "/w !a/*"),
+            ("a\\b/*", "/w a\\b/*"),
+            ("a/@(b|c)/*", "/w/a @(b|c)/*"),
+            ("{a,b}/*", "/w {a,b}/*"),
+        ];
+        for (pattern, expected) in cases {
+            let Search { directory, pattern: rest } = Search::glob("/w", pattern);
+            assert_eq!(format!("{directory} {}", rest.unwrap_or_default()), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn reasons_are_sentences() {

@@ -5,7 +5,7 @@ use agentry_targets::guard::{Answer, Asked};
 use agentry_targets::{Guard, Target};
 
 use super::protected::Protected;
-use super::searched::Searched;
+use super::searched::searched;
 use crate::digest::digest;
 use crate::judge::{Links, judge};
 use crate::pipeline::Compiled;
@@ -65,8 +65,8 @@ fn decide(
         let call = Call { section: *section, subject, directory: &directory };
         add(&mut out, judged(world, &judge, &agent.protected, call));
     }
-    let searched = Searched { world, judge: &judge, directory: &directory };
-    for reason in searches.iter().filter_map(|search| searched.reason(search)) {
+    let against = |search| searched(world, &judge, &directory, search);
+    for reason in searches.iter().filter_map(against) {
         add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     Ok(out)

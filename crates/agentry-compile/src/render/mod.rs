@@ -31,4 +31,5 @@ pub use plan::{
 };
 pub use protected::{Own, definition, protect};
 pub use run::{Job, Ran, run};
+pub use searched::searched;
 pub use subject::subject;

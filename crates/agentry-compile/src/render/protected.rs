@@ -1,6 +1,7 @@
 //! What no call may write to, whatever the policy says: the definition, what was rendered from it,
 //! the settings of the harness, and Agentry itself. Otherwise an agent could let itself out.
 
+mod copied;
 mod definition;
 mod named;
 mod programs;
@@ -167,67 +168,22 @@ impl Protected<'_> {
         let near = match does {
             Does::Own => return Some(asked(text, "it may write what decides about the agent")),
             Does::Copies { moves } => return self.copied(operands, moves, part, place).or(unknown),
+            Does::Checkout => return self.checked_out(operands, part, place).or(unknown),
+            Does::Configures => return self.configured(operands, part, place).or(unknown),
             Does::Tree { limited } => {
                 !limited || worst.is_some() || operands.iter().any(|it| magic(it))
             }
-            Does::Unpacks => match self.into(operands, place) {
-                Some(meets) => meets,
-                None => is_here(),
-            },
+            Does::Unpacks => return self.unpacked(operands, part, place).or(unknown),
             Does::TakesSome => {
                 worst.is_some() || is_here() && !operands.iter().any(|it| is_path(it))
             }
-            Does::Reads | Does::Changes | Does::TakesAll => false,
+            Does::TakesAll => {
+                let taken = self.taken(operands, place).map(|hit| denied(text, &hit));
+                return taken.or(unknown);
+            }
+            Does::Reads | Does::Changes => false,
         };
         near.then(|| asked(text, "protected paths may be among what it changes")).or(unknown)
-    }
-
-    /// Whether a directory that an archive is unpacked to, if one is named, holds protected paths.
-    fn into(&self, operands: &[&Word], place: Place<'_>) -> Option<bool> {
-        const INTO: &[&str] = &["-C", "-d", "--directory"];
-        let mut words = operands.iter();
-        let named = words.by_ref().find(|word| INTO.contains(&known(word)));
-        named.and_then(|_| words.next()).map(|word| self.meeting(word, place).is_some())
-    }
-
-    /// What copying or moving does: the operands but the last go into it.
-    fn copied(
-        &self,
-        operands: &[&Word],
-        moves: bool,
-        part: &Part,
-        place: Place<'_>,
-    ) -> Option<Reason> {
-        const PLAIN: &str = "-abdfilnpruvzLHPR";
-        let (options, files): (Vec<&Word>, Vec<&Word>) =
-            operands.iter().copied().partition(|word| known(word).starts_with('-'));
-        let is_plain = |word: &&Word| {
-            word.literal().is_some_and(|text| text.chars().all(|letter| PLAIN.contains(letter)))
-        };
-        let (last, sources) = files.split_last()?;
-        let above = sources.iter().find_map(|word| match self.meeting(word, place)? {
-            Meeting::Above(hit) if moves => Some(hit),
-            _ => None,
-        });
-        if let Some(hit) = above {
-            return Some(denied(&part.text, &hit));
-        }
-        let plain = options.iter().all(is_plain);
-        let everything = if plain { std::slice::from_ref(last) } else { files.as_slice() };
-        let is_above = |word: &&Word| matches!(self.meeting(word, place), Some(Meeting::Above(_)));
-        if !everything.iter().any(is_above) {
-            return None;
-        }
-        let made = |word: &&Word| {
-            let name = plain.then(|| file_name(word)).flatten()?;
-            Some(self.literal(&format!("{}/{name}", last.literal()?), place))
-        };
-        let made: Option<Vec<_>> = sources.iter().map(made).collect();
-        match made.map(|made| made.into_iter().flatten().max()) {
-            Some(None) => None,
-            Some(Some(Meeting::Within(hit))) => Some(denied(&part.text, &hit)),
-            _ => Some(asked(&part.text, "protected paths may be among what it writes")),
-        }
     }
 
     fn real(&self, path: &str, directory: &str, resolver: &dyn Resolver) -> Option<String> {
@@ -329,14 +285,6 @@ fn magic(word: &Word) -> bool {
         || text.starts_with(':')
         || text.contains(['*', '?', '['])
         || text.starts_with("--pathspec")
-}
-
-/// The name that a file keeps when it is copied to a directory, if what is below a directory does not
-/// go there itself.
-fn file_name(word: &Word) -> Option<&str> {
-    let text = word.literal()?;
-    let name = text.rsplit(['/', ':']).next()?;
-    (!matches!(name, "" | "." | "..")).then_some(name)
 }
 
 /// A directory of a line, seen from the one that it starts in.

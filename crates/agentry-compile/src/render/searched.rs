@@ -3,7 +3,7 @@
 
 use agentry_policy::path::{Resolver, absolute, with_home};
 use agentry_policy::tables::secrets::may_be_secret;
-use agentry_policy::{Action, Call, Judge, Reason, Section, Source};
+use agentry_policy::{Action, Call, Judge, Reason, Rule, Section, Source};
 use agentry_targets::guard::Search;
 
 use crate::judge::Links;
@@ -11,20 +11,35 @@ use crate::world::{EntryKind, World};
 
 /// How many names are looked at before nobody knows what else there is.
 const LIMIT: usize = 20_000;
-/// Directories that searches leave out.
+/// Directories that searches leave out, unless a rule about reading names them.
 const LEFT_OUT: &[&str] = &[".git", "node_modules"];
 
+/// Why a search from `directory` must not happen, or why to ask; nothing if all that it reads may be
+/// read.
+pub fn searched(
+    world: &dyn World,
+    judge: &Judge,
+    directory: &str,
+    search: &Search,
+) -> Option<Reason> {
+    let reason = Searched { world, judge, directory }.reason(search)?;
+    // A path of the workspace is shown as people write it.
+    let root = judge.places().workspace.trim_end_matches('/');
+    let below = reason.segment.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+    let segment = below.filter(|rest| !rest.is_empty()).unwrap_or(&reason.segment).to_owned();
+    Some(Reason { segment, ..reason })
+}
+
 /// Something that searches files.
-pub(super) struct Searched<'a> {
-    pub(super) world: &'a dyn World,
-    pub(super) judge: &'a Judge,
+struct Searched<'a> {
+    world: &'a dyn World,
+    judge: &'a Judge,
     /// The directory that relative paths start from.
-    pub(super) directory: &'a str,
+    directory: &'a str,
 }
 
 impl Searched<'_> {
-    /// Why a search must not happen, or why to ask; nothing if all that it reads may be read.
-    pub(super) fn reason(&self, search: &Search) -> Option<Reason> {
+    fn reason(&self, search: &Search) -> Option<Reason> {
         let places = self.judge.places();
         let path = with_home(&search.directory, places)?;
         let root = Links(self.world).resolve(&absolute(&path, self.directory, places)?)?;
@@ -33,8 +48,13 @@ impl Searched<'_> {
         }
         let filter = Filter::new(search.pattern.as_deref());
         let named = filter.samples().into_iter().filter_map(|name| self.named(&root, &name));
-        let named = named.max_by_key(|reason| reason.action);
-        named.or_else(|| self.found(&root, &filter))
+        match named.max_by_key(|reason| reason.action) {
+            Some(named) if named.action == Action::Deny || !self.may_deny() => Some(named),
+            named => {
+                let found = self.found(&root, &filter);
+                found.into_iter().chain(named).max_by_key(|reason| reason.action)
+            }
+        }
     }
 
     /// What is against a name that a search is about, whether such a file is there or not.
@@ -48,8 +68,12 @@ impl Searched<'_> {
         self.against(&path).or_else(starts)
     }
 
-    /// What is against a file that is there. A person may let it be searched all the same.
+    /// What is against the files that are there: a denial, or else the first question.
     fn found(&self, root: &str, filter: &Filter) -> Option<Reason> {
+        let left_out: Vec<&str> =
+            LEFT_OUT.iter().copied().filter(|name| !self.is_named(name)).collect();
+        let worst = if self.may_deny() { Action::Deny } else { Action::Ask };
+        let mut asked_about: Option<Reason> = None;
         let mut open = vec![root.to_owned()];
         let mut seen = 0;
         while let Some(directory) = open.pop() {
@@ -57,22 +81,36 @@ impl Searched<'_> {
                 seen += 1;
                 if seen > LIMIT {
                     let rule = "more files than can be looked at: some may be secrets";
-                    return Some(asked(root, rule.to_owned()));
+                    return asked_about.or_else(|| Some(asked(root, rule.to_owned())));
                 }
                 let path = format!("{}/{}", directory.trim_end_matches('/'), entry.name);
                 match entry.kind {
-                    EntryKind::Directory if LEFT_OUT.contains(&entry.name.as_str()) => {}
+                    EntryKind::Directory if left_out.contains(&entry.name.as_str()) => {}
                     EntryKind::Directory => open.push(path),
-                    EntryKind::File if filter.takes(&entry.name) => {
-                        if let Some(reason) = self.against(&path) {
-                            return Some(Reason { action: Action::Ask, ..reason });
-                        }
-                    }
+                    EntryKind::File if filter.takes(&entry.name) => match self.against(&path) {
+                        Some(reason) if reason.action == worst => return Some(reason),
+                        reason => asked_about = asked_about.or(reason),
+                    },
                     _ => {}
                 }
             }
         }
-        None
+        asked_about
+    }
+
+    /// Every rule that may be about reading a file.
+    fn rules(&self) -> impl Iterator<Item = &Rule> {
+        let sections = [Section::Read, Section::ExternalDirectory].into_iter();
+        sections.flat_map(|section| self.judge.rules(section)).flat_map(|(_, rules)| rules.all())
+    }
+
+    fn may_deny(&self) -> bool {
+        self.rules().any(|rule| rule.action == Action::Deny)
+    }
+
+    /// Whether a rule is against something in a directory of this name.
+    fn is_named(&self, name: &str) -> bool {
+        self.rules().any(|rule| rule.action > Action::Allow && rule.text.contains(name))
     }
 
     fn against(&self, path: &str) -> Option<Reason> {
@@ -103,8 +141,9 @@ impl Filter {
         let paths: Vec<String> = words.flat_map(alternatives).collect();
         let last = |path: &String| {
             let name = path.rsplit('/').next().unwrap_or_default().trim_end_matches(',');
-            // All but some: nobody knows which.
-            if path.starts_with('!') { "*".to_owned() } else { name.to_owned() }
+            // All but some, or one of several: nobody knows which.
+            let is_open = path.starts_with('!') || path.contains('(');
+            if is_open { "*".to_owned() } else { name.replace('\\', "*") }
         };
         let names = paths.iter().map(last).collect();
         Self { names, paths }
@@ -115,7 +154,7 @@ impl Filter {
     fn samples(&self) -> Vec<String> {
         let of = |path: &str, filler: &str| {
             let path = path.trim_start_matches(['!', '/']).replace("**/", "");
-            path.replace("**", filler).replace(['*', '?'], filler)
+            path.replace("**", filler).replace(['*', '?', '\\'], filler)
         };
         let each = self.paths.iter().flat_map(|path| [of(path, ""), of(path, "x")]);
         let all: Vec<String> = each.filter(|path| !path.is_empty()).collect();

@@ -4,6 +4,7 @@
 
 mod agent_skills;
 mod agents_md;
+mod agree;
 mod back;
 mod chiron;
 mod claude_code;

@@ -4,105 +4,130 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard, Search, why};
+use crate::guard::{
+    self, Answer, Asked, Guard, Search, literal, needed, optional, parse, readings, why,
+};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
 /// The calls that a question is about.
 fn question(text: &str) -> Result<Asked, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
-    let name = value.get("tool_name").and_then(Value::as_str).ok_or("`tool_name` is missing")?;
-    let directory = value.get("cwd").and_then(Value::as_str).ok_or("`cwd` is missing")?;
-    if !directory.starts_with('/') {
-        return Err("`cwd` is no whole path".to_owned());
+    let question = parse(text)?;
+    let event = optional(&question, "hook_event_name", "a question")?;
+    if let Some(event) = event.filter(|event| *event != "PreToolUse") {
+        return Err(format!("`{event}` is no question about a call"));
     }
-    let empty = json!({});
-    let input = value.get("tool_input").unwrap_or(&empty);
-    let calls = calls(name, input, directory)?;
-    let searches = searches(name, input, directory);
+    let tool = needed(&question, "tool_name", "a question")?;
+    let directory = guard::directory(&question, "cwd")?;
+    let call = ToolCall { tool, input: guard::input(&question, "tool_input")?, directory };
+    let (calls, searches) = (call.calls()?, call.searches()?);
     Ok(Asked { directory: directory.to_owned(), calls, searches })
 }
 
-fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
-    let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
-    let needed = |key: &str| text(key).ok_or_else(|| format!("`{tool}` without `{key}`"));
-    let one = |section, subject: String| Ok(vec![(section, subject)]);
-    match tool {
-        "Bash" => one(Section::Bash, needed("command")?),
-        // A line of another shell is a program that the first one would be given.
-        "PowerShell" => {
-            let program = needed("command")?.replace('\'', r"'\''");
-            one(Section::Bash, format!("pwsh -Command '{program}'"))
-        }
-        "Monitor" => match text("command") {
-            Some(command) => one(Section::Bash, command),
-            None => one(Section::Tool, tool.to_owned()),
-        },
-        "Read" => one(Section::Read, needed("file_path")?),
-        "NotebookRead" => one(Section::Read, needed("notebook_path")?),
-        "Edit" | "Write" | "MultiEdit" => one(Section::Edit, needed("file_path")?),
-        "NotebookEdit" => one(Section::Edit, needed("notebook_path")?),
-        "Glob" | "Grep" | "LS" => searched(tool, input, directory),
-        "WebFetch" => one(Section::Webfetch, needed("url")?),
-        "WebSearch" => one(Section::Websearch, needed("query")?),
-        "Agent" | "Task" => {
-            let agent = text("subagent_type").unwrap_or_else(|| "general-purpose".to_owned());
-            one(Section::Delegate, agent)
-        }
-        "Skill" => {
-            let name =
-                text("skill").or_else(|| text("command")).ok_or("`Skill` without `skill`")?;
-            one(Section::Skill, name.trim_start_matches('/').to_owned())
-        }
-        // They touch nothing: what they find or hand over is asked about when it is used.
-        "ToolSearch" | "SubagentHandback" | "EndConversation" => Ok(Vec::new()),
-        "AskUserQuestion" => one(Section::Question, asked(input)),
-        _ => match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
-            Some((server, name)) => one(Section::Mcp, format!("{server}/{name}")),
-            None => one(Section::Tool, tool.to_owned()),
-        },
+/// The calls that one call of a tool makes.
+type Calls = Vec<(Section, String)>;
+
+/// One call of a tool.
+struct ToolCall<'a> {
+    tool: &'a str,
+    input: &'a Value,
+    directory: &'a str,
+}
+
+impl ToolCall<'_> {
+    fn text(&self, key: &str) -> Result<Option<&str>, String> {
+        optional(self.input, key, &format!("`{}`", self.tool))
     }
-}
 
-/// The directories that a search starts from: that which it is given, and that of its pattern.
-fn searched(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
-    let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let mut calls = vec![(Section::Read, text("path").unwrap_or(directory).to_owned())];
-    let pattern = if tool == "Glob" { text("pattern") } else { text("glob") };
-    if let Some(pattern) = pattern {
-        let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
-        let start = literal.rsplit_once('/').map_or("", |(start, _)| start);
-        if pattern.starts_with(['/', '~']) {
-            calls.push((Section::Read, if start.is_empty() { "/" } else { start }.to_owned()));
-        }
-        if pattern.split('/').any(|part| part == "..") {
-            return Err(format!("`{tool}` with `..` in its pattern"));
+    fn needed(&self, key: &str) -> Result<&str, String> {
+        needed(self.input, key, &format!("`{}`", self.tool))
+    }
+
+    fn calls(&self) -> Result<Calls, String> {
+        let one = |section, subject: &str| Ok(vec![(section, subject.to_owned())]);
+        let tool = self.tool;
+        match tool {
+            "Bash" => one(Section::Bash, self.needed("command")?),
+            // A line of another shell is a program that the first one would be given.
+            "PowerShell" => {
+                let program = self.needed("command")?.replace('\'', r"'\''");
+                one(Section::Bash, &format!("pwsh -Command '{program}'"))
+            }
+            "Monitor" => match self.text("command")? {
+                Some(command) => one(Section::Bash, command),
+                None => one(Section::Tool, tool),
+            },
+            "Read" => self.file(Section::Read, "file_path"),
+            "NotebookRead" => self.file(Section::Read, "notebook_path"),
+            "Edit" | "Write" | "MultiEdit" => self.file(Section::Edit, "file_path"),
+            "NotebookEdit" => self.file(Section::Edit, "notebook_path"),
+            "Glob" | "Grep" | "LS" => self.searched(),
+            "WebFetch" => one(Section::Webfetch, self.needed("url")?),
+            "WebSearch" => one(Section::Websearch, self.needed("query")?),
+            "Agent" | "Task" => {
+                one(Section::Delegate, self.text("subagent_type")?.unwrap_or("general-purpose"))
+            }
+            "Skill" => {
+                let name = match self.text("skill")? {
+                    Some(name) => name,
+                    None => self.needed("command")?,
+                };
+                one(Section::Skill, name.trim_start_matches('/'))
+            }
+            // They touch nothing: what they find or hand over is asked about when it is used.
+            "ToolSearch" | "SubagentHandback" | "EndConversation" => Ok(Vec::new()),
+            "AskUserQuestion" => one(Section::Question, &asked(self.input)),
+            _ => match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+                Some((server, name)) => one(Section::Mcp, &format!("{server}/{name}")),
+                None => one(Section::Tool, tool),
+            },
         }
     }
-    Ok(calls)
-}
 
-/// What a search is about: the files below a directory that its pattern chooses.
-fn searches(tool: &str, input: &Value, directory: &str) -> Vec<Search> {
-    let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let pattern = match tool {
-        "Glob" => text("pattern"),
-        "Grep" => text("glob"),
-        _ => return Vec::new(),
-    };
-    let (start, pattern) = match pattern.filter(|it| it.starts_with(['/', '~'])) {
-        Some(pattern) => absolute(pattern),
-        None => (text("path").unwrap_or(directory), pattern),
-    };
-    vec![Search { directory: start.to_owned(), pattern: pattern.map(str::to_owned) }]
-}
+    /// A file, as each reader of its path would find it.
+    fn file(&self, section: Section, key: &str) -> Result<Calls, String> {
+        let readings = readings(self.needed(key)?, self.directory);
+        Ok(readings.into_iter().map(|path| (section, path)).collect())
+    }
 
-/// The directory that a pattern from the root or the home starts in, and the rest.
-fn absolute(pattern: &str) -> (&str, Option<&str>) {
-    let literal = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
-    match literal.rfind('/') {
-        Some(0) | None => ("/", Some(pattern)),
-        Some(at) => (pattern.get(..at).unwrap_or("/"), pattern.get(at + 1..)),
+    /// The directories that a search starts from: that which it is given, and that of its pattern.
+    fn searched(&self) -> Result<Calls, String> {
+        let start = self.text("path")?.unwrap_or(self.directory);
+        let mut paths = readings(start, self.directory);
+        if let Some(pattern) = self.pattern()? {
+            let start = literal(pattern).rsplit_once('/').map_or("", |(start, _)| start);
+            if pattern.starts_with(['/', '~']) {
+                paths.push(if start.is_empty() { "/" } else { start }.to_owned());
+            }
+            if pattern.split('/').any(|part| part == "..") {
+                return Err(format!("`{}` with `..` in its pattern", self.tool));
+            }
+        }
+        Ok(paths.into_iter().map(|path| (Section::Read, path)).collect())
+    }
+
+    /// The glob that files are chosen by.
+    fn pattern(&self) -> Result<Option<&str>, String> {
+        match self.tool {
+            "Glob" => self.text("pattern"),
+            "Grep" => self.text("glob"),
+            _ => Ok(None),
+        }
+    }
+
+    /// What a search is about: the files below a directory that its pattern chooses.
+    fn searches(&self) -> Result<Vec<Search>, String> {
+        if !matches!(self.tool, "Glob" | "Grep") {
+            return Ok(Vec::new());
+        }
+        let pattern = self.pattern()?;
+        let leads = |it: &&str| self.tool == "Glob" || it.starts_with(['/', '~']);
+        let start = self.text("path")?.unwrap_or(self.directory);
+        let search = |directory: String| match pattern.filter(leads) {
+            Some(pattern) => Search::glob(&directory, pattern),
+            None => Search { directory, pattern: pattern.map(str::to_owned) },
+        };
+        Ok(readings(start, self.directory).into_iter().map(search).collect())
     }
 }
 
@@ -180,6 +205,8 @@ mod tests {
             ("Grep", json!({"pattern": "x"}), "/w -"),
             ("Grep", json!({"pattern": "x", "glob": ".env", "path": "a"}), "a .env"),
             ("Glob", json!({"pattern": "**/*.rs"}), "/w **/*.rs"),
+            ("Glob", json!({"pattern": "a/*.rs"}), "/w/a *.rs"),
+            ("Glob", json!({"pattern": "a/*.rs", "path": "b"}), "b/a *.rs"),
             ("Glob", json!({"pattern": "/etc/x/*.d"}), "/etc/x *.d"),
             ("Glob", json!({"pattern": "~/.ssh/id_*"}), "~/.ssh id_*"),
             ("LS", json!({"path": "/etc"}), ""),
@@ -203,6 +230,12 @@ mod tests {
             "[]",
             "{\"tool_name\": \"Bash\"}",
             "{\"tool_name\": \"Bash\", \"cwd\": \"/\", \"tool_input\": {}}",
+            "{\"tool_name\": \"Read\", \"cwd\": \"/\", \"tool_input\": {\"file_path\": [\"a\"]}}",
+            "{\"tool_name\": \"Grep\", \"cwd\": \"/\", \"tool_input\": {\"path\": 1}}",
+            "{\"tool_name\": \"TodoWrite\", \"cwd\": \"/\", \"tool_input\": []}",
+            "{\"tool_name\": \"Bash\", \"cwd\": \"/\", \"tool_input\": {\"command\": \"a\\u0000b\"}}",
+            "{\"tool_name\": \"TodoWrite\", \"cwd\": \"/\", \"hook_event_name\": \"PostToolUse\"}",
+            "{\"tool_name\": \"TodoWrite\", \"cwd\": \"/\", \"tool_name\": \"Bash\"}",
             "{\"tool_name\": \"Glob\", \"cwd\": \"/\", \"tool_input\": {\"pattern\": \"../*\"}}",
         ];
         for text in cases {

@@ -10,7 +10,9 @@ use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
 use super::names::sanitised;
-use crate::guard::{Answer, Asked, Guard, Search, why};
+use crate::guard::{
+    self, Answer, Asked, Guard, Search, literal, needed, optional, parse, readings, why,
+};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -21,20 +23,15 @@ pub(super) const PLUGIN: &str = include_str!("plugin.js");
 type Calls = Vec<(Section, String)>;
 
 fn question(text: &str) -> Result<Asked, String> {
-    let question: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let field = |name: &str| question.get(name).and_then(Value::as_str);
-    let tool = field("tool").ok_or("no `tool` in the question")?;
-    let directory = field("directory").ok_or("no `directory` in the question")?;
-    if !directory.starts_with('/') {
-        return Err(format!("the directory `{directory}` is not absolute"));
-    }
-    let args = question.get("args").unwrap_or(&Value::Null);
-    let call = ToolCall { tool, args, directory };
+    let question = parse(text)?;
+    let tool = needed(&question, "tool", "a question")?;
+    let directory = guard::directory(&question, "directory")?;
+    let call = ToolCall { tool, args: guard::input(&question, "args")?, directory };
     let (directory, calls) = match tool {
         "bash" => call.command()?,
         _ => (directory.to_owned(), call.calls(question.get("servers"))?),
     };
-    Ok(Asked { directory, calls, searches: call.searches() })
+    Ok(Asked { directory, calls, searches: call.searches()? })
 }
 
 /// One call of a tool.
@@ -45,12 +42,12 @@ struct ToolCall<'a> {
 }
 
 impl ToolCall<'_> {
-    fn text(&self, key: &str) -> Option<&str> {
-        self.args.get(key).and_then(Value::as_str)
+    fn text(&self, key: &str) -> Result<Option<&str>, String> {
+        optional(self.args, key, &format!("`{}`", self.tool))
     }
 
     fn needed(&self, key: &str) -> Result<&str, String> {
-        self.text(key).ok_or_else(|| format!("`{}` without `{key}`", self.tool))
+        needed(self.args, key, &format!("`{}`", self.tool))
     }
 
     /// A path as OpenCode takes it: `~` is a name like any other.
@@ -65,7 +62,7 @@ impl ToolCall<'_> {
     /// A command line, and the directory that it starts in.
     fn command(&self) -> Result<(String, Calls), String> {
         let mut calls = vec![(Section::Bash, self.needed("command")?.to_owned())];
-        let Some(given) = self.text("workdir") else {
+        let Some(given) = self.text("workdir")? else {
             return Ok((self.directory.to_owned(), calls));
         };
         let path = self.path(given);
@@ -77,13 +74,16 @@ impl ToolCall<'_> {
 
     /// Everything that a call touches.
     fn calls(&self, servers: Option<&Value>) -> Result<Calls, String> {
-        let file = |section, key: &str| Ok(vec![(section, self.path(self.needed(key)?))]);
+        let file = |section, key: &str| {
+            let readings = readings(&self.path(self.needed(key)?), self.directory);
+            Ok(readings.into_iter().map(|path| (section, path)).collect())
+        };
         let named = |section, key: &str| Ok(vec![(section, self.needed(key)?.to_owned())]);
         match self.tool {
             "edit" | "write" | "multiedit" => file(Section::Edit, "filePath"),
             "patch" | "apply_patch" => self.patched(),
             "read" | "lsp" => file(Section::Read, "filePath"),
-            "glob" | "grep" | "list" => Ok(self.searched()),
+            "glob" | "grep" | "list" => self.searched(),
             "webfetch" => named(Section::Webfetch, "url"),
             "websearch" => named(Section::Websearch, "query"),
             "task" => named(Section::Delegate, "subagent_type"),
@@ -105,42 +105,43 @@ impl ToolCall<'_> {
         if paths.is_empty() {
             return Err("a patch that names no file".to_owned());
         }
-        Ok(paths.iter().map(|path| (Section::Edit, self.path(path))).collect())
+        let readings = paths.iter().flat_map(|path| readings(&self.path(path), self.directory));
+        Ok(readings.map(|path| (Section::Edit, path)).collect())
     }
 
     /// The directory that is searched; a pattern may lead elsewhere.
-    fn searched(&self) -> Calls {
-        let base = self.path(self.text("path").unwrap_or("."));
-        let pattern = if self.tool == "glob" { self.text("pattern") } else { self.text("include") };
-        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
-        let known = known.unwrap_or_default();
+    fn searched(&self) -> Result<Calls, String> {
+        let base = self.path(self.text("path")?.unwrap_or("."));
+        let known = literal(self.pattern()?.unwrap_or_default());
         let elsewhere = known.starts_with('/') || known.split('/').any(|part| part == "..");
         let led = if known.starts_with('/') { known.to_owned() } else { format!("{base}/{known}") };
         let led = elsewhere.then_some((Section::Read, led));
-        std::iter::once((Section::Read, base)).chain(led).collect()
+        let bases = readings(&base, self.directory).into_iter().map(|path| (Section::Read, path));
+        Ok(bases.chain(led).collect())
+    }
+
+    /// The glob that files are chosen by.
+    fn pattern(&self) -> Result<Option<&str>, String> {
+        match self.tool {
+            "glob" => self.text("pattern"),
+            "grep" => self.text("include"),
+            _ => Ok(None),
+        }
     }
 
     /// What a search is about: the files that its pattern chooses, below the directory that it leads
     /// to.
-    fn searches(&self) -> Vec<Search> {
-        let pattern = match self.tool {
-            "glob" => self.text("pattern"),
-            "grep" => self.text("include"),
-            _ => return Vec::new(),
+    fn searches(&self) -> Result<Vec<Search>, String> {
+        if !matches!(self.tool, "glob" | "grep") {
+            return Ok(Vec::new());
+        }
+        let pattern = self.pattern()?;
+        let search = |base: String| match pattern {
+            Some(pattern) => Search::glob(&base, pattern),
+            None => Search { directory: base, pattern: None },
         };
-        let base = self.path(self.text("path").unwrap_or("."));
-        let known = pattern.unwrap_or_default().split(['*', '?', '[', '{']).next();
-        let start = known.and_then(|known| known.rfind('/'));
-        let (led, rest) = match (pattern, start) {
-            (Some(pattern), Some(at)) => (pattern.get(..=at), pattern.get(at + 1..)),
-            (pattern, _) => (None, pattern),
-        };
-        let directory = match led {
-            Some(led) if led.starts_with('/') => led.to_owned(),
-            Some(led) => format!("{base}/{led}"),
-            None => base,
-        };
-        vec![Search { directory, pattern: rest.map(str::to_owned) }]
+        let base = self.path(self.text("path")?.unwrap_or("."));
+        Ok(readings(&base, self.directory).into_iter().map(search).collect())
     }
 
     fn questions(&self) -> Result<Calls, String> {
@@ -220,10 +221,17 @@ mod tests {
             ("edit", json!({"filePath": "a"}), "/w, edit /w/a"),
             ("write", json!({"filePath": "/x/a"}), "/w, edit /x/a"),
             ("write", json!({"filePath": "~/a"}), "/w, edit /w/~/a"),
-            ("apply_patch", json!({"patchText": patch}), "/w, edit /w/a, edit /w/../b"),
+            ("apply_patch", json!({"patchText": patch}), "/w, edit /w/a, edit /w/../b, edit /b"),
             ("patch", json!({"patchText": "x"}), "a patch that names no file"),
             ("read", json!({}), "`read` without `filePath`"),
-            ("read", json!({"filePath": 1}), "`read` without `filePath`"),
+            ("read", json!({"filePath": 1}), "`read` with a `filePath` that is no text"),
+            ("read", json!({"filePath": "a\0"}), "`read` with a zero in `filePath`"),
+            (
+                "bash",
+                json!({"command": "ls", "workdir": []}),
+                "`bash` with a `workdir` that is no text",
+            ),
+            ("todowrite", json!([]), "`args` is no object"),
             ("glob", json!({"pattern": "*.rs"}), "/w, read /w/."),
             ("glob", json!({"pattern": "../*.rs", "path": "a"}), "/w, read /w/a, read /w/a/../"),
             ("grep", json!({"pattern": "/x", "path": "/etc"}), "/w, read /etc"),
@@ -250,8 +258,8 @@ mod tests {
         let cases = [
             ("grep", json!({"pattern": "x"}), "/w/. -"),
             ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
-            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a/ *.rs"),
-            ("glob", json!({"pattern": "/etc/*"}), "/etc/ *"),
+            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a *.rs"),
+            ("glob", json!({"pattern": "/etc/*"}), "/etc *"),
             ("list", json!({"path": "a"}), ""),
         ];
         for (tool, args, expected) in cases {
@@ -268,8 +276,8 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_no_question() {
         let cases = [
-            (json!({}), "no `tool` in the question"),
-            (json!({"tool": "bash"}), "no `directory` in the question"),
+            (json!({}), "a question without `tool`"),
+            (json!({"tool": "bash"}), "a question without `directory`"),
             (json!({"tool": "x", "directory": "w"}), "the directory `w` is not absolute"),
             (json!({"tool": "a_b_c", "directory": "/w"}), "/w, mcp a/b_c, mcp a_b/c, tool a_b_c"),
         ];

@@ -9,7 +9,7 @@
 use agentry_policy::{Action, Section, Verdict};
 use serde_json::{Value, json};
 
-use crate::guard::{Answer, Asked, Guard, Search, why};
+use crate::guard::{self, Answer, Asked, Guard, Search, optional, parse, why};
 
 pub(super) const GUARD: Guard = Guard { question, answer, failure };
 
@@ -20,44 +20,47 @@ const COORDINATION: &[&str] =
 const LOOKING: &[&str] = &["list", "get", "models", "status", "doctor", "inspect"];
 
 fn question(text: &str) -> Result<Asked, String> {
-    let question: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let field = |name: &str| question.get(name).and_then(Value::as_str);
-    let tool = field("tool").ok_or("no `tool` in the question")?;
-    let directory = field("directory").ok_or("no `directory` in the question")?;
-    if !directory.starts_with('/') {
-        return Err(format!("the directory `{directory}` is not absolute"));
-    }
-    let input = question.get("input").unwrap_or(&Value::Null);
-    let calls = calls(tool.strip_prefix("guarded_").unwrap_or(tool), input, directory)?;
-    let searches = searches(tool.strip_prefix("guarded_").unwrap_or(tool), input, &calls);
+    let question = parse(text)?;
+    let tool = guard::needed(&question, "tool", "a question")?;
+    let directory = guard::directory(&question, "directory")?;
+    let input = guard::input(&question, "input")?;
+    let tool = tool.strip_prefix("guarded_").unwrap_or(tool);
+    let calls = calls(tool, input, directory)?;
+    let searches = searches(tool, input, &calls)?;
     Ok(Asked { directory: directory.to_owned(), calls, searches })
 }
 
 /// Everything that a call touches.
 fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, String)>, String> {
-    let text = |key: &str| input.get(key).and_then(Value::as_str);
-    let needed = |key: &str| text(key).ok_or_else(|| format!("`{tool}` without `{key}`"));
+    let what = format!("`{tool}`");
+    let needed = |key: &str| guard::needed(input, key, &what);
     let path = |given: &str| path(given, directory);
     match tool {
         "bash" => Ok(vec![(Section::Bash, needed("command")?.to_owned())]),
         "read" => Ok(vec![(Section::Read, path(needed("path")?)?)]),
         "edit" | "write" => Ok(vec![(Section::Edit, path(needed("path")?)?)]),
-        "find" | "ls" => Ok(vec![(Section::Read, path(text("path").unwrap_or("."))?)]),
+        "find" | "grep" | "ls" => {
+            Ok(vec![(Section::Read, path(optional(input, "path", &what)?.unwrap_or("."))?)])
+        }
         "fetch_content" => all(input, &["url", "urls"], Section::Webfetch),
         "web_search" => all(input, &["query", "queries"], Section::Websearch),
         "subagent" => delegated(input),
         "mcp" => Ok(vec![(Section::Mcp, format!("{}/{}", needed("server")?, needed("tool")?))]),
         tool if COORDINATION.contains(&tool) => Ok(Vec::new()),
-        // `grep` too: it reads every file below a directory.
         tool => Ok(vec![(Section::Tool, tool.to_owned())]),
     }
 }
 
-/// What a search is about: names of files.
-fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Vec<Search> {
-    let pattern = input.get("pattern").and_then(Value::as_str).map(str::to_owned);
-    let directory = calls.first().filter(|_| tool == "find").map(|(_, path)| path.clone());
-    directory.into_iter().map(|directory| Search { directory, pattern: pattern.clone() }).collect()
+/// What a search is about: names of files, or what is in them.
+fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Result<Vec<Search>, String> {
+    let key = match tool {
+        "find" => "pattern",
+        "grep" => "glob",
+        _ => return Ok(Vec::new()),
+    };
+    let pattern = optional(input, key, &format!("`{tool}`"))?.map(str::to_owned);
+    let directories = calls.iter().map(|(_, path)| path.clone());
+    Ok(directories.map(|directory| Search { directory, pattern: pattern.clone() }).collect())
 }
 
 /// One call for each text under these keys; at least one.
@@ -66,7 +69,8 @@ fn all(input: &Value, keys: &[&str], section: Section) -> Result<Vec<(Section, S
     for value in keys.iter().filter_map(|key| input.get(key)) {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for value in values {
-            let text = value.as_str().ok_or_else(|| format!("{section} without a text"))?;
+            let text = value.as_str().filter(|text| !text.contains('\0'));
+            let text = text.ok_or_else(|| format!("{section} without a text"))?;
             calls.push((section, text.to_owned()));
         }
     }
@@ -75,7 +79,7 @@ fn all(input: &Value, keys: &[&str], section: Section) -> Result<Vec<(Section, S
 
 /// The agents that work is handed to.
 fn delegated(input: &Value) -> Result<Vec<(Section, String)>, String> {
-    if let Some(action) = input.get("action").and_then(Value::as_str) {
+    if let Some(action) = optional(input, "action", "`subagent`")? {
         return if LOOKING.contains(&action) {
             Ok(Vec::new())
         } else {
@@ -152,7 +156,7 @@ mod tests {
             (r#""write","input":{"path":"../x","content":""}"#, one(Section::Edit, "/x")),
             (r#""edit","input":{}"#, None),
             (r#""ls","input":{}"#, one(Section::Read, "/w")),
-            (r#""grep","input":{"pattern":"x"}"#, one(Section::Tool, "grep")),
+            (r#""grep","input":{"pattern":"x"}"#, one(Section::Read, "/w")),
             (r#""subagent","input":{"agent":"x","task":"y"}"#, one(Section::Delegate, "x")),
             (r#""subagent","input":{"agent":"x","tasks":[]}"#, None),
             (r#""subagent","input":{"action":"list"}"#, Some(Vec::new())),
@@ -165,7 +169,9 @@ mod tests {
             let text = format!(r#"{{"tool":{case},"directory":"/w"}}"#);
             assert_eq!(question(&text).ok().map(|asked| asked.calls), expected, "{case}");
         }
-        for text in ["", "{}", "[]", r#"{"tool":"ls","input":{},"directory":"w"}"#] {
+        let twice = r#"{"tool":"ls","tool":"bash","input":{},"directory":"/w"}"#;
+        let typed = r#"{"tool":"ls","input":{"path":["a"]},"directory":"/w"}"#;
+        for text in ["", "{}", "[]", twice, typed, r#"{"tool":"ls","input":{},"directory":"w"}"#] {
             assert!(question(text).is_err(), "{text}");
         }
     }

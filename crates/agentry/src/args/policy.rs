@@ -51,6 +51,15 @@ pub(crate) struct PolicyWhy {
     /// The command line, the path, the address or the name
     #[arg(allow_hyphen_values = true)]
     pub(crate) subject: String,
+    /// Ask about a search through a directory: what of it may be read, of all files or those of a glob
+    #[arg(
+        long,
+        value_name = "GLOB",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "**"
+    )]
+    pub(crate) search: Option<String>,
     /// The script or the skill of the agent that makes the call
     #[arg(long, value_name = "NAME")]
     pub(crate) inside: Option<String>,

@@ -193,3 +193,144 @@ fn what_no_tool_of_a_run_writes_is_denied_by_the_guard_too() {
     let said = answer("src/main.rs");
     assert!(said.contains("\"allow\""), "{said}");
 }
+
+/// An agent that may do all that a rule can allow.
+fn allowed() -> Test {
+    let open = ["bash", "edit", "read", "webfetch", "websearch", "external_directory"];
+    let rules = open.map(|section| format!("[permissions.{section}]\nintent = \"allow\"\n"));
+    crate::render::agent(Test::new(), "all", &rules.concat())
+}
+
+/// Whatever is not a clear question is a denial, even for an agent that may do everything.
+#[test]
+fn hostile_questions_are_denials() {
+    let test = allowed();
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let huge = "x".repeat(17 * 1024 * 1024);
+    let shapes = [
+        ("claude-code", "tool_name", "tool_input", "cwd", ["Bash", "Read", "Grep"]),
+        ("opencode", "tool", "args", "directory", ["bash", "read", "grep"]),
+        ("pi", "tool", "input", "directory", ["bash", "read", "grep"]),
+    ];
+    for (harness, tool, input, cwd, [bash, read, grep]) in shapes {
+        let of = |name: &str, given: &str| {
+            format!("{{\"{tool}\":\"{name}\",\"{input}\":{given},\"{cwd}\":\"/\"}}")
+        };
+        let command = of(bash, "{\"command\":\"ls\"}");
+        let twice = |key: &str, value: &str| command.replacen('{', &format!("{{{key}:{value},"), 1);
+        let questions: Vec<Vec<u8>> = [
+            String::new(),
+            "null".to_owned(),
+            "[]".to_owned(),
+            "\"Bash\"".to_owned(),
+            format!("\u{feff}{command}"),
+            format!("{command}{command}"),
+            command.trim_end_matches('}').to_owned(),
+            twice(&format!("\"{tool}\""), "\"TodoWrite\""),
+            twice(&format!("\"{input}\""), "{\"command\":\"ls\"}"),
+            twice(&format!("\"{cwd}\""), "\"/tmp\""),
+            of(bash, "{\"command\":\"rm x\",\"command\":\"ls\"}"),
+            of(bash, "{\"command\":\"ls\",\"\\u0063ommand\":\"ls\"}"),
+            of(bash, "{\"command\":[\"ls\"]}"),
+            of(bash, "{\"command\":null}"),
+            of(bash, "{\"command\":\"ls\\u0000\"}"),
+            of(bash, "{\"command\":\"\\ud800\"}"),
+            of(bash, "[\"ls\"]"),
+            of(bash, "\"ls\""),
+            of(bash, "{}"),
+            of(read, "{\"file_path\":1,\"filePath\":1,\"path\":1}"),
+            of(
+                read,
+                "{\"file_path\":\"a\\u0000b\",\"filePath\":\"a\\u0000\",\"path\":\"a\\u0000\"}",
+            ),
+            of(grep, "{\"pattern\":\"x\",\"path\":[\"/\"]}"),
+            of(bash, &deep),
+            of(bash, &format!("{{\"command\":\"{huge}\"}}")),
+            command.replace("\"/\"", "\".\""),
+            command.replace("\"/\"", "7"),
+            command.replace(&format!(",\"{cwd}\":\"/\""), ""),
+            command.replace(&format!("\"{tool}\":\"{bash}\","), ""),
+        ]
+        .map(String::into_bytes)
+        .into_iter()
+        .chain([[command.as_bytes(), b"\xff"].concat(), command.clone().into_bytes()])
+        .collect();
+        let (last, questions) = questions.split_last().expect("questions");
+        for question in questions {
+            let start = String::from_utf8_lossy(question).chars().take(120).collect::<String>();
+            let (code, said) = ask(&test, &format!("guard {harness} agents/all"), question);
+            assert_eq!(code, Some(2), "{harness} {start}: {said}");
+            assert!(!said.contains("\"allow\"") && said.contains("\"deny\""), "{start}: {said}");
+            assert!(!said.contains("a defect in agentry"), "{harness} {start}: {said}");
+        }
+        let (code, said) = ask(&test, &format!("guard {harness} agents/all"), last);
+        assert!(code == Some(0) && said.contains("\"allow\""), "{harness}: {said}");
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_asked_about() {
+    let test = allowed();
+    let event = |name: &str| {
+        format!(
+            "{{\"hook_event_name\":\"{name}\",\"tool_name\":\"Bash\",\"cwd\":\"/\",\
+             \"tool_input\":{{\"command\":\"ls\"}}}}"
+        )
+    };
+    for name in ["PostToolUse", "Stop", "", "pretooluse"] {
+        let (code, said) = ask(&test, "guard claude-code agents/all", event(name).as_bytes());
+        assert!(code == Some(2) && said.contains("\"deny\""), "{name}: {said}");
+    }
+    let (_, said) = ask(&test, "guard claude-code agents/all", event("PreToolUse").as_bytes());
+    assert!(said.contains("\"allow\""), "{said}");
+    for tool in ["Teleport", "bash", "Bash ", "", "mcp__x__y", "guarded_x", "../Read"] {
+        let question = serde_json::json!({"tool_name": tool, "tool": tool, "cwd": "/",
+            "directory": "/", "tool_input": {}, "args": {}, "input": {}});
+        for harness in ["claude-code", "opencode", "pi"] {
+            let (_, said) =
+                ask(&test, &format!("guard {harness} agents/all"), question.to_string().as_bytes());
+            assert!(!said.contains("\"allow\""), "{harness} {tool}: {said}");
+        }
+    }
+    // However long the line is, the answer is one that a hook reads.
+    let long = format!("echo {}", "$(ls) ".repeat(200_000));
+    let question = serde_json::json!({"tool": "bash", "args": {"command": long}, "directory": "/"});
+    let (_, said) = ask(&test, "guard opencode agents/all", question.to_string().as_bytes());
+    assert!(said.len() < 4_000, "{} bytes", said.len());
+}
+
+/// `..` behind a link is one file for the system and another for who goes by names: both count.
+#[cfg(unix)]
+#[test]
+fn links_lead_the_guard_nowhere_else() {
+    let rules = "[permissions.read]\nintent = \"allow\"\nrules = [\"private/**:deny\"]\n";
+    let test = crate::render::agent(Test::new(), "all", rules)
+        .file("private/deep/x", "")
+        .file("private/y", "")
+        .file("docs/deep/x", "")
+        .file("docs/y", "");
+    std::os::unix::fs::symlink("docs/deep", test.path("link")).expect("a link");
+    std::os::unix::fs::symlink("../private/deep", test.path("docs/in")).expect("a link");
+    let directory = test.path(".");
+    let cases = [
+        ("docs/y", "allow"),
+        ("docs/in/x", "deny"),
+        // By names it is `docs/y`, for the system `private/y`.
+        ("docs/in/../y", "deny"),
+        ("link/x", "allow"),
+        // By names it is `private/y`, for the system `docs/private/y`.
+        ("link/../private/y", "deny"),
+    ];
+    for (path, expected) in cases {
+        let question = serde_json::json!({
+            "tool_name": "Read", "cwd": directory, "tool_input": {"file_path": path},
+            "tool": "read", "directory": directory, "args": {"filePath": path},
+        });
+        for harness in ["claude-code", "opencode"] {
+            let (code, said) =
+                ask(&test, &format!("guard {harness} agents/all"), question.to_string().as_bytes());
+            assert_eq!(code, Some(0), "{said}");
+            assert!(said.contains(&format!("\"{expected}\"")), "{harness} {path}: {said}");
+        }
+    }
+}

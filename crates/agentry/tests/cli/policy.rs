@@ -46,15 +46,16 @@ fn every_part_of_a_line_has_its_reason() {
     deny
 
       rm x         deny   rm *:deny                       reviewer/agent.toml:10:3 (permissions)
+      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
+
       FOO=1        ask    nothing is said about env: ask  (default)
       git log …    ask    bash = ask                      reviewer/agent.toml:5:10 (permissions)
       > notes/log  allow  notes/**:allow                  reviewer/agent.toml:18:10 (permissions)
       head -5      allow  head *:allow                    reviewer/agent.toml:9:3 (permissions)
-      curl x       deny   webfetch = deny                 reviewer/agent.toml:21:10 (permissions)
-
-    note: git log …: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
 
     note: curl x: it fetches `x`
+
+    note: git log …: for instance `git log --ext`: `--ext-diff` can run another program, and `git log *:allow` does not name it
     --- exit 0
     "#);
 }
@@ -89,8 +90,9 @@ fn a_wrapper_that_is_spelled_out_needs_no_rule_for_the_inner_command() {
     --- stdout
     deny
 
-      sudo rm x  ask   bash = ask  reviewer/agent.toml:5:10 (permissions)
       rm x       deny  rm *:deny   reviewer/agent.toml:10:3 (permissions)
+
+      sudo rm x  ask   bash = ask  reviewer/agent.toml:5:10 (permissions)
     --- exit 0
     "#);
 }
@@ -114,6 +116,7 @@ fn paths_are_followed_before_they_are_judged() {
     deny
 
       > notes/passwd  deny   edit = deny      reviewer/agent.toml:17:10 (permissions)
+
       git log         allow  git log *:allow  reviewer/agent.toml:8:3 (permissions)
     --- exit 0
     "#);
@@ -141,6 +144,55 @@ fn addresses_of_this_machine_must_be_named() {
 }
 
 #[test]
+fn what_decides_comes_first() {
+    insta::assert_snapshot!(reviewer().run("policy why reviewer bash 'git log | sh -c \"rm x; git log\"'"), @r#"
+    $ agentry policy why reviewer bash 'git log | sh -c "rm x; git log"'
+    --- stdout
+    deny
+
+      rm x     deny   rm *:deny        reviewer/agent.toml:10:3 (permissions)
+
+      git log  allow  git log *:allow  reviewer/agent.toml:8:3 (permissions)
+      git log  allow  git log *:allow  reviewer/agent.toml:8:3 (permissions)
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_search_is_what_it_finds() {
+    let rules = "\n[permissions.read]\nintent = \"allow\"\nrules = [\"private/**:deny\"]\n";
+    let test = crate::render::agent(Test::new(), "finder", rules)
+        .file("docs/a.md", "")
+        .file("private/b.md", "")
+        .file("app/.env", "");
+    insta::assert_snapshot!(test.run("policy why agents/finder read docs --search"), @r#"
+    $ agentry policy why agents/finder read docs --search
+    --- stdout
+    allow
+
+      docs  allow  read = allow  agents/finder/agent.toml:5:10 (permissions)
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(test.run("policy why agents/finder read . --search=**/*.md"), @r#"
+    $ agentry policy why agents/finder read . --search=**/*.md
+    --- stdout
+    deny
+
+      private/b.md  deny   private/**:deny  agents/finder/agent.toml:6:10 (permissions)
+
+      .             allow  read = allow     agents/finder/agent.toml:5:10 (permissions)
+    --- exit 0
+    "#);
+    let cases =
+        [("app", "--search", "ask"), ("app", "--search=*.rs", "allow"), (".", "--search", "deny")];
+    for (directory, search, expected) in cases {
+        let ran = test.run(&format!("policy why agents/finder read {directory} {search}")).exits(0);
+        assert_eq!(ran.stdout.lines().next(), Some(expected), "{directory} {search}");
+    }
+    test.run("policy why agents/finder bash ls --search").exits(2);
+}
+
+#[test]
 fn programs_get_json() {
     insta::assert_snapshot!(
         reviewer().run("policy why reviewer bash 'git log; rm x' --format json"), @r#"
@@ -152,6 +204,7 @@ fn programs_get_json() {
         {
           "segment": "git log",
           "verdict": "allow",
+          "decides": false,
           "rule": "git log *:allow",
           "path": "reviewer/agent.toml",
           "line": 8,
@@ -161,6 +214,7 @@ fn programs_get_json() {
         {
           "segment": "rm x",
           "verdict": "deny",
+          "decides": true,
           "rule": "rm *:deny",
           "path": "reviewer/agent.toml",
           "line": 10,

@@ -19,10 +19,27 @@ pub(super) enum By {
 /// Files and directories beside those of the one list.
 const MORE: &[&str] = &[".agents", ".claude.json", ".config/agentry", ".github/agents"];
 
-/// All names that no command makes.
-pub(super) fn all() -> impl Iterator<Item = &'static str> {
-    let made = |path: &&str| find_made(&folded(path)).is_some();
+/// All names that are left alone.
+pub(super) fn all(by: By) -> impl Iterator<Item = &'static str> {
+    let made = move |path: &&str| by == By::Tool || find_made(&folded(path)).is_some();
     names().iter().map(|name| name.path).filter(made).chain(MORE.iter().copied())
+}
+
+/// What of the names that no command makes would be below a path which ends like the start of one of
+/// them: `hooks` below a `.git`.
+pub(super) fn below(real: &str) -> impl Iterator<Item = &'static str> {
+    let parts: Vec<String> = folded(real).into_iter().map(Cow::into_owned).collect();
+    let rest = move |name: &'static str| {
+        let ends = name.match_indices('/').map(|(at, _)| at);
+        let mut halves = ends.filter_map(|at| name.split_at_checked(at));
+        let is_end = |start: &str| {
+            let mut known = parts.iter().rev();
+            start.rsplit('/').all(|wanted| known.next().is_some_and(|part| part == wanted))
+        };
+        let (_, rest) = halves.find(|(start, _)| is_end(start))?;
+        Some(rest.trim_start_matches('/'))
+    };
+    all(By::Command).filter_map(rest)
 }
 
 /// The part of a path up to such a name. Where the workspace itself is below one, that says nothing
@@ -84,6 +101,12 @@ mod tests {
         for path in ["/w/.git/HEAD", "/w/.git/hooks/pre-commit"] {
             assert_eq!(named(path, "/w", By::Tool), Some("/w/.git"), "{path}");
         }
-        assert!(all().any(|name| name == ".git/hooks") && all().all(|name| name != ".git"));
+        let commands = || all(By::Command);
+        assert!(commands().any(|name| name == ".git/hooks") && commands().all(|it| it != ".git"));
+        assert!(all(By::Tool).any(|name| name == ".git"));
+        assert!(below("/w/sub/.GIT").any(|name| name == "hooks"));
+        assert_eq!(below("/w/.github").collect::<Vec<_>>(), ["agents"]);
+        assert_eq!(below("/w/.git/info").collect::<Vec<_>>(), ["attributes"]);
+        assert_eq!(below("/w/info").count() + below("/w/src").count(), 0);
     }
 }

@@ -19,6 +19,10 @@ pub(super) enum Does {
         /// Whether the others are gone afterwards.
         moves: bool,
     },
+    /// It changes settings of git, or takes hooks from a directory.
+    Configures,
+    /// It makes a checkout in the last of its operands.
+    Checkout,
     /// It makes files that an archive or a patch names, in the directory that it is in.
     Unpacks,
     /// It changes the files of a checkout, apart from where paths limit it.
@@ -131,8 +135,11 @@ const READING: &[&str] = &[
 /// Programs that change all that is below a directory.
 const TAKING_ALL: &[&str] =
     &["chattr", "chgrp", "chmod", "chown", "rm", "setfacl", "shred", "srm", "trash", "trash-put"];
-/// Programs that copy their operands into the last of them.
-const COPYING: &[&str] = &["cp", "ditto", "install", "rsync", "scp"];
+/// Programs that copy their operands into the last of them, or show them there.
+const COPYING: &[&str] =
+    &["bindfs", "cp", "ditto", "gln", "install", "link", "ln", "mount", "rsync", "scp"];
+/// Programs that move their operands to the last of them.
+const MOVING: &[&str] = &["exch", "gmv", "mmv", "mv"];
 /// Programs that make the files that an archive or a patch names.
 const UNPACKING: &[&str] = &[
     "7z", "7za", "7zz", "bsdtar", "cpio", "gtar", "patch", "pax", "tar", "unar", "unrar", "unzip",
@@ -177,7 +184,6 @@ const GIT_READING: &[&str] = &[
 const GIT_NAMING: &[&str] = &[
     "archive",
     "bundle",
-    "clone",
     "commit-tree",
     "config",
     "diff-files",
@@ -187,12 +193,10 @@ const GIT_NAMING: &[&str] = &[
     "fsck",
     "gc",
     "hash-object",
-    "init",
     "prune",
     "repack",
     "symbolic-ref",
     "update-ref",
-    "worktree",
     "write-tree",
 ];
 /// Subcommands of Agentry that write nothing.
@@ -221,7 +225,7 @@ pub(super) fn does(argv: &[&str]) -> Does {
     match program {
         "git" => git(argv, words),
         "agentry" => own(words),
-        "mv" | "gmv" => Does::Copies { moves: true },
+        _ if MOVING.contains(&program) => Does::Copies { moves: true },
         _ if COPYING.contains(&plain(program)) => Does::Copies { moves: false },
         _ if TAKING_ALL.contains(&plain(program)) => Does::TakesAll,
         _ if UNPACKING.contains(&program) => unpacks(program, words),
@@ -293,7 +297,11 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
     let is_elsewhere = matches!(words, ["-C", _, second, ..] if second == name);
     let alone: Vec<&str> = ["git"].iter().chain(rest).copied().collect();
     let argv = if is_elsewhere { alone.as_slice() } else { argv };
-    if is_free && hazards_in(argv).next().is_none() {
+    if configures(name, after) {
+        Does::Configures
+    } else if matches!(*name, "clone" | "init" | "worktree") {
+        Does::Checkout
+    } else if is_free && hazards_in(argv).next().is_none() {
         Does::Reads
     } else if is_free || GIT_NAMING.contains(name) {
         Does::Changes
@@ -301,6 +309,29 @@ fn git(argv: &[&str], words: &[&str]) -> Does {
         let paths = matches!(*name, "restore" | "rm" | "mv");
         let behind = *name == "checkout" && after.contains(&"--") && after.last() != Some(&"--");
         Does::Tree { limited: paths || behind }
+    }
+}
+
+/// Whether a subcommand of git changes settings, or brings hooks along.
+fn configures(name: &str, words: &[&str]) -> bool {
+    const READING: &[&str] =
+        &["--get", "--list", "-l", "--get-all", "--get-regexp", "--get-urlmatch"];
+    let templates = |word: &&str| word.starts_with("--templ");
+    match name {
+        "init" | "clone" => words.iter().any(templates),
+        "config" => {
+            let values = words.iter().filter(|word| !word.starts_with('-')).count();
+            let writes = |word: &&str| {
+                let edits = ["--unset", "--add", "--replace", "--rename", "--remove", "--edit"];
+                *word == "-e" || edits.iter().any(|option| word.starts_with(option))
+            };
+            // As a value the same words say nothing.
+            let first = words.iter().find(|word| !word.starts_with('-'));
+            let reads = matches!(first, Some(&"get" | &"list"))
+                || words.iter().any(|word| READING.contains(word));
+            words.iter().any(writes) || first == Some(&"edit") || (values > 1 && !reads)
+        }
+        _ => false,
     }
 }
 
@@ -339,6 +370,18 @@ mod tests {
             ("git stash list", Does::Reads),
             ("git co", tree(false)),
             ("git restore a", tree(true)),
+            ("git config --get a", Does::Changes),
+            ("git config user.name", Does::Changes),
+            ("git config core.hooksPath a", Does::Configures),
+            ("git config core.hooksPath get", Does::Configures),
+            ("git config get core.hooksPath", Does::Changes),
+            ("git config edit", Does::Configures),
+            ("git config --unset a.b", Does::Configures),
+            ("git -C a config set a.b c", Does::Configures),
+            ("git init", Does::Checkout),
+            ("git clone a b", Does::Checkout),
+            ("git init --template=a", Does::Configures),
+            ("ln -s a b", Does::Copies { moves: false }),
             ("agentry check", Does::Reads),
             ("agentry check --fix", Does::Own),
             ("agentry render --force", Does::Own),

@@ -47,24 +47,41 @@ impl Protected<'_> {
     pub(super) fn meeting(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
         match word.literal() {
             Some(text) => paths_in(text).filter_map(|path| self.literal(path, place)).max(),
-            None => self.open(word, place),
+            None => self.open(word, place, By::Command),
+        }
+    }
+
+    /// The way in which a word meets a protected path that is put in its place: what is made of a
+    /// repository like that, git did not make.
+    pub(super) fn replaced(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+        match word.literal() {
+            Some(text) => self.literal_by(text, place, By::Tool),
+            None => self.open(word, place, By::Tool),
         }
     }
 
     /// The way in which a path meets a protected one.
     pub(super) fn literal(&self, path: &str, place: Place<'_>) -> Option<Meeting> {
-        let from = |directory: &String| {
-            let Some(real) = self.real(path, directory, place.resolver) else {
-                return Some(Meeting::Unknown);
-            };
-            self.real_meeting(&real)
+        self.literal_by(path, place, By::Command)
+    }
+
+    fn literal_by(&self, path: &str, place: Place<'_>, by: By) -> Option<Meeting> {
+        let meets = |real: &Option<String>| match real {
+            Some(real) => self.real_meeting(real, by),
+            None => Some(Meeting::Unknown),
         };
-        place.directories().iter().filter_map(from).max()
+        self.reals(path, place).iter().filter_map(meets).max()
+    }
+
+    /// Where a path leads, from each directory that it may be seen from.
+    pub(super) fn reals(&self, path: &str, place: Place<'_>) -> Vec<Option<String>> {
+        let from = |directory: &String| self.real(path, directory, place.resolver);
+        place.directories().iter().map(from).collect()
     }
 
     /// The way in which a path without links meets a protected one.
-    pub(super) fn real_meeting(&self, real: &str) -> Option<Meeting> {
-        if let Some(hit) = self.covering(real, By::Command) {
+    fn real_meeting(&self, real: &str, by: By) -> Option<Meeting> {
+        if let Some(hit) = self.covering(real, by) {
             return Some(Meeting::Within(hit));
         }
         let below = self.paths.iter().find(|path| is_inside(path, real));
@@ -72,7 +89,7 @@ impl Protected<'_> {
     }
 
     /// A word that may be several.
-    fn open(&self, word: &Word, place: Place<'_>) -> Option<Meeting> {
+    fn open(&self, word: &Word, place: Place<'_>, by: By) -> Option<Meeting> {
         let start = match word.pieces.first() {
             Some(Piece::Text(text)) => text.as_str(),
             _ => "",
@@ -92,9 +109,9 @@ impl Protected<'_> {
             let Some(real) = self.real(known, directory, place.resolver) else {
                 return Some(Meeting::Unknown);
             };
-            match self.real_meeting(&real) {
+            match self.real_meeting(&real, by) {
                 Some(Meeting::Within(hit)) => Some(Meeting::Within(hit)),
-                above => self.below(&real, &rest, above.is_some() || known == "."),
+                above => self.below(&real, &rest, above.is_some() || known == ".", by),
             }
         };
         place.directories().iter().filter_map(from).max()
@@ -102,14 +119,14 @@ impl Protected<'_> {
 
     /// What the rest of a word may be below a directory; `near` says whether something protected is
     /// there.
-    fn below(&self, directory: &str, rest: &Components, near: bool) -> Option<Meeting> {
+    fn below(&self, directory: &str, rest: &Components, near: bool, by: By) -> Option<Meeting> {
         let Components::Known(rest) = rest else {
             return near.then_some(Meeting::Unknown);
         };
         if rest.iter().any(|it| it.text() == "..") {
             return Some(Meeting::Unknown);
         }
-        let by_name = named::all().filter(|name| may_name(directory, rest, name));
+        let by_name = named::all(by).filter(|name| may_name(directory, rest, name));
         let by_name = by_name.map(|name| Meeting::Within(name.to_owned()));
         let inside = self.paths.iter().filter_map(|path| {
             let below = path.strip_prefix(directory.trim_end_matches('/'))?.strip_prefix('/')?;

@@ -1,8 +1,9 @@
 //! `agentry policy why`: the answer to one call, and the rule behind each of its parts.
 
 use agentry_compile::model::Agent;
-use agentry_compile::policy::{Call, Judge, Reason, Verdict};
-use agentry_compile::render::judged;
+use agentry_compile::policy::{Call, Judge, Reason, Section, Verdict};
+use agentry_compile::render::{judged, searched};
+use agentry_compile::targets::guard::Search;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
 use agentry_compile::{Links, World as _, inside, judge};
@@ -30,7 +31,12 @@ pub(crate) fn run(args: &PolicyWhy) -> Outcome {
         None => judge.places().workspace.clone(),
     };
     let call = Call { section: args.tool, subject: &args.subject, directory: &directory };
-    let verdict = answer(&disk, &judge, &protected(&disk, &compiled), call);
+    let mut verdict = answer(&disk, &judge, &protected(&disk, &compiled), call);
+    if let Some(pattern) = &args.search {
+        let reason = search(&disk, &judge, call, pattern)?;
+        verdict.action = reason.iter().fold(verdict.action, |all, it| all.strictest(it.action));
+        verdict.reasons.extend(reason);
+    }
     match args.format {
         ResultFormat::Json => print_json(&to_json(&verdict, &compiled.sources)),
         ResultFormat::Human => print(&to_text(&verdict, &compiled.sources)),
@@ -52,6 +58,19 @@ fn answer(disk: &Disk, judge: &Judge, protected: &[String], call: Call<'_>) -> V
     Verdict { action: all.action, ..verdict }
 }
 
+/// What is against a search through the directory of a call, as a harness with the guard is told.
+fn search(
+    disk: &Disk,
+    judge: &Judge,
+    call: Call<'_>,
+    pattern: &str,
+) -> Result<Option<Reason>, Failure> {
+    if call.section != Section::Read {
+        return Err(Failure::new("`--search` is about `read`: the directory that is searched"));
+    }
+    Ok(searched(disk, judge, call.directory, &Search::glob(call.subject, pattern)))
+}
+
 /// The judge for the calls inside a script or a skill.
 fn inside_of(judge: &Judge, agent: &Agent, name: &str) -> Result<Judge, Failure> {
     match inside(agent, name, judge.places()) {
@@ -67,6 +86,7 @@ fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
         json!({
             "segment": reason.segment,
             "verdict": reason.action.as_str(),
+            "decides": verdict.is_decided_by(reason),
             "rule": reason.rule,
             "path": place.map(|(path, _)| path),
             "line": place.map(|(_, line)| line),
@@ -78,31 +98,39 @@ fn to_json(verdict: &Verdict, sources: &Sources) -> Value {
     json!({"verdict": verdict.action.as_str(), "reasons": reasons})
 }
 
+/// What decided comes first, then the other parts in the order of the call.
 fn to_text(verdict: &Verdict, sources: &Sources) -> String {
-    let row = |reason: &Reason| {
-        let place = reason.span.map_or_else(
-            || format!("({})", reason.layer),
-            |span| {
-                let start = sources.start(span);
-                let path = visible(sources.path(span));
-                format!("{path}:{}:{} ({})", start.line, start.column, reason.layer)
-            },
-        );
-        let segment = one_line(&visible(&reason.segment));
-        vec![
-            format!("  {segment}"),
-            reason.action.to_string(),
-            visible(&reason.rule).into_owned(),
-            place,
-        ]
-    };
-    let rows: Vec<_> = verdict.reasons.iter().map(row).collect();
-    let notes = verdict.reasons.iter().filter_map(|reason| {
+    let (first, rest): (Vec<_>, Vec<_>) =
+        verdict.reasons.iter().partition(|reason| verdict.is_decided_by(reason));
+    let parted = !first.is_empty() && !rest.is_empty();
+    let gap = parted.then(|| vec![String::new()]);
+    let rows = first.iter().map(|reason| row(reason, sources));
+    let rows = rows.chain(gap).chain(rest.iter().map(|reason| row(reason, sources)));
+    let rows: Vec<_> = rows.collect();
+    let notes = first.iter().chain(&rest).filter_map(|reason| {
         let note = reason.note.as_ref()?;
         Some(format!("\nnote: {}: {}\n", one_line(&visible(&reason.segment)), visible(note)))
     });
     let notes: String = notes.collect();
     format!("{}\n\n{}{notes}", verdict.action, columns(&rows))
+}
+
+fn row(reason: &Reason, sources: &Sources) -> Vec<String> {
+    let place = reason.span.map_or_else(
+        || format!("({})", reason.layer),
+        |span| {
+            let start = sources.start(span);
+            let path = visible(sources.path(span));
+            format!("{path}:{}:{} ({})", start.line, start.column, reason.layer)
+        },
+    );
+    let segment = one_line(&visible(&reason.segment));
+    vec![
+        format!("  {segment}"),
+        reason.action.to_string(),
+        visible(&reason.rule).into_owned(),
+        place,
+    ]
 }
 
 /// A part of a command line in one line of at most 60 characters.

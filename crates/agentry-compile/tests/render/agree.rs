@@ -1,0 +1,268 @@
+//! `policy why` and the guard say the same: whatever a harness asks in its own words is answered as the call
+//! that it stands for.
+
+use agentry_compile::policy::{Action, Call, Judge, Section};
+use agentry_compile::render::{Guarded, Ledger, guard, judged, protect, searched};
+use agentry_compile::targets::guard::Search;
+use agentry_compile::targets::{TARGETS, target};
+use agentry_compile::{MemoryWorld, at, judge, read};
+use serde_json::{Value, json};
+
+use crate::agent;
+
+const RULES: &str = r#"
+[permissions.bash]
+intent = "ask"
+rules = ["git push*:deny", "git *:allow", "rm *:deny", "cat *:allow", "echo *:allow", "ls *:allow", "mv *:allow"]
+[permissions.edit]
+intent = "allow"
+rules = ["fixed/**:deny", "notes/x*:ask"]
+[permissions.read]
+intent = "allow"
+rules = ["private/**:deny", "drafts/**:ask"]
+[permissions.webfetch]
+intent = "deny"
+rules = ["https://docs.rs/**:allow", "https://example.org/**:ask"]
+[permissions.external_directory]
+intent = "ask"
+rules = ["/srv/**:allow", "/etc/**:deny"]
+"#;
+
+const FILES: &[&str] =
+    &["docs/a.md", "drafts/b.md", "private/c.md", ".env", "src/main.rs", ".git/config"];
+
+/// Commands, and ways to write them into a line.
+const COMMANDS: &[&str] = &[
+    "git status",
+    "git push origin main",
+    "rm -rf x",
+    "cat docs/a.md",
+    "cat private/c.md",
+    "cat < drafts/b.md",
+    "cat .env",
+    "echo x > fixed/y",
+    "echo x > .claude/settings.json",
+    "echo x > 'out file'",
+    "mv evil .git",
+    "mv a b",
+    "make all",
+    "ls *.md",
+    "git -C . push",
+    "cat \"$HOME\"/x",
+];
+const WAYS: &[&str] = &[
+    "{}",
+    "git status && {}",
+    "{}; ls",
+    "{} | cat",
+    "sh -c '{}'",
+    "FOO=1 {}",
+    "PATH=/tmp {}",
+    "({})",
+    "{ {}; }",
+    "{} 2>/dev/null",
+    "{} >> /etc/x",
+    "echo $({})",
+    "cat <<EOF\n$({})\nEOF",
+    "cat <<'EOF'\n{}\nEOF",
+    "timeout 5 {}",
+    "env -u X {}",
+    "for i in 1 2; do {}; done",
+    "if true; then {}; fi",
+    "cd src && {}",
+    "x='{}'; $x",
+    "eval \"{}\"",
+];
+
+/// An agent, and the judge that `policy why` asks.
+struct House {
+    world: MemoryWorld,
+    judge: Judge,
+    protected: Vec<String>,
+    root: String,
+}
+
+impl House {
+    fn new() -> Self {
+        let files = FILES.iter().map(|path| ((*path).to_owned(), String::new()));
+        let world = MemoryWorld::new(agent("helper", RULES).into_iter().chain(files));
+        let mut compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
+        let protected = protect(&world, &compiled, &Ledger::default(), &[]);
+        let judge = judge(&world, &mut compiled).expect("a policy");
+        let root = "/".to_owned();
+        Self { world, judge, protected, root }
+    }
+
+    /// The answer of `policy why` to a call that starts in a directory.
+    fn why(&self, section: Section, subject: &str, directory: &str) -> Action {
+        let call = Call { section, subject, directory };
+        judged(&self.world, &self.judge, &self.protected, call).action
+    }
+
+    /// The answer of `policy why --search`.
+    fn search(&self, subject: &str, pattern: Option<&str>) -> Action {
+        let search = match pattern {
+            Some(pattern) => Search::glob(subject, pattern),
+            None => Search { directory: subject.to_owned(), pattern: None },
+        };
+        let found = searched(&self.world, &self.judge, &self.root, &search);
+        let own = self.why(Section::Read, subject, &self.root);
+        found.map_or(own, |reason| reason.action.strictest(own))
+    }
+
+    /// What the guard of a harness says to a tool with this input.
+    fn guard(&self, harness: &str, tool: &str, input: &Value, directory: &str) -> String {
+        let question = match harness {
+            "claude-code" => json!({"tool_name": tool, "tool_input": input, "cwd": directory}),
+            "opencode" => json!({"tool": tool, "args": input, "directory": directory}),
+            _ => json!({"tool": tool, "input": input, "directory": directory}),
+        };
+        let compiled = read(&self.world, &at(&self.world, "agents/helper").expect("an agent"));
+        let guarded = Guarded { compiled, digest: None, protected: self.protected.clone() };
+        let target = target(harness).expect("a target");
+        let said = guard(&self.world, target, Ok(guarded), &question.to_string());
+        assert_eq!(said.code, 0, "{harness} {tool} {input}: {}", said.errors);
+        let said: Value = serde_json::from_str(&said.output).expect("an answer");
+        let decision = match harness {
+            "claude-code" => &said["hookSpecificOutput"]["permissionDecision"],
+            _ => &said["decision"],
+        };
+        decision.as_str().expect("a decision").to_owned()
+    }
+}
+
+const HARNESSES: [(&str, &str); 3] =
+    [("claude-code", "Bash"), ("opencode", "bash"), ("pi", "bash")];
+
+#[test]
+fn about_every_command_line() {
+    let house = House::new();
+    let guarded = TARGETS.iter().filter(|target| target.guard.is_some()).map(|it| it.name);
+    let mut guarded: Vec<&str> = guarded.collect();
+    guarded.sort_unstable();
+    assert_eq!(guarded, HARNESSES.map(|(harness, _)| harness), "one that nobody tries");
+    let mut answers = [0; 3];
+    for command in COMMANDS {
+        for way in WAYS {
+            let line = way.replace("{}", command);
+            let directory = if way.len() % 2 == 0 { "/src" } else { "/" };
+            let expected = house.why(Section::Bash, &line, directory);
+            answers[expected as usize] += 1;
+            for (harness, tool) in HARNESSES {
+                let said = house.guard(harness, tool, &json!({ "command": line }), directory);
+                assert_eq!(said, expected.as_str(), "{harness}: {line}");
+            }
+        }
+    }
+    // A table that is always refused would show nothing.
+    assert!(answers.iter().all(|count| *count > 20), "{answers:?}");
+}
+
+#[test]
+fn about_every_path() {
+    const PATHS: &[&str] = &[
+        "docs/a.md",
+        "/docs/a.md",
+        "./docs/../private/c.md",
+        "docs/../src/../private/c.md",
+        "private/c.md",
+        "private//c.md",
+        "drafts/./b.md",
+        ".env",
+        "src/../.env",
+        "fixed/x",
+        "notes/x1",
+        ".claude/settings.json",
+        ".git/hooks/pre-commit",
+        "agents/helper/agent.toml",
+        "/etc/passwd",
+        "/srv/x",
+        "/srv/../etc/passwd",
+        "/home/user/.ssh/id_rsa",
+        "~/.ssh/id_rsa",
+        "~/notes",
+        "",
+        ".",
+    ];
+    let house = House::new();
+    let tools = [
+        ("claude-code", "file_path", ["Read", "Edit", "Write"]),
+        ("opencode", "filePath", ["read", "edit", "write"]),
+        ("pi", "path", ["read", "edit", "write"]),
+    ];
+    for (harness, key, tools) in tools {
+        for path in PATHS {
+            // OpenCode knows no home directory.
+            let is_name = harness == "opencode" && path.starts_with('~');
+            let meant = if is_name { format!("./{path}") } else { (*path).to_owned() };
+            for (tool, section) in tools.iter().zip([Section::Read, Section::Edit, Section::Edit]) {
+                let said = house.guard(harness, tool, &json!({ key: path }), &house.root);
+                let expected = house.why(section, &meant, &house.root);
+                assert_eq!(said, expected.as_str(), "{harness} {tool} {path:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn about_every_search() {
+    let house = House::new();
+    let patterns = [
+        None,
+        Some("*.md"),
+        Some("**/*"),
+        Some("docs/*"),
+        Some("private/*"),
+        Some("{docs,drafts}/*"),
+        Some(".e*"),
+        Some("/etc/*"),
+    ];
+    for pattern in patterns {
+        for directory in [".", "docs", "private", "/drafts", "src"] {
+            let expected = house.search(directory, pattern).as_str();
+            let claude = json!({"pattern": pattern.unwrap_or("**"), "path": directory});
+            let found = house.guard("claude-code", "Glob", &claude, &house.root);
+            let opencode = house.guard("opencode", "glob", &claude, &house.root);
+            let place = format!("{directory} {pattern:?}");
+            assert_eq!((found.as_str(), opencode.as_str()), (expected, expected), "{place}");
+            if pattern.is_some_and(|pattern| pattern.contains('/')) {
+                continue;
+            }
+            let mut grep = json!({"pattern": "x", "path": directory, "glob": pattern});
+            for harness in ["claude-code", "pi"] {
+                let tool = if harness == "pi" { "grep" } else { "Grep" };
+                let said = house.guard(harness, tool, &grep, &house.root);
+                assert_eq!(said, expected, "{harness} grep {place}");
+            }
+            grep["include"] = grep["glob"].take();
+            let said = house.guard("opencode", "grep", &grep, &house.root);
+            assert_eq!(said, expected, "opencode grep {place}");
+        }
+    }
+}
+
+#[test]
+fn about_every_address() {
+    const ADDRESSES: &[&str] = &[
+        "https://docs.rs/x",
+        "http://docs.rs/x",
+        "https://docs.rs@evil.org/",
+        "https://example.org/a/../b",
+        "https://EXAMPLE.org/",
+        "http://127.0.0.1/",
+        "http://localhost:8080/",
+        "file:///etc/passwd",
+        "no address",
+        "",
+    ];
+    let house = House::new();
+    for address in ADDRESSES {
+        let expected = house.why(Section::Webfetch, address, &house.root);
+        for (harness, tool) in
+            [("claude-code", "WebFetch"), ("opencode", "webfetch"), ("pi", "fetch_content")]
+        {
+            let said = house.guard(harness, tool, &json!({ "url": address }), &house.root);
+            assert_eq!(said, expected.as_str(), "{harness} {address}");
+        }
+    }
+}
