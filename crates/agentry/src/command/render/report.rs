@@ -349,7 +349,7 @@ impl<'a> Report<'a> {
             }
             Render { check: true, .. } => "checked",
             Render { dry_run: true, .. } => "would render",
-            Render { strict: true, .. } if !self.losses.is_empty() => {
+            Render { strict: true, .. } if !self.counts.lost.is_empty() => {
                 return format!("{what}: something would be lost, nothing was written{losses}");
             }
             _ => "rendered",
