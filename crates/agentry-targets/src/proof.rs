@@ -68,11 +68,11 @@ fn refs(rules: &[Rules]) -> Vec<&Rules> {
     rules.iter().collect()
 }
 
-/// All that a decision by rules depends on, as text.
+/// All that a decision by rules depends on, as text. Sections about subjects of one kind are alike.
 pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
     let mut out = String::new();
     for rules in layers {
-        out.push_str(rules.section.as_str());
+        out.push_str(rules.section.kind().as_str());
         for rule in rules.all() {
             out.push('\n');
             out.push_str(rule.action.as_str());

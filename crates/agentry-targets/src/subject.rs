@@ -95,8 +95,11 @@ impl Subject {
     /// since the places of all subjects are the same.
     pub fn policy(&self) -> &String {
         self.policy.get_or_init(|| {
-            let layers = Section::ALL.iter().flat_map(|section| self.judge.rules(*section));
-            let mut text = proof::key(layers.map(|(_, rules)| rules));
+            let mut text = String::new();
+            for section in Section::ALL {
+                let layers = self.judge.rules(*section).map(|(_, rules)| rules);
+                text.extend([section.as_str(), "\n", &proof::key(layers)]);
+            }
             for section in &self.permissions.sections {
                 let intent = section.intent.map_or("", |intent| intent.value.as_str());
                 text.extend(["\n\n", section.section.as_str(), " ", intent]);

@@ -487,3 +487,44 @@ fn agents_in_directories_are_others() {
         "  skill:\n    \"*\": deny\n    git-*: allow\n",
     );
 }
+
+/// Answers are remembered for all agents that may do the same: nearly the same is not the same.
+#[test]
+fn agents_that_are_nearly_alike_stay_apart() {
+    let alike = [
+        bash("ask", &["git *:allow", "git push *:deny"]),
+        bash("ask", &["git push *:deny", "git *:allow"]),
+        bash("deny", &["git push *:deny", "git *:allow"]),
+        bash("ask", &["git push *:ask", "git *:allow"]),
+        section("edit", "ask", &["src/**:allow"]),
+        section("edit", "ask", &["src/**:deny"]),
+        section("read", "ask", &["src/**:allow"]),
+        section("external_directory", "deny", &[]),
+        section("external_directory", "allow", &[]),
+        section("websearch", "deny", &[]),
+        section("question", "deny", &[]),
+        section("skill", "deny", &["x:allow"]),
+        section("delegate", "deny", &["x:allow"]),
+        section("mcp", "deny", &["x/*:allow"]),
+        section("tool", "deny", &["x:allow"]),
+        section("webfetch", "deny", &[]),
+    ];
+    let name = |at: usize| format!("helper-{at}");
+    let files: Vec<(String, String)> =
+        alike.iter().enumerate().flat_map(|(at, lines)| agent(&name(at), lines)).collect();
+    let rules = |rendered: &agentry_compile::targets::Rendered, at: usize| {
+        let text = file(rendered, &format!("/{}.md", name(at)));
+        text.split_once("permission:").map(|(_, rules)| rules.replace(&name(at), ""))
+    };
+    let together = rendering("opencode", &files, Wish::default());
+    let mut all = std::collections::BTreeMap::new();
+    for rendered in &together.agents {
+        let at = (0..alike.len()).find(|at| {
+            rendered.files.iter().any(|file| file.path.ends_with(&format!("/{}.md", name(*at))))
+        });
+        let at = at.unwrap_or_else(|| panic!("no file: {:?}", rendered.refused));
+        if let Some(other) = all.insert(rules(rendered, at), at) {
+            panic!("{} and {} are rendered alike", alike[other], alike[at]);
+        }
+    }
+}

@@ -45,6 +45,19 @@ pub enum Kind {
     Text,
 }
 
+impl Kind {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Path => "path",
+            Self::Web => "web",
+            Self::Name => "name",
+            Self::Text => "text",
+        }
+    }
+}
+
 /// What a tool call is about, as far as one pattern is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject<'a> {

@@ -62,7 +62,9 @@ pub(crate) fn run(args: &Render) -> Outcome {
     print(&said);
     let exit = exit.max(report.exit());
     let settled = exit == Exit::Done && done.iter().all(Done::is_settled) && !has_remarked();
-    if let (true, Some(remembered), Some(record)) = (settled, remembered, recorder.record()) {
+    if let Some(remembered) = remembered.filter(|_| settled)
+        && let Some(record) = recorder.record()
+    {
         remembered.store(&record, &said);
     }
     // The program ends here; to give back every text of every agent takes longer than to plan them.
@@ -78,7 +80,8 @@ fn once(disk: &Recorder<'_>, args: &Render) -> Result<(Vec<Done>, Exit), Failure
         let Some(targets) = targets(args, &group)? else { continue };
         let place = Place::of(disk, args, &group.config, &group.root)?;
         let (config, locks) = (&group.config, Locks::default());
-        let project = Project { args, disk, config, place, targets, locks };
+        let named = belongs::named(disk, args, config);
+        let project = Project { args, disk, config, place, targets, locks, named };
         out.push(project.render(&group.agents)?);
     }
     if out.iter().any(|done| done.broken > 0) {

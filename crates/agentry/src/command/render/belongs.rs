@@ -7,9 +7,20 @@ use agentry_compile::policy::path::is_inside;
 use agentry_compile::render::{Entry, Present};
 use agentry_compile::targets::Scope;
 use agentry_compile::text::path::{absolute, join, way};
-use agentry_compile::{EntryKind, Found, World as _, discover};
+use agentry_compile::{Config, EntryKind, Found, Recorder, World as _, discover};
+
+use crate::args::Render;
 
 use super::project::Project;
+
+/// The whole paths that a run speaks for: those that were named, or the workspace if none was.
+pub(super) fn named(disk: &Recorder<'_>, args: &Render, config: &Config) -> Vec<String> {
+    let named = match args.agents.as_slice() {
+        [] => std::slice::from_ref(&config.root),
+        named => named,
+    };
+    named.iter().map(|path| absolute(&disk.absolute(path))).collect()
+}
 
 impl Project<'_> {
     /// The path of a definition in the list of rendered files: from the place of that list, but the
@@ -60,14 +71,10 @@ impl Project<'_> {
         agents.filter(|agent| !self.speaks_for(&self.path(agent)))
     }
 
-    /// Whether a definition lies at or below a path that was named, or in the workspace if none was.
+    /// Whether a definition lies at or below one of the paths that the run speaks for.
     fn speaks_for(&self, path: &str) -> bool {
         let path = absolute(&self.disk.absolute(path));
-        let below = |named: &str| is_inside(&path, &absolute(&self.disk.absolute(named)));
-        match self.args.agents.as_slice() {
-            [] => below(&self.config.root),
-            named => named.iter().any(|named| below(named)),
-        }
+        self.named.iter().any(|named| is_inside(&path, named))
     }
 
     /// Whether a file that nobody asks for any more is to be removed by this run.

@@ -1,12 +1,15 @@
 //! What is found where files are rendered to. Each look is written down, so that a later run can tell
 //! whether it would find the same.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use agentry_compile::Recorder;
 use agentry_compile::render::Present;
+use agentry_compile::text::path::{join, split};
 
 use crate::disk::contents;
 use crate::output::said;
@@ -14,9 +17,24 @@ use crate::output::said;
 /// A file that is larger was not rendered.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What is at `path` below `root`. Nothing is written through a link.
-pub(super) fn present(recorder: &Recorder<'_>, root: &str, path: &str) -> Present {
-    let found = look_at(root, path);
+/// What is at `path` below `root`. Nothing is written through a link. `clear` are the directories on the
+/// way to other files in which nothing was found that stands in the way.
+pub(super) fn present(
+    recorder: &Recorder<'_>,
+    (root, path): (&str, &str),
+    clear: &RwLock<HashSet<String>>,
+) -> Present {
+    let (dir, name) = split(path);
+    let known = |dir: &str| clear.read().unwrap_or_else(PoisonError::into_inner).contains(dir);
+    let found = if !dir.is_empty() && known(dir) {
+        look_at(&join(root, dir), name)
+    } else {
+        let found = look_at(root, path);
+        if matches!(found, Present::File(_)) {
+            clear.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned());
+        }
+        found
+    };
     recorder.note(&["present", root, path], &as_bytes(&found));
     found
 }

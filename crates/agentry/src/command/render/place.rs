@@ -1,6 +1,6 @@
 //! Where rendered files go, and what is there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -35,6 +35,8 @@ pub(super) struct Place {
     pub(super) ledger: Ledger,
     /// Directories that were looked for, and whether they are not there.
     absent: RwLock<HashMap<String, bool>>,
+    /// Directories in which a file was found, with no link on the way.
+    clear: RwLock<HashSet<String>>,
 }
 
 impl Place {
@@ -63,8 +65,9 @@ impl Place {
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
         let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        let (ledger, absent) = (ledger(disk, &path)?, RwLock::default());
-        Ok(Self { root, scope, home, above, elsewhere, ledger, absent })
+        let ledger = ledger(disk, &path)?;
+        let (absent, clear) = (RwLock::default(), RwLock::default());
+        Ok(Self { root, scope, home, above, elsewhere, ledger, absent, clear })
     }
 
     /// A path below the root, as the user would name it.
@@ -74,7 +77,7 @@ impl Place {
 
     /// What is at a path below the root.
     pub(super) fn present(&self, recorder: &Recorder<'_>, path: &str) -> Present {
-        look::present(recorder, &self.root, path)
+        look::present(recorder, (&self.root, path), &self.clear)
     }
 
     /// The text of a file as a harness finds it, links followed, without what is in `ledger`; `~/` is

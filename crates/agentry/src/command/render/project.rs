@@ -30,6 +30,8 @@ pub(super) struct Project<'a> {
     pub(super) place: Place,
     pub(super) targets: Vec<&'static Target>,
     pub(super) locks: Locks,
+    /// The whole paths that the run speaks for.
+    pub(super) named: Vec<String>,
 }
 
 /// What became of a workspace.

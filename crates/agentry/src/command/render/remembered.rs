@@ -69,14 +69,14 @@ impl Remembered {
         if record.is_empty() || record.keys().any(|question| question.contains(['\n', '\r'])) {
             return;
         }
+        let Some(dir) = self.path.parent().filter(|dir| fs::create_dir_all(dir).is_ok()) else {
+            return;
+        };
         let mut rest = format!("{}\n{}\n", self.head, Value::from(said));
         for (question, answer) in record {
             rest.extend([answer, " ", question, "\n"]);
         }
         let text = format!("{}\n{rest}", self.seal(&rest));
-        let Some(dir) = self.path.parent().filter(|dir| fs::create_dir_all(dir).is_ok()) else {
-            return;
-        };
         forget_old(dir);
         // Whose home is a workspace must not find this when it looks for agents.
         let ignore = dir.with_file_name(".gitignore");
