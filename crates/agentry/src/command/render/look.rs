@@ -1,11 +1,11 @@
 //! What is found where files are rendered to. Each look is written down, so that a later run can tell
 //! whether it would find the same.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use agentry_compile::Recorder;
 use agentry_compile::render::Present;
@@ -17,26 +17,64 @@ use crate::output::said;
 /// A file that is larger was not rendered.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What is at `path` below `root`. Nothing is written through a link. `clear` are the directories on the
-/// way to other files in which nothing was found that stands in the way.
-pub(super) fn present(
-    recorder: &Recorder<'_>,
-    (root, path): (&str, &str),
-    clear: &RwLock<HashSet<String>>,
-) -> Present {
-    let (dir, name) = split(path);
-    let known = |dir: &str| clear.read().unwrap_or_else(PoisonError::into_inner).contains(dir);
-    let found = if !dir.is_empty() && known(dir) {
-        look_at(&join(root, dir), name)
-    } else {
-        let found = look_at(root, path);
-        if matches!(found, Present::File(_)) {
-            clear.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned());
-        }
+/// What was seen in one run: every agent asks for the same directories, and each file that was rendered is
+/// looked at twice, as the harness finds it and as it may be written.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Directories that were looked for, and whether they are not there.
+    absent: RwLock<HashMap<String, bool>>,
+    /// Directories in which a file was found, with no link on the way.
+    clear: RwLock<HashSet<String>>,
+    /// Files that were read.
+    files: RwLock<HashMap<String, Vec<u8>>>,
+}
+
+impl Seen {
+    /// What is at `path` below `root`. Nothing is written through a link.
+    pub(super) fn present(&self, recorder: &Recorder<'_>, root: &str, path: &str) -> Present {
+        let (dir, name) = split(path);
+        let is_clear = !dir.is_empty() && read(&self.clear).contains(dir);
+        let standing = if is_clear { stands(&join(root, dir), name) } else { stands(root, path) };
+        let found = standing.map_or_else(
+            |other| other,
+            |at| {
+                write(&self.clear).insert(dir.to_owned());
+                let known = read(&self.files).get(&join(root, path)).cloned();
+                known.map_or_else(|| file(&at), Present::File)
+            },
+        );
+        recorder.note(&["present", root, path], &as_bytes(&found));
         found
-    };
-    recorder.note(&["present", root, path], &as_bytes(&found));
-    found
+    }
+
+    /// The bytes of a file as a harness finds it, links followed.
+    pub(super) fn found(&self, recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
+        let found = found(recorder, path)?;
+        write(&self.files).insert(path.to_owned(), found.clone());
+        Some(found)
+    }
+
+    /// Whether a file cannot be there because its directory is not.
+    pub(super) fn lies_nowhere(&self, recorder: &Recorder<'_>, path: &str) -> bool {
+        let (dir, _) = split(path);
+        if dir.is_empty() {
+            return false;
+        }
+        let known = read(&self.absent).get(dir).copied();
+        known.unwrap_or_else(|| {
+            let absent = missing(dir);
+            recorder.note(&["absent", dir], &[u8::from(absent)]);
+            *write(&self.absent).entry(dir.to_owned()).or_insert(absent)
+        })
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The bytes of a file as a harness finds it, links followed.
@@ -51,13 +89,6 @@ pub(super) fn names(recorder: &Recorder<'_>, dir: &str) -> Option<String> {
     let names = list(dir);
     recorder.note(&["names", dir], &optional(names.as_deref().map(str::as_bytes)));
     names
-}
-
-/// Whether there is nothing at a path.
-pub(super) fn is_absent(recorder: &Recorder<'_>, path: &str) -> bool {
-    let absent = missing(path);
-    recorder.note(&["absent", path], &[u8::from(absent)]);
-    absent
 }
 
 /// The answer of one of these looks now; nothing for a question that is none of theirs.
@@ -84,22 +115,33 @@ fn optional(answer: Option<&[u8]>) -> Vec<u8> {
 }
 
 fn look_at(root: &str, path: &str) -> Present {
+    stands(root, path).map_or_else(|other| other, |at| file(&at))
+}
+
+/// Where an ordinary file stands with no link on the way; what is there otherwise.
+fn stands(root: &str, path: &str) -> Result<PathBuf, Present> {
     let mut at = PathBuf::from(root);
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
         at.push(part);
         let metadata = match fs::symlink_metadata(&at) {
             Ok(metadata) => metadata,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Present::Nothing,
-            Err(error) => return Present::Blocked(format!("cannot be read: {}", said(&error))),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(Present::Nothing),
+            Err(error) => {
+                return Err(Present::Blocked(format!("cannot be read: {}", said(&error))));
+            }
         };
         let is_last = parts.peek().is_none();
         if let Some(why) = in_the_way(&metadata, is_last) {
             let at = at.strip_prefix(root).unwrap_or(&at).display();
-            return Present::Blocked(why.replace("{}", &format!("`{at}`")));
+            return Err(Present::Blocked(why.replace("{}", &format!("`{at}`"))));
         }
     }
-    match bytes(&at) {
+    Ok(at)
+}
+
+fn file(at: &Path) -> Present {
+    match bytes(at) {
         Ok(bytes) => Present::File(bytes),
         Err(why) => Present::Blocked(format!("cannot be read: {why}")),
     }

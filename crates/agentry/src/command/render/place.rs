@@ -1,19 +1,17 @@
 //! Where rendered files go, and what is there.
 
-use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
 
 use agentry_compile::render::{Ledger, Present};
 use agentry_compile::targets::Scope;
-use agentry_compile::text::path::{join, split};
+use agentry_compile::text::path::join;
 use agentry_compile::{Config, EntryKind, Recorder, World as _};
 
 use crate::args::Render;
 use crate::output::{Failure, said};
 
-use super::look;
+use super::look::{self, Seen};
 
 /// The list of what was rendered, below the root of a project.
 pub(in crate::command) const LEDGER: &str = ".agentry/rendered.json";
@@ -33,10 +31,8 @@ pub(super) struct Place {
     pub(super) elsewhere: Option<String>,
     /// What was rendered.
     pub(super) ledger: Ledger,
-    /// Directories that were looked for, and whether they are not there.
-    absent: RwLock<HashMap<String, bool>>,
-    /// Directories in which a file was found, with no link on the way.
-    clear: RwLock<HashSet<String>>,
+    /// What was seen there so far.
+    seen: Seen,
 }
 
 impl Place {
@@ -65,9 +61,8 @@ impl Place {
             .filter(|home| scope == Scope::Project && disk.absolute(&root) != disk.absolute(home));
         let above = if scope == Scope::Project { above(disk, &root) } else { 0 };
         let path = elsewhere.clone().unwrap_or_else(|| join(&root, LEDGER));
-        let ledger = ledger(disk, &path)?;
-        let (absent, clear) = (RwLock::default(), RwLock::default());
-        Ok(Self { root, scope, home, above, elsewhere, ledger, absent, clear })
+        let (ledger, seen) = (ledger(disk, &path)?, Seen::default());
+        Ok(Self { root, scope, home, above, elsewhere, ledger, seen })
     }
 
     /// A path below the root, as the user would name it.
@@ -77,7 +72,7 @@ impl Place {
 
     /// What is at a path below the root.
     pub(super) fn present(&self, recorder: &Recorder<'_>, path: &str) -> Present {
-        look::present(recorder, (&self.root, path), &self.clear)
+        self.seen.present(recorder, &self.root, path)
     }
 
     /// The text of a file as a harness finds it, links followed, without what is in `ledger`; `~/` is
@@ -96,26 +91,11 @@ impl Place {
         if path.ends_with('/') {
             return look::names(recorder, &full);
         }
-        if self.lies_nowhere(recorder, &full) {
+        if self.seen.lies_nowhere(recorder, &full) {
             return None;
         }
-        let bytes = look::found(recorder, &full)?;
+        let bytes = self.seen.found(recorder, &full)?;
         agentry_compile::render::existing(ledger, &Present::File(bytes), path)
-    }
-
-    /// Whether a file cannot be there because its directory is not: most of those that a harness looks
-    /// into are not, and each is asked for every agent.
-    fn lies_nowhere(&self, recorder: &Recorder<'_>, path: &str) -> bool {
-        let (dir, _) = split(path);
-        if dir.is_empty() {
-            return false;
-        }
-        let known = self.absent.read().unwrap_or_else(PoisonError::into_inner).get(dir).copied();
-        known.unwrap_or_else(|| {
-            let absent = look::is_absent(recorder, dir);
-            let mut known = self.absent.write().unwrap_or_else(PoisonError::into_inner);
-            *known.entry(dir.to_owned()).or_insert(absent)
-        })
     }
 }
 
