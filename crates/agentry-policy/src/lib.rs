@@ -45,7 +45,7 @@ pub use bases::{flattened, under};
 pub use judge::{Call, Judge, is_interpreter, subcommand};
 pub use layer::{Layer, Source, default_rules, layer, layers, written};
 pub use narrow::{to_abilities, to_permissions, to_tool_permissions, to_trust, widened};
-pub use pattern::{Kind, Pattern, Protections, Subject};
+pub use pattern::{ANYTHING, Kind, Pattern, Protections, Subject};
 pub use permissions::{InvalidRule, PatternRule, Permissions, Section, SectionRules};
 pub use places::Places;
 pub use policy_test::{Expected, PolicyTest};

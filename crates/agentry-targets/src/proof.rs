@@ -42,9 +42,16 @@ pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
 /// Whether the answers alone show it: some list of the target has none that is milder than the
 /// strictest of the source.
 fn is_plain(target: &[Rules], source: &[Rules]) -> bool {
-    let mildest = |rules: &Rules| rules.all().map(|rule| rule.action).min();
+    let mildest = |rules: &Rules| reached(rules).min();
     let mildest = target.iter().filter_map(mildest).max().unwrap_or(Action::Allow);
-    source.iter().flat_map(Rules::all).all(|rule| rule.action <= mildest)
+    source.iter().flat_map(reached).all(|action| action <= mildest)
+}
+
+/// The answers of some rules that may decide: nothing behind one for everything is ever asked.
+fn reached(rules: &Rules) -> impl Iterator<Item = Action> {
+    let last = rules.rules.iter().position(|rule| rule.pattern.is_everything());
+    let last = last.unwrap_or(rules.rules.len());
+    rules.all().take(last + 1).map(|rule| rule.action)
 }
 
 fn prove(target: &[Rules], source: &[Rules]) -> Proof {
@@ -82,4 +89,45 @@ pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
         out.push('\u{1}');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::{Pattern, Rule, Section};
+
+    use super::*;
+    use crate::model::always;
+    use crate::wildcard::ANYTHING;
+
+    fn rules(list: &[(&str, Action)], otherwise: Action) -> Rules {
+        let mut rules = always(Section::Question, otherwise, "otherwise");
+        let kind = Section::Question.kind();
+        let rule = |(regex, action): &(&str, Action)| Rule {
+            pattern: Pattern::foreign(kind, regex, regex, *action),
+            action: *action,
+            text: String::new(),
+            span: None,
+        };
+        rules.rules = list.iter().map(rule).collect();
+        rules
+    }
+
+    /// What is plain is also what the machines say.
+    #[test]
+    fn what_stands_behind_a_rule_for_everything_does_not_count() {
+        use Action::{Allow, Ask, Deny};
+        let source = [rules(&[], Ask)];
+        let cases: &[(&[(&str, Action)], Action, bool)] = &[
+            (&[(ANYTHING, Ask), ("x", Allow)], Allow, true),
+            (&[("x", Allow), (ANYTHING, Ask)], Allow, false),
+            (&[(ANYTHING, Allow), ("x", Deny)], Deny, false),
+            (&[("x", Deny), (ANYTHING, Ask)], Allow, true),
+            (&[("x*", Ask)], Allow, false),
+        ];
+        for (list, otherwise, holds) in cases {
+            let target = [rules(list, *otherwise)];
+            assert_eq!(is_plain(&target, &source), *holds, "{list:?}");
+            assert_eq!(prove(&target, &source) == Proof::Holds, *holds, "{list:?}");
+        }
+    }
 }

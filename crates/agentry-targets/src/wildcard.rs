@@ -11,7 +11,7 @@ use crate::encoding::Matches;
 use crate::model::escape;
 
 /// Any text, words and their ends alike.
-pub const ANYTHING: &str = "(?s:.)*";
+pub use agentry_policy::ANYTHING;
 /// No text at all.
 pub const NOTHING: &str = r"[^\s\S]";
 

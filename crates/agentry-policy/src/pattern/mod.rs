@@ -110,6 +110,9 @@ impl Memo {
     }
 }
 
+/// The regular expression of any text.
+pub const ANYTHING: &str = "(?s:.)*";
+
 /// Patterns of other rule languages, with the places of their machines.
 static FOREIGN: Known<(Kind, Action, String), (Shape, Memo)> = Known::new();
 
@@ -163,6 +166,7 @@ impl Pattern {
     /// a name as it is. An allow that is no such expression holds for nothing, a deny for everything.
     pub fn foreign(kind: Kind, regex: &str, text: &str, action: Action) -> Self {
         let read = || match crate::automata::regex::read(regex) {
+            Some(_) if regex == ANYTHING => (Shape::Everything, Memo::default()),
             Some(_) => (Shape::Foreign(regex.to_owned()), Memo::numbered()),
             None => {
                 let why = "the pattern is no regular expression".to_owned();
