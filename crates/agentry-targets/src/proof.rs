@@ -35,8 +35,10 @@ pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
     if is_plain(target, source) {
         return Proof::Holds;
     }
-    let key = format!("{}\n⊑\n{}", key(target), key(source));
-    KNOWN.get(key, || prove(target, source))
+    let mut question = String::new();
+    part(&mut question, &key(target));
+    part(&mut question, &key(source));
+    KNOWN.get(question, || prove(target, source))
 }
 
 /// Whether the answers alone show it: some list of the target has none that is milder than the
@@ -75,25 +77,32 @@ fn refs(rules: &[Rules]) -> Vec<&Rules> {
     rules.iter().collect()
 }
 
-/// All that a decision by rules depends on, as text. Sections about subjects of one kind are alike.
+/// All that a decision by rules depends on, as text. Sections about subjects of one kind are alike. A pattern
+/// may hold any character, so that the length of each part stands before it: no text is that of other rules.
 pub(crate) fn key<'r>(layers: impl IntoIterator<Item = &'r Rules>) -> String {
     let mut out = String::new();
+    let mut identity = String::new();
     for rules in layers {
-        out.push_str(rules.section.kind().as_str());
+        out.extend([rules.section.kind().as_str(), " ", &rules.rules.len().to_string()]);
         for rule in rules.all() {
-            out.push('\n');
-            out.push_str(rule.action.as_str());
-            out.push(' ');
-            rule.pattern.identify(&mut out);
+            identity.clear();
+            rule.pattern.identify(&mut identity);
+            out.extend(["\n", rule.action.as_str(), " "]);
+            part(&mut out, &identity);
         }
-        out.push('\u{1}');
+        out.push('\n');
     }
     out
 }
 
+/// Adds a text behind its length.
+pub(crate) fn part(out: &mut String, text: &str) {
+    out.extend([&text.len().to_string(), ":", text]);
+}
+
 #[cfg(test)]
 mod tests {
-    use agentry_policy::{Pattern, Rule, Section};
+    use agentry_policy::{Pattern, Places, Rule, Section};
 
     use super::*;
     use crate::model::always;
@@ -129,5 +138,26 @@ mod tests {
             assert_eq!(is_plain(&target, &source), *holds, "{list:?}");
             assert_eq!(prove(&target, &source) == Proof::Holds, *holds, "{list:?}");
         }
+    }
+
+    /// A pattern may hold any character: what is remembered of some rules is not what others say.
+    #[test]
+    fn rules_with_line_ends_are_not_other_rules() {
+        use Action::{Allow, Deny};
+        let commands = |list: &[(&str, Action)]| {
+            let mut rules = always(Section::Bash, Deny, "otherwise");
+            let rule = |(text, action): &(&str, Action)| Rule {
+                pattern: Pattern::new(Section::Bash.kind(), text, *action, &Places::default()),
+                action: *action,
+                text: String::new(),
+                span: None,
+            };
+            rules.rules = list.iter().map(rule).collect();
+            rules.as_written()
+        };
+        let one = commands(&[("q\ndeny as written rm *", Allow), ("**", Allow)]);
+        let other = commands(&[("q", Allow), ("rm *", Deny), ("**", Allow)]);
+        assert_ne!(key([&one]), key([&other]));
+        assert_ne!(key([&one, &other]), key([&other, &one]));
     }
 }

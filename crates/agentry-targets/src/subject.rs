@@ -98,13 +98,14 @@ impl Subject {
             let mut text = String::new();
             for section in Section::ALL {
                 let layers = self.judge.rules(*section).map(|(_, rules)| rules);
-                text.extend([section.as_str(), "\n", &proof::key(layers)]);
+                proof::part(&mut text, &proof::key(layers));
             }
             for section in &self.permissions.sections {
                 let intent = section.intent.map_or("", |intent| intent.value.as_str());
                 text.extend(["\n\n", section.section.as_str(), " ", intent]);
                 for rule in &section.rules {
-                    text.extend(["\n", &rule.pattern, ": ", rule.action.as_str()]);
+                    text.extend(["\n", rule.action.as_str(), " "]);
+                    proof::part(&mut text, &rule.pattern);
                 }
             }
             // What nobody wrote is not told as a loss.

@@ -13,7 +13,8 @@ use overlap::Paths;
 
 use crate::argv::{Arg, Piece, Word};
 use crate::path::{Resolver, absolute, is_inside};
-use crate::pattern::Subject;
+use crate::pattern::command::base_name;
+use crate::pattern::{Kind, Pattern, Subject};
 use crate::shell::{Bases, word_text};
 use crate::tables::operands::Touch;
 use crate::tables::secrets::{is_secret, may_be_secret};
@@ -34,6 +35,7 @@ impl Judge {
         call: Call<'_>,
         resolver: &dyn Resolver,
     ) -> Option<Decision> {
+        let below = reaches_below(argv);
         let touched = read::touched(argv).into_iter();
         let decisions = touched.filter_map(|(touch, word)| {
             let does = match touch {
@@ -43,8 +45,8 @@ impl Judge {
             };
             let decision = match touch {
                 Touch::Fetch => self.fetched(&word, bases, call, resolver),
-                Touch::Read => self.operand(Section::Read, &word, bases, call, resolver),
-                Touch::Write => self.operand(Section::Edit, &word, bases, call, resolver),
+                Touch::Read => self.operand((Section::Read, below), &word, bases, call, resolver),
+                Touch::Write => self.operand((Section::Edit, below), &word, bases, call, resolver),
             };
             let note = Some(format!("it {does} `{}`", word_text(&word)));
             decision.map(|decision| Decision { note, ..decision })
@@ -52,9 +54,10 @@ impl Judge {
         decisions.reduce(Decision::strictest)
     }
 
+    /// What is against a file that a command is given; `below` if it may go into a directory.
     fn operand(
         &self,
-        section: Section,
+        (section, below): (Section, bool),
         word: &Word,
         bases: &Bases,
         call: Call<'_>,
@@ -91,7 +94,7 @@ impl Judge {
                     let call = Call { section, subject: paths.known(), directory };
                     Some(self.path(call, resolver)).filter(|it| it.action > Action::Allow)
                 }
-                Some(paths) => self.paths(section, &paths),
+                Some(paths) => self.paths((section, below), &paths),
                 None => self.not_understood(section, "where it leads cannot be told"),
             }
         };
@@ -110,15 +113,16 @@ impl Judge {
     }
 
     /// What is against any of `paths`.
-    fn paths(&self, section: Section, paths: &Paths) -> Option<Decision> {
-        let own = self.against(section, paths);
+    fn paths(&self, (section, below): (Section, bool), paths: &Paths) -> Option<Decision> {
+        let own = self.against((section, below), paths);
         let is_outside = !self.is_inside(paths.known());
-        let outside = is_outside.then(|| self.against(Section::ExternalDirectory, paths)).flatten();
+        let outside = || self.against((Section::ExternalDirectory, below), paths);
+        let outside = is_outside.then(outside).flatten();
         let secret = self.secret(section, paths);
         own.into_iter().chain(outside).chain(secret).reduce(Decision::strictest)
     }
 
-    fn against(&self, section: Section, paths: &Paths) -> Option<Decision> {
+    fn against(&self, (section, below): (Section, bool), paths: &Paths) -> Option<Decision> {
         let decide = |(source, rules): (Source, &Rules)| {
             if !is_strict(rules) {
                 return None;
@@ -126,7 +130,8 @@ impl Judge {
             let mut strictest: Option<Decision> = None;
             for rule in rules.all() {
                 let covers = paths.are_all_in(&rule.pattern);
-                if (covers || paths.meet(&rule.pattern)) && counts(rule, rules) {
+                let meets = || paths.meet(&rule.pattern) || (below && self.lead_into(paths, rule));
+                if counts(rule, rules) && (covers || meets()) {
                     let decision = Decision::by(rule, source);
                     strictest = strictest.into_iter().chain([decision]).reduce(Decision::strictest);
                 }
@@ -137,6 +142,15 @@ impl Judge {
             strictest
         };
         self.rules(section).filter_map(decide).reduce(Decision::strictest)
+    }
+
+    /// Whether a rule is about what lies in a directory that may be one of `paths`: `docs/**` for `docs`.
+    fn lead_into(&self, paths: &Paths, rule: &Rule) -> bool {
+        let inside = ["/**/*", "/**", "/*"];
+        let dir = inside.iter().find_map(|end| rule.pattern.text.strip_suffix(end));
+        let dir = dir.filter(|dir| dir.contains(|c| !matches!(c, '*' | '/')));
+        let pattern = |dir| Pattern::new(Kind::Path, dir, rule.action, &self.places);
+        dir.is_some_and(|dir| paths.meet(&pattern(dir)))
     }
 
     fn secret(&self, section: Section, paths: &Paths) -> Option<Decision> {
@@ -179,7 +193,7 @@ impl Judge {
     ) -> Option<Decision> {
         let text = word.literal();
         if let Some(path) = text.and_then(|text| text.strip_prefix("file://")) {
-            return self.operand(Section::Read, &Word::text(path), bases, call, resolver);
+            return self.operand((Section::Read, true), &Word::text(path), bases, call, resolver);
         }
         if !self.rules(Section::Webfetch).any(|(_, rules)| is_strict(rules)) {
             return None;
@@ -195,6 +209,19 @@ impl Judge {
         };
         self.rules(Section::Webfetch).filter_map(decide).reduce(Decision::strictest)
     }
+}
+
+/// Programs that touch a directory and nothing in it, or only tell what it is.
+const THEMSELVES: &[&str] = &[
+    "[", "basename", "dirname", "du", "file", "ls", "mkdir", "readlink", "realpath", "rmdir",
+    "stat", "test", "tree",
+];
+
+/// Whether a command that is given a directory may go into it: it copies something there, takes it away, or
+/// reads all of it.
+fn reaches_below(argv: &[Arg]) -> bool {
+    let name = argv.first().and_then(Arg::literal).map_or("", base_name);
+    !THEMSELVES.contains(&name)
 }
 
 /// Whether a rule is against something by the will of its author. An intent that asks is not: the

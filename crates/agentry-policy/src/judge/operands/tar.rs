@@ -9,11 +9,16 @@ const MAX_DIRECTORIES: usize = 4;
 
 /// The archive, and what goes into it.
 pub(super) fn touched(words: &[Arg]) -> Vec<Touched> {
-    let mut tar = Tar { creates: creates(words), ..Tar::default() };
+    let creates = is_told(words, &['c', 'r', 'u'], &["--create", "--append", "--update"]);
+    let extracts = is_told(words, &['x'], &["--extract", "--get"]);
+    let mut tar = Tar { creates, extracts, ..Tar::default() };
     let mut before = String::new();
     for (at, arg) in words.iter().enumerate() {
         let takes_value = before.ends_with(['f', 'C']) || is_long_value(&before);
         if let Some(letters) = letters(at, arg).filter(|_| !takes_value) {
+            if let Some(directory) = letters.strip_prefix('C').filter(|it| !it.is_empty()) {
+                tar.directory(&Word::text(directory));
+            }
             before = letters;
             continue;
         }
@@ -34,6 +39,7 @@ pub(super) fn touched(words: &[Arg]) -> Vec<Touched> {
 #[derive(Default)]
 struct Tar {
     creates: bool,
+    extracts: bool,
     found: Vec<Touched>,
     members: Vec<Word>,
     directories: Vec<String>,
@@ -43,7 +49,7 @@ impl Tar {
     fn word(&mut self, arg: &Arg, before: &str) {
         let word = word_of(arg);
         if before.ends_with('C') || before == "--directory" {
-            self.directories.extend(word.literal().map(str::to_owned));
+            self.directory(&word);
         } else if before.ends_with('f') || before == "--file" {
             self.archive(word.clone());
         } else if self.creates {
@@ -55,8 +61,17 @@ impl Tar {
         if let Some(word) = behind(arg, "--file=") {
             self.archive(word);
         }
-        let directory = behind(arg, "--directory=");
-        self.directories.extend(directory.and_then(|it| it.literal().map(str::to_owned)));
+        if let Some(word) = behind(arg, "--directory=") {
+            self.directory(&word);
+        }
+    }
+
+    /// Where files are taken from, or where an archive is unpacked to.
+    fn directory(&mut self, word: &Word) {
+        self.directories.extend(word.literal().map(str::to_owned));
+        if self.extracts {
+            self.found.push((Touch::Write, word.clone()));
+        }
     }
 
     fn archive(&mut self, word: Word) {
@@ -92,10 +107,11 @@ pub(super) fn below(directory: &str, word: &Word) -> Word {
     Word { pieces: std::iter::once(start).chain(word.pieces.iter().cloned()).collect() }
 }
 
-fn creates(words: &[Arg]) -> bool {
+/// Whether one of these letters or words says what `tar` does.
+fn is_told(words: &[Arg], short: &[char], long: &[&str]) -> bool {
     words.iter().enumerate().any(|(at, arg)| {
-        let short = letters(at, arg).is_some_and(|letters| letters.contains(['c', 'r', 'u']));
-        short || matches!(arg.literal(), Some("--create" | "--append" | "--update"))
+        let has_letter = letters(at, arg).is_some_and(|letters| letters.contains(short));
+        has_letter || arg.literal().is_some_and(|word| long.contains(&word))
     })
 }
 
