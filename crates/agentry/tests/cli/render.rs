@@ -202,7 +202,7 @@ fn losses_are_told_once() {
       gap       permissions.bash                                 OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)
       gap       permissions.external_directory                   OpenCode lets every agent read the output of tools that it has cut off (both agents; opencode)
       gap       permissions.external_directory                   outside the workspace Claude Code asks by itself; in its auto mode a model answers instead of a person (both agents; claude-code)
-      gap       permissions.read                                 secrets: the harness does not know them; e.g. `.envrc` is ask in the source and allow there (both agents; opencode, claude-code)
+      gap       permissions.read                                 secrets: the harness does not know them; e.g. `.envrc` is ask in the source and allow there for helper in opencode (both agents; opencode, claude-code)
       gap       permissions.webfetch                             private addresses: the harness does not know them; `http://localhost:80/` is deny in the source and ask there (both agents; opencode, claude-code)
       = `--explain` lists all 30, with the rules of both sides
 

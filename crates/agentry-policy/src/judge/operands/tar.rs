@@ -49,7 +49,7 @@ impl Tar {
     fn word(&mut self, arg: &Arg, before: &str) {
         let word = word_of(arg);
         if before.ends_with('C') || before == "--directory" {
-            self.directory(&word);
+            self.directory(word);
         } else if before.ends_with('f') || before == "--file" {
             self.archive(word.clone());
         } else if self.creates {

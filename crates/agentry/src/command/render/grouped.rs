@@ -159,14 +159,20 @@ impl<'a> Line<'a> {
         self.detail.replace(self.title(), HARNESS)
     }
 
+    /// What is said of all of them; an example that others do not have is told with whose it is.
     fn text(&self) -> String {
+        let detail = if self.targets.len() > 1 { self.plain() } else { self.detail.to_string() };
         let is_narrowed = ORDER.get(self.order) == Some(&LossKind::Narrowed);
-        let text = match (self.differs, self.fields.len() > 1 && is_narrowed) {
-            (true, true) => gist(&self.detail, self.section()),
-            (true, false) => example(&self.detail),
-            (false, _) => self.detail.clone().into_owned(),
-        };
-        if self.targets.len() > 1 { text.replace(self.title(), HARNESS) } else { text }
+        match (self.differs, self.fields.len() > 1 && is_narrowed && self.targets.len() == 1) {
+            (false, _) => return detail,
+            (true, true) => return gist(&detail, self.section()),
+            (true, false) => {}
+        }
+        let agent = self.agents.first().filter(|_| self.agents.len() > 1);
+        let target = self.targets.first().filter(|_| self.targets.len() > 1);
+        let agent = agent.map_or(String::new(), |name| format!(" for {name}"));
+        let target = target.map_or(String::new(), |target| format!(" in {}", target.name));
+        format!("{}{agent}{target}", example(&detail))
     }
 
     fn row(&self, all: All) -> Vec<String> {
@@ -324,7 +330,7 @@ mod tests {
                 "dropped skills the skill `x` was not found (a; pi)",
                 "dropped skills the skill `y` was not found (a; pi)",
                 "dropped tags each target has a reason of its own (a; both targets)",
-                "gap permissions.read the harness reads; e.g. `x` is ask in the source and allow there \
+                "gap permissions.read the harness reads; e.g. `x` is ask in the source and allow there for a in opencode \
                  (both agents; both targets)",
             ]
         );
