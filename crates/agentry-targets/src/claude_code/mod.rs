@@ -59,7 +59,6 @@ const KEPT: &[Kept] = &[
     kept("color", is_word),
     kept("effort", is_word),
     kept("background", |data| matches!(data, Data::Bool(_))),
-    kept("isolation", |data| data.as_str() == Some("worktree")),
     kept("initialPrompt", |data| data.as_str().is_some()),
 ];
 
