@@ -35,6 +35,9 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
+    if let Some(wrong) = settings::malformed(files) {
+        return Err(wrong.into());
+    }
     let mut known = known(files);
     known.rules.extend(&of_the_user(files, &mut draft));
     of_everyone(files, &mut known, &mut draft);

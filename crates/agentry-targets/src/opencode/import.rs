@@ -11,7 +11,9 @@ use agentry_text::Data;
 
 use super::files::OUTPUT;
 use super::import_plugins::deciding;
+use super::import_reading::reading;
 use super::layers::{self, Found};
+use super::names::unreal;
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
 use super::{KEPT, NAME};
 use crate::Files;
@@ -152,11 +154,15 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     permissions(&rules, &mut draft);
     let mut model = of(&rules, &found.servers, View::Strictest);
+    reading(&model, &mut draft);
     if let Some(plugin) = deciding(&below) {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
     }
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let by_name = [Section::Mcp, Section::Tool, Section::Skill];
+    let unreal = by_name.map(|section| unreal(section, &found.servers));
+    let bound = Bound::new(model).without(unreal.into());
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
 
 /// All rules in order, and what they do not do.

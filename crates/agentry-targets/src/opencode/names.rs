@@ -1,7 +1,7 @@
 //! Tools by name. OpenCode has one list of keys for the tools of MCP servers and for all others, and
 //! calls a tool of a server by both names with `_` between them.
 
-use agentry_policy::{Action, Section};
+use agentry_policy::{Action, Rules, Section};
 use agentry_text::Data;
 
 use super::encode::encode;
@@ -140,6 +140,12 @@ pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action)
         matches: Matches::exactly(regex),
     }));
     encoding
+}
+
+/// Rules that deny the names of a section that no such tool has.
+pub(super) fn unreal(section: Section, servers: &[String]) -> Rules {
+    let all = Encoding { section, order: Order::Last, entries: vec![], default: Action::Allow };
+    masked(all, servers, Action::Deny).rules()
 }
 
 fn is_plain(c: char) -> bool {
