@@ -148,7 +148,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
     let rules = without_secrets(all.clone());
-    if rules.len() < all.len() {
+    if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
     }
@@ -292,6 +292,13 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
     draft.keep(NAME, metadata, KEPT);
     draft.unknown(metadata, &known);
+}
+
+/// Whether such a question is ever asked: no later rule is about all files.
+fn asks_about_secrets(rules: &[Ruled]) -> bool {
+    let all = rules.iter().rposition(|rule| rule.pattern == "*" && takes(&rule.key, "read"));
+    let after = rules.get(all.map_or(0, |at| at + 1)..).unwrap_or_default();
+    without_secrets(after.to_vec()).len() < after.len()
 }
 
 /// The same without the questions about `.env` files.
