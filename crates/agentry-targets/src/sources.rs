@@ -92,7 +92,7 @@ mod tests {
             ("a.json", "\u{feff}\n", None),
             ("a.txt", "{", None),
             ("a.json", "[]", Some(("`a.json:1:1` is", ": the file holds no object"))),
-            ("a.jsonc", "{\n  \"a\" 1}", Some(("`a.jsonc:2:7` is", ""))),
+            ("a.jsonc", "{\n  \"a\" 1}", Some(("`a.jsonc:2:6` is", ""))),
             (
                 "a.json",
                 "{\"a\": {},\n\"a\": {\"b\": \"a\"}}",

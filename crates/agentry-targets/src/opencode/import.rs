@@ -135,8 +135,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         return Err("it is switched off (`disable`)".into());
     }
     let (own, _) = SEVERAL.split(path);
-    let in_settings = kind == "settings";
-    let mut draft = match in_settings {
+    let mut draft = match kind == "settings" {
         true if found.places.is_empty() => return Err(format!("it has no agent `{id}`").into()),
         true => from_settings(&below, &found, own.strip_prefix(root).unwrap_or(own), name),
         false => Draft::new(name, &front.body),
@@ -147,11 +146,11 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
-    let rules = without_secrets(all.clone());
     if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
     }
+    let rules = without_secrets(all);
     permissions(&rules, &mut draft);
     let mut model = of(&rules, &found.servers, View::Strictest);
     reading(&model, &mut draft);
@@ -159,9 +158,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
     }
-    let by_name = [Section::Mcp, Section::Tool, Section::Skill];
-    let unreal = by_name.map(|section| unreal(section, &found.servers));
-    let bound = Bound::new(model).without(unreal.into());
+    let bound = Bound::new(model).without(unreal(&found.servers));
     Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
 

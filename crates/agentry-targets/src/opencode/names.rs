@@ -142,10 +142,13 @@ pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action)
     encoding
 }
 
-/// Rules that deny the names of a section that no such tool has.
-pub(super) fn unreal(section: Section, servers: &[String]) -> Rules {
-    let all = Encoding { section, order: Order::Last, entries: vec![], default: Action::Allow };
-    masked(all, servers, Action::Deny).rules()
+/// Rules of each section about tools by name that deny what no such tool is called.
+pub(super) fn unreal(servers: &[String]) -> Vec<Rules> {
+    let rules = |section| {
+        let all = Encoding { section, order: Order::Last, entries: vec![], default: Action::Allow };
+        masked(all, servers, Action::Deny).rules()
+    };
+    [Section::Mcp, Section::Tool, Section::Skill].map(rules).into()
 }
 
 fn is_plain(c: char) -> bool {

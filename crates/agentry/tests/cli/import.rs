@@ -255,16 +255,16 @@ fn what_is_there_and_cannot_be_read_is_not_absent() {
         ),
     ];
     for (agent, path, shown) in cases {
-        let text = SMALL.iter().find(|(file, _)| *file == agent).expect("an agent").1;
-        let test = || {
+        let written = SMALL.iter().find(|(file, _)| *file == agent).expect("an agent").1;
+        let project = || {
             Test::new()
-                .file(agent, text)
+                .file(agent, written)
                 .file(".claude/settings.local.json", plugin)
                 .file("home/.claude/plugins/installed_plugins.json", installed)
         };
         for (test, why) in [
-            (test().file(path, &large), "and at most 16 MiB are read; make it smaller"),
-            (test().file(format!("{path}/x"), ""), "it is no ordinary file; make it one"),
+            (project().file(path, &large), "and at most 16 MiB are read; make it smaller"),
+            (project().file(format!("{path}/x"), ""), "it is no ordinary file; make it one"),
         ] {
             for args in [format!("import {agent}"), "import .".to_owned()] {
                 let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
@@ -280,10 +280,10 @@ fn what_is_there_and_cannot_be_read_is_not_absent() {
 fn large_settings_count() {
     let padding = "x".repeat(2 * 1024 * 1024);
     let settings = format!(r#"{{"permissions": {{"deny": ["Read"]}}, "x": "{padding}"}}"#);
-    let (agent, text) = SMALL[0];
+    let (agent, written) = SMALL[0];
     let args = "import .claude/agents/a.md --to agent-toml -o out";
     for path in ["home/.claude/settings.json", ".claude/settings.local.json"] {
-        let test = Test::new().file(agent, text).file(path, &settings);
+        let test = Test::new().file(agent, written).file(path, &settings);
         test.run(args).exits(0);
         let toml = test.read("out/agent.toml");
         assert!(toml.contains("[permissions.read]\nintent = \"deny\""), "{toml}");
@@ -293,7 +293,7 @@ fn large_settings_count() {
     {
         let other = Test::new().file("s.json", &settings);
         let target = other.path("s.json");
-        let test = Test::new().file(agent, text);
+        let test = Test::new().file(agent, written);
         let test = test.link(".claude/settings.json", target.to_str().expect("a path"));
         test.run(args).exits(0);
         assert!(test.read("out/agent.toml").contains("[permissions.read]\nintent = \"deny\""));
@@ -302,8 +302,8 @@ fn large_settings_count() {
 
 #[test]
 fn agents_of_settings_that_are_not_understood_are_told() {
-    let (agent, text) = SMALL[0];
-    let test = Test::new().file(agent, text).file("opencode.json", "{\"agent\": {\"x\": {}}");
+    let (agent, written) = SMALL[0];
+    let test = Test::new().file(agent, written).file("opencode.json", "{\"agent\": {\"x\": {}}");
     for args in ["import .", "import opencode.json"] {
         let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
         assert!(ran.stderr.contains("`opencode.json:1:1` is not understood"), "{ran}");
@@ -311,7 +311,7 @@ fn agents_of_settings_that_are_not_understood_are_told() {
     }
     test.run("import . --as claude-code --to agent-toml -o out").exits(0);
     // An agent that is too large is told as well.
-    test.write(".claude/agents/b.md", text.to_owned() + &"x".repeat(1024 * 1024));
+    test.write(".claude/agents/b.md", written.to_owned() + &"x".repeat(1024 * 1024));
     let ran = test.run("import . --as claude-code --to agent-toml -o more").exits(2);
     assert!(ran.stderr.contains("b.md` cannot be read: it has "), "{ran}");
 }
