@@ -12,6 +12,7 @@ use crate::imported::{at, inside};
 use crate::model::{always, outside};
 use crate::proof::{Proof, within};
 use crate::rendering::{Loss, LossKind};
+use crate::sources::{Checked, Sources};
 use crate::{Files, Model, Target};
 
 /// How the agents of a harness are read.
@@ -59,6 +60,13 @@ pub struct Several {
 }
 
 impl Several {
+    /// The names in a file, unless some file that counts is there and is not understood.
+    pub fn names_in(&self, sources: &Sources<'_>, file: &str) -> Result<Vec<String>, Wrong> {
+        let checked = Checked::new(sources);
+        let names = (self.names)(&|file| checked.text(file), file);
+        Ok(checked.sound(names)?)
+    }
+
     /// The path by which one of the agents in a file is read.
     pub fn path(file: &str, name: &str) -> String {
         format!("{file}#{name}")
@@ -88,18 +96,34 @@ pub struct Read {
 /// What a harness permits for sure. A [`Model`] is the most that the files of a harness may mean, which
 /// is what a rendered agent must hold against; this is the least, which an imported one must stay within.
 #[derive(Debug)]
-pub struct Bound(Model);
+pub struct Bound {
+    model: Model,
+    /// Rules that deny what no tool is called: nothing is lost where the harness would permit that.
+    unreal: Vec<Rules>,
+}
 
 impl Bound {
     /// From a model that was made by [`View::Strictest`](crate::encoding::View::Strictest).
     pub fn new(model: Model) -> Self {
-        Self(model)
+        Self { model, unreal: Vec::new() }
+    }
+
+    /// The same with rules that deny what no tool is called.
+    #[must_use]
+    pub fn without(self, unreal: Vec<Rules>) -> Self {
+        Self { unreal, ..self }
+    }
+
+    /// What holds for a section, of what there is.
+    fn real(&self, section: Section) -> Vec<Rules> {
+        let unreal = self.unreal.iter().filter(|rules| rules.section == section);
+        self.of(section).into_iter().chain(unreal.cloned()).collect()
     }
 
     /// What holds for a section: of each of its ways, the strictest. A section that nothing is known of
     /// is one in which nothing is permitted.
     fn of(&self, section: Section) -> Vec<Rules> {
-        let ways = self.0.ways.iter().filter(|way| way.section == section);
+        let ways = self.model.ways.iter().filter(|way| way.section == section);
         let layers: Vec<Rules> = ways.flat_map(|way| way.layers.iter().cloned()).collect();
         if layers.is_empty() { vec![always(section, Action::Deny, "no such tool")] } else { layers }
     }
@@ -114,10 +138,22 @@ pub struct Imported {
     pub losses: BTreeSet<Loss>,
 }
 
-/// Reads an agent of a harness. Rules that would permit more than the harness does are made stricter.
+/// Reads an agent of a harness from files of which all that are there can be read.
 pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported, Wrong> {
+    import_from(target, &|file| Ok(files(file)), path)
+}
+
+/// Reads an agent of a harness, unless some file that counts is there and is not understood.
+pub fn import_from(target: &Target, sources: &Sources<'_>, path: &str) -> Result<Imported, Wrong> {
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
-    let Read { mut agent, bound, losses } = (import.read)(files, path)?;
+    let checked = Checked::new(sources);
+    let read = (import.read)(&|file| checked.text(file), path);
+    Ok(narrowed(target, checked.sound(read)??))
+}
+
+/// An agent as it was read. Rules that would permit more than the harness does are made stricter.
+fn narrowed(target: &Target, read: Read) -> Imported {
+    let Read { mut agent, bound, losses } = read;
     let permissions = agent.policy.permissions.get_or_insert_default();
     for section in bounded() {
         if permissions.get(section).is_some() {
@@ -141,7 +177,7 @@ pub fn import(target: &Target, files: &Files<'_>, path: &str) -> Result<Imported
         narrowing.section(written);
     }
     permissions.sections.sort_by_key(|written| written.section.value);
-    Ok(Imported { agent, losses: narrowing.losses })
+    Imported { agent, losses: narrowing.losses }
 }
 
 /// The sections that a harness has to permit something in. What is said of places outside the workspace
@@ -163,7 +199,7 @@ struct Narrowing {
 
 impl Narrowing {
     fn knows(&self, section: Section) -> bool {
-        self.bound.0.ways.iter().any(|way| way.section == section)
+        self.bound.model.ways.iter().any(|way| way.section == section)
     }
 
     /// Makes the rules of a section stricter until no way of the harness is stricter than they are, and
@@ -177,6 +213,7 @@ impl Narrowing {
             written.intent = Some(Spanned::new(Action::Deny, written.section.span));
         }
         self.simplify(written, &bounds);
+        let bounds = self.bound.real(written.section.value);
         if let Proof::Fails { example, source, target } =
             within(&bounds, &self.layers(written, &Rules::new(written, &Places::default())))
         {

@@ -43,6 +43,7 @@ mod render;
 pub mod rendering;
 mod servers;
 mod skills;
+pub mod sources;
 pub mod subject;
 mod unplaced;
 mod unseen;

@@ -11,6 +11,10 @@ const OPENCODE: &str = ".opencode/agents/a.md";
 const ALLOWED: &str = r#""permissions": {"allow": ["Bash", "Edit(/**)"]}"#;
 
 fn claude_code(lines: &str, more: &[(&str, &str)]) -> Imported {
+    by_claude_code(lines, more).expect("an agent")
+}
+
+fn by_claude_code(lines: &str, more: &[(&str, &str)]) -> Result<Imported, String> {
     let text = format!("---\nname: a\ndescription: d\ntools: Bash, Read, Edit\n{lines}---\nP\n");
     let shared = format!("{{{ALLOWED}}}");
     let mut files = vec![(CLAUDE, text.as_str())];
@@ -18,7 +22,7 @@ fn claude_code(lines: &str, more: &[(&str, &str)]) -> Imported {
         files.push((".claude/settings.json", &shared));
     }
     files.extend(more);
-    imported("claude-code", &files, CLAUDE).expect("an agent")
+    imported("claude-code", &files, CLAUDE)
 }
 
 fn hooks(matcher: &str) -> String {
@@ -113,7 +117,6 @@ fn what_a_hook_of_a_plugin_may_deny_asks() {
     }
     for (more, line) in [
         (vec![INSTALLED, ENABLED], "plugin.json` cannot be read"),
-        (vec![INSTALLED, ENABLED, (manifest, plain), (file, "{")], "hooks.json` cannot be read"),
         (vec![INSTALLED, ENABLED, (manifest, r#"{"hooks": 5}"#)], "is not understood"),
     ] {
         let found = claude_code("", &more);
@@ -142,8 +145,44 @@ fn what_the_machine_denies_is_denied() {
     let off = (".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     let found = claude_code("", &[(managed, &hook), off]);
     assert_eq!(said(&found, Section::Bash), "ask");
-    let found = claude_code("", &[(managed, "{")]);
-    assert!(told(&found).contains(&format!("`{managed}` cannot be read")), "{}", told(&found));
+}
+
+/// What is there and is not understood may deny something.
+#[test]
+fn settings_that_are_not_understood_are_no_absent_ones() {
+    let rm = r#"{"permissions": {}, "permissions": {"deny": ["Bash(rm *)"]}}"#;
+    let cases = [
+        ("{", "1:1` is not understood"),
+        ("[]", "1:1` is not understood"),
+        (
+            rm,
+            "1:21` is not understood, so that what it denies would be lost: the key `permissions` is here twice; the harness takes the last: remove one",
+        ),
+        ("{ // why\n}", "1:3`: JSON has no comments"),
+        (r#"{"permissions": {"deny": "Bash"}}"#, "`permissions.deny` must be a list of texts"),
+    ];
+    for path in [
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        "~/.claude/settings.json",
+        "/etc/claude-code/managed-settings.json",
+        "/etc/claude-code/managed-settings.d/10-more.json",
+    ] {
+        for (text, expected) in cases {
+            let why = by_claude_code("", &[(path, text)]).expect_err(text);
+            assert!(why.contains(path) && why.contains(expected), "{path}: {why}");
+        }
+    }
+    let manifest = "~/.claude/plugins/cache/y/x/1.0.0/.claude-plugin/plugin.json";
+    let hooks = "~/.claude/plugins/cache/y/x/1.0.0/hooks/hooks.json";
+    for more in [
+        vec![INSTALLED, ENABLED, (manifest, r#"{"name": "x"}"#), (hooks, "{")],
+        vec![INSTALLED, ENABLED, (manifest, r#"{"hooks": {}, "hooks": {}}"#)],
+        vec![(INSTALLED.0, "{"), ENABLED],
+    ] {
+        let why = by_claude_code("", &more).expect_err("what is not understood");
+        assert!(why.contains("is not understood"), "{why}");
+    }
 }
 
 #[test]

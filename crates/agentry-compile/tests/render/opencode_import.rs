@@ -80,6 +80,8 @@ fn a_word_for_everything() {
     let text = "---\npermission: deny\n---\nx\n";
     let path = ".opencode/agents/x.md";
     let agent = imported("opencode", &[(path, text)], path).expect("an agent");
+    // A name that no tool has is nothing that gets lost.
+    assert_eq!(agent.losses.iter().map(|it| it.detail.as_str()).collect::<Vec<_>>(), [""; 0]);
     let permissions = agent.agent.policy.permissions.expect("permissions");
     for section in permissions.sections {
         let intent = section.intent.map(|intent| intent.value.as_str());
@@ -135,4 +137,37 @@ fn what_does_nothing_is_told() {
     ];
     let found = imported("opencode", &files, path).expect("an agent");
     assert_eq!(found.losses.iter().filter(|it| it.field.starts_with("permission.")).count(), 0);
+}
+
+#[test]
+fn tools_that_read_less_than_read_does_are_told() {
+    let path = ".opencode/agents/x.md";
+    let cases = [
+        (
+            "\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow",
+            Some(
+                "is deny for `list`, `lsp` and allow for `read` in OpenCode; one list is for all here, the strictest",
+            ),
+        ),
+        ("grep: ask", Some("is ask for `grep` and allow for `read` in OpenCode")),
+        (
+            "\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow\n  list: allow\n  lsp: allow",
+            None,
+        ),
+        ("read: deny", None),
+        ("bash: deny", None),
+    ];
+    for (rules, expected) in cases {
+        let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let about = found.losses.iter().find(|it| it.detail.contains("for `read`"));
+        let told = about.map(|it| format!("{} {}: {}", it.kind, it.field, it.detail));
+        match (&told, expected) {
+            (Some(told), Some(expected)) => {
+                assert!(told.starts_with("narrowed permissions.read: "), "{told}");
+                assert!(told.contains(expected), "{told}");
+            }
+            (told, expected) => assert_eq!(told.as_deref(), expected, "{rules}"),
+        }
+    }
 }

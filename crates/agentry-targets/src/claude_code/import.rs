@@ -35,6 +35,9 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("the file cannot be read")?;
     let front = front::read(&text).ok_or("there is no metadata between two lines of `---`")?;
     let mut draft = identity(&front)?;
+    if let Some(wrong) = settings::dropped(files) {
+        return Err(wrong.into());
+    }
     let mut known = known(files);
     known.rules.extend(&of_the_user(files, &mut draft));
     of_everyone(files, &mut known, &mut draft);
@@ -106,11 +109,7 @@ fn of_the_user(files: &Files<'_>, draft: &mut Draft) -> Lists {
 /// may allow anything, nothing is.
 fn of_everyone(files: &Files<'_>, known: &mut Known, draft: &mut Draft) {
     for (path, text) in managed(files) {
-        let Some(theirs) = settings::read(&text) else {
-            let detail = format!("`{path}` cannot be read: what it denies is not taken over");
-            draft.lose("permissions", LossKind::Gap, detail);
-            continue;
-        };
+        let Some(theirs) = settings::read(&text) else { continue };
         if theirs.managed_only {
             known.rules.allow.clear();
             let detail = format!("`{path}` lets nothing else allow anything: taken over");

@@ -102,6 +102,18 @@ pub(super) fn managed(files: &Files<'_>) -> Vec<(String, String)> {
     whole.chain(files_in(files, MANAGED_PARTS, ".json")).collect()
 }
 
+/// What is wrong with the first of all files that Claude Code drops.
+pub(super) fn dropped(files: &Files<'_>) -> Option<String> {
+    let own = [SHARED, LOCAL, PERSONAL].into_iter();
+    let own = own.filter_map(|path| Some((path.to_owned(), files(path)?)));
+    own.chain(managed(files)).find_map(|(path, text)| {
+        match Document::read(&text, Dialect::Strict) {
+            Ok(document) => Some(format!("`{path}`: {}", wrong_type(&document.value())?)),
+            Err(wrong) => Some(wrong.told(&path)),
+        }
+    })
+}
+
 /// What one of them says; nothing if Claude Code drops it.
 pub(super) fn read(text: &str) -> Option<Known> {
     let value = Document::read(text, Dialect::Strict).ok()?.value();

@@ -11,7 +11,9 @@ use agentry_text::Data;
 
 use super::files::OUTPUT;
 use super::import_plugins::deciding;
+use super::import_reading::reading;
 use super::layers::{self, Found};
+use super::names::unreal;
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
 use super::{KEPT, NAME};
 use crate::Files;
@@ -133,8 +135,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         return Err("it is switched off (`disable`)".into());
     }
     let (own, _) = SEVERAL.split(path);
-    let in_settings = kind == "settings";
-    let mut draft = match in_settings {
+    let mut draft = match kind == "settings" {
         true if found.places.is_empty() => return Err(format!("it has no agent `{id}`").into()),
         true => from_settings(&below, &found, own.strip_prefix(root).unwrap_or(own), name),
         false => Draft::new(name, &front.body),
@@ -145,18 +146,20 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
-    let rules = without_secrets(all.clone());
-    if rules.len() < all.len() {
+    if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
     }
+    let rules = without_secrets(all);
     permissions(&rules, &mut draft);
     let mut model = of(&rules, &found.servers, View::Strictest);
+    reading(&model, &mut draft);
     if let Some(plugin) = deciding(&below) {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
     }
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let bound = Bound::new(model).without(unreal(&found.servers));
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
 }
 
 /// All rules in order, and what they do not do.
@@ -286,6 +289,13 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
     draft.keep(NAME, metadata, KEPT);
     draft.unknown(metadata, &known);
+}
+
+/// Whether such a question is ever asked: no later rule is about all files.
+fn asks_about_secrets(rules: &[Ruled]) -> bool {
+    let all = rules.iter().rposition(|rule| rule.pattern == "*" && takes(&rule.key, "read"));
+    let after = rules.get(all.map_or(0, |at| at + 1)..).unwrap_or_default();
+    without_secrets(after.to_vec()).len() < after.len()
 }
 
 /// The same without the questions about `.env` files.

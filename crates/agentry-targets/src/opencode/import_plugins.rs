@@ -18,9 +18,8 @@ pub(super) fn deciding(files: &Files<'_>) -> Option<String> {
         names.lines().map(|name| format!("{dir}{name}")).collect::<Vec<_>>()
     });
     let decides = |path: &String| {
-        let text = files(path);
         let is_free = |text: String| !WORDS.iter().any(|word| text.contains(word));
-        ends.iter().any(|end| path.ends_with(end)) && !text.is_some_and(is_free)
+        ends.iter().any(|end| path.ends_with(end)) && !files(path).is_some_and(is_free)
     };
     plugins(files).into_iter().next().or_else(|| names.into_iter().find(decides))
 }

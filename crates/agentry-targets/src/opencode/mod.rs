@@ -27,6 +27,7 @@ mod files;
 mod guard;
 mod import;
 mod import_plugins;
+mod import_reading;
 mod layers;
 mod names;
 mod paths;

@@ -1,7 +1,7 @@
 //! Tools by name. OpenCode has one list of keys for the tools of MCP servers and for all others, and
 //! calls a tool of a server by both names with `_` between them.
 
-use agentry_policy::{Action, Section};
+use agentry_policy::{Action, Rules, Section};
 use agentry_text::Data;
 
 use super::encode::encode;
@@ -140,6 +140,15 @@ pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action)
         matches: Matches::exactly(regex),
     }));
     encoding
+}
+
+/// Rules of each section about tools by name that deny what no such tool is called.
+pub(super) fn unreal(servers: &[String]) -> Vec<Rules> {
+    let rules = |section| {
+        let all = Encoding { section, order: Order::Last, entries: vec![], default: Action::Allow };
+        masked(all, servers, Action::Deny).rules()
+    };
+    [Section::Mcp, Section::Tool, Section::Skill].map(rules).into()
 }
 
 fn is_plain(c: char) -> bool {

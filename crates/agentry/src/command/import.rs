@@ -2,6 +2,7 @@
 //! them be.
 
 mod search;
+mod sources;
 
 use agentry_compile::World;
 use agentry_compile::formats::{Converted, Shape, convert};
@@ -9,7 +10,7 @@ use agentry_compile::model::Agent as Model;
 use agentry_compile::model::Format;
 use agentry_compile::model::LossKind::Changed;
 use agentry_compile::targets::LossKind;
-use agentry_compile::targets::import::{Imported, Wrong, import};
+use agentry_compile::targets::import::{Imported, Wrong, import_from};
 use agentry_compile::targets::kept::{completed, place};
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
@@ -133,7 +134,7 @@ fn read(disk: &Disk, found: &Found) -> Result<(Model, Vec<Lost>), Wrong> {
     if let Some(at) = nul {
         return Err(Wrong { message: "a definition cannot hold U+0000".to_owned(), at });
     }
-    let imported = import(found.harness, &|file| found.read(disk, file), &found.file);
+    let imported = import_from(found.harness, &|file| found.read(disk, file), &found.file);
     let Imported { agent, losses } = imported?;
     let mut losses: Vec<Lost> = losses.iter().map(Lost::read).collect();
     if odd {

@@ -235,3 +235,83 @@ fn names_that_a_definition_cannot_have() {
     assert!(test.read("out/upper-case-name/agent.toml").contains("name = \"upper-case-name\""));
     assert!(ran.stdout.contains("`Upper_Case Name` became `upper-case-name`"), "{ran}");
 }
+
+/// What may deny something and cannot be read must not be taken for absent.
+#[test]
+fn what_is_there_and_cannot_be_read_is_not_absent() {
+    let large = format!("{{\"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
+    let plugin = r#"{"enabledPlugins": {"x@y": true}}"#;
+    let installed = r#"{"plugins": {"x@y": [{"installPath": "/h/.claude/plugins/x"}]}}"#;
+    let claude = ".claude/agents/a.md";
+    let cases = [
+        (claude, "home/.claude/settings.json", "~/.claude/settings.json"),
+        (claude, ".claude/settings.json", ".claude/settings.json"),
+        (claude, "home/.claude/plugins/x/hooks/hooks.json", "~/.claude/plugins/x/hooks/hooks.json"),
+        (".opencode/agents/b.md", "opencode.json", "opencode.json"),
+        (
+            ".gemini/agents/e.md",
+            ".gemini/extensions/x/gemini-extension.json",
+            ".gemini/extensions/x/gemini-extension.json",
+        ),
+    ];
+    for (agent, path, shown) in cases {
+        let written = SMALL.iter().find(|(file, _)| *file == agent).expect("an agent").1;
+        let project = || {
+            Test::new()
+                .file(agent, written)
+                .file(".claude/settings.local.json", plugin)
+                .file("home/.claude/plugins/installed_plugins.json", installed)
+        };
+        for (test, why) in [
+            (project().file(path, &large), "and at most 16 MiB are read; make it smaller"),
+            (project().file(format!("{path}/x"), ""), "it is no ordinary file; make it one"),
+        ] {
+            for args in [format!("import {agent}"), "import .".to_owned()] {
+                let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
+                let what = format!("`{shown}` is there and cannot be read");
+                assert!(ran.stderr.contains(&what) && ran.stderr.contains(why), "{ran}");
+                assert!(!test.has("out"), "{ran}");
+            }
+        }
+    }
+}
+
+#[test]
+fn large_settings_count() {
+    let padding = "x".repeat(2 * 1024 * 1024);
+    let settings = format!(r#"{{"permissions": {{"deny": ["Read"]}}, "x": "{padding}"}}"#);
+    let (agent, written) = SMALL[0];
+    let args = "import .claude/agents/a.md --to agent-toml -o out";
+    for path in ["home/.claude/settings.json", ".claude/settings.local.json"] {
+        let test = Test::new().file(agent, written).file(path, &settings);
+        test.run(args).exits(0);
+        let toml = test.read("out/agent.toml");
+        assert!(toml.contains("[permissions.read]\nintent = \"deny\""), "{toml}");
+    }
+    // A link is followed wherever it leads, as the harness does.
+    #[cfg(unix)]
+    {
+        let other = Test::new().file("s.json", &settings);
+        let target = other.path("s.json");
+        let test = Test::new().file(agent, written);
+        let test = test.link(".claude/settings.json", target.to_str().expect("a path"));
+        test.run(args).exits(0);
+        assert!(test.read("out/agent.toml").contains("[permissions.read]\nintent = \"deny\""));
+    }
+}
+
+#[test]
+fn agents_of_settings_that_are_not_understood_are_told() {
+    let (agent, written) = SMALL[0];
+    let test = Test::new().file(agent, written).file("opencode.json", "{\"agent\": {\"x\": {}}");
+    for args in ["import .", "import opencode.json"] {
+        let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
+        assert!(ran.stderr.contains("`opencode.json:1:1` is not understood"), "{ran}");
+        assert!(!test.has("out"), "{ran}");
+    }
+    test.run("import . --as claude-code --to agent-toml -o out").exits(0);
+    // An agent that is too large is told as well.
+    test.write(".claude/agents/b.md", written.to_owned() + &"x".repeat(1024 * 1024));
+    let ran = test.run("import . --as claude-code --to agent-toml -o more").exits(2);
+    assert!(ran.stderr.contains("b.md` cannot be read: it has "), "{ran}");
+}

@@ -1,8 +1,6 @@
 //! Finds agents of harnesses: by where they lie, else by what they say.
 
 use std::fs;
-use std::io::Read as _;
-use std::path::Path;
 
 use agentry_compile::targets::import::{Import, Several};
 use agentry_compile::targets::{IMPORT_ONLY, TARGETS, Target};
@@ -13,6 +11,8 @@ use agentry_compile::text::source::position;
 use agentry_compile::{EntryKind, World};
 
 use crate::output::Failure;
+
+use super::sources::{read, text};
 
 /// An agent of a harness.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Found {
 impl Found {
     /// The text of a file of the project, of the home directory for `~/`, or of the machine for `/`; the
     /// names in a directory, which ends with `/`.
-    pub(super) fn read(&self, disk: &dyn World, file: &str) -> Option<String> {
+    pub(super) fn read(&self, disk: &dyn World, file: &str) -> Result<Option<String>, String> {
         read(disk, &self.root, file)
     }
 }
@@ -40,32 +40,11 @@ impl Found {
 impl Found {
     /// Whether its file is not UTF-8, and where the first NUL is.
     pub(super) fn odd(&self, disk: &dyn World) -> (bool, Option<Position>) {
-        let text = self.read(disk, &self.file).unwrap_or_default();
+        let text = self.read(disk, &self.file).ok().flatten().unwrap_or_default();
         let nul = text.find('\0').map(|at| position(&text, at));
         let path = join(&self.root, &self.file);
         (fs::read(path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()), nul)
     }
-}
-
-fn read(disk: &dyn World, root: &str, file: &str) -> Option<String> {
-    // There is no other home for what was found in it.
-    let home = || disk.home().filter(|home| disk.absolute(root) != disk.absolute(home));
-    let path = match file.strip_prefix("~/") {
-        Some(rest) => join(&home()?, rest),
-        None if file.starts_with('/') => file.to_owned(),
-        None => join(root, file),
-    };
-    let Some(dir) = path.strip_suffix('/') else {
-        return if file.starts_with('/') { of_machine(disk, file) } else { text(&path) };
-    };
-    let names = disk.list(dir, dir).ok()?.into_iter().map(|entry| entry.name);
-    Some(names.collect::<Vec<_>>().join("\n"))
-}
-
-/// The text of a file that holds for everyone on the machine.
-fn of_machine(disk: &dyn World, path: &str) -> Option<String> {
-    let bytes = disk.read("/", path, limits::FILE_BYTES).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The agents that settings below `root` hold by name.
@@ -74,7 +53,7 @@ fn listed(
     root: &str,
     settings: &str,
     (harness, several): (&'static Target, &Several),
-) -> Vec<Found> {
+) -> Result<Vec<Found>, Failure> {
     let found = |name: &String| Found {
         path: join(root, &Several::path(settings, name)),
         root: root.to_owned(),
@@ -82,8 +61,12 @@ fn listed(
         is_named: false,
         harness,
     };
-    let files = |file: &str| read(disk, root, file);
-    (several.names)(&files, settings).iter().map(found).collect()
+    let names = several.names_in(&|file| read(disk, root, file), settings);
+    let names = names.map_err(|wrong| {
+        let path = join(root, settings);
+        Failure::new(format!("agents in `{path}` cannot be imported: {}", wrong.message))
+    })?;
+    Ok(names.iter().map(found).collect())
 }
 
 /// The agents at and below `paths`, and what is wrong with the paths.
@@ -151,7 +134,10 @@ fn settings(
             let root = whole.strip_suffix(known)?.trim_end_matches('/');
             Some((harness, several, if root.is_empty() { "/" } else { root }, *known))
         })?;
-    let mut found = listed(disk, root, file, (harness, several));
+    let mut found = match listed(disk, root, file, (harness, several)) {
+        Ok(found) => found,
+        Err(failure) => return Some(Err(failure)),
+    };
     let is_named = found.len() == 1;
     for agent in &mut found {
         let name = agent.file.strip_prefix(file).unwrap_or_default();
@@ -175,7 +161,7 @@ fn file(path: &str, only: Option<&'static Target>) -> Result<Found, Failure> {
         is_named: true,
         harness,
     };
-    let text = text(path).ok_or_else(|| Failure::new(format!("`{path}` cannot be read")))?;
+    let text = agent(path)?.ok_or_else(|| Failure::new(format!("`{path}` cannot be read")))?;
     let whole = std::path::absolute(path).unwrap_or_default().to_string_lossy().into_owned();
     let readers = readers(only);
     for (harness, import) in &readers {
@@ -226,14 +212,15 @@ fn project(
     let mut out = Vec::new();
     for (harness, import) in readers(only) {
         if let Some(several) = &import.several {
-            let files = several.files.iter();
-            out.extend(files.flat_map(|it| listed(disk, root, it, (harness, several))));
+            for file in several.files {
+                out.extend(listed(disk, root, file, (harness, several))?);
+            }
         }
         for (dir, end) in import.places {
-            for file in below(disk, root, dir, 0) {
+            let files = below(disk, root, dir, 0).into_iter();
+            for file in files.filter(|file| file.ends_with(end)) {
                 let path = join(root, &file);
-                let is_one = || text(&path).is_some_and(|text| (import.is_one)(&file, &text));
-                if file.ends_with(end) && is_one() {
+                if agent(&path)?.is_some_and(|text| (import.is_one)(&file, &text)) {
                     let root = root.to_owned();
                     out.push(Found { path, root, file, is_named: false, harness });
                 }
@@ -263,30 +250,8 @@ fn below(disk: &dyn World, root: &str, dir: &str, depth: usize) -> Vec<String> {
     out
 }
 
-/// The text of a file of ordinary size; what is not UTF-8 is replaced.
-fn text(path: &str) -> Option<String> {
-    let metadata = fs::metadata(Path::new(path)).ok().filter(fs::Metadata::is_file)?;
-    if metadata.len() > limits::FILE_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(limits::FILE_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use agentry_compile::MemoryWorld;
-
-    use super::*;
-
-    #[test]
-    fn files_of_the_machine_are_those_of_the_world() {
-        let files = [("etc/claude-code/a.json", "1"), ("etc/claude-code/d/b.json", "2")];
-        let world = MemoryWorld::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
-        let read = |file: &str| read(&world, "/project", file);
-        assert_eq!(read("/etc/claude-code/a.json").as_deref(), Some("1"));
-        assert_eq!(read("/etc/claude-code/d/").as_deref(), Some("b.json"));
-        assert_eq!(read("/etc/claude-code/c.json"), None);
-    }
+/// The text of what may be an agent.
+fn agent(path: &str) -> Result<Option<String>, Failure> {
+    let wrong = |why| Failure::new(format!("`{path}` cannot be read: {why}"));
+    text(path, limits::FILE_BYTES).map_err(wrong)
 }
