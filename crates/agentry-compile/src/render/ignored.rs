@@ -94,11 +94,13 @@ mod tests {
     use super::*;
     use crate::MemoryWorld;
 
+    type Files<'a> = &'a [(&'a str, &'a str)];
+
     #[test]
     fn names_of_a_repository_are_passed_over() {
         let git = ("w/.git/config", "");
         let modules = ("w/.gitignore", "# all\nnode_modules/\n/out\na/b\n*.log\n");
-        let cases: [(&[(&str, &str)], &str, bool); 12] = [
+        let cases: [(Files, &str, bool); 12] = [
             (&[git, modules], "/w/node_modules", true),
             (&[git, modules], "/w/src/node_modules", true),
             (&[git, modules], "/w/out", true),

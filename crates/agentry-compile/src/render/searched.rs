@@ -26,8 +26,8 @@ pub fn searched(
     directory: &str,
     searches: &[Search],
 ) -> Option<Reason> {
-    let searched = Searched { world, judge, directory };
-    let reasons = searches.iter().filter_map(|search| searched.reason(search));
+    let asker = Searched { world, judge, directory };
+    let reasons = searches.iter().filter_map(|search| asker.reason(search));
     let reason = reasons.reduce(|worst, it| if it.action > worst.action { it } else { worst })?;
     // A path of the workspace is shown as people write it.
     let root = judge.places().workspace.trim_end_matches('/');
