@@ -1,6 +1,9 @@
 //! What a search would read: the contents and names of all files below a directory, whatever the
 //! answer about the directory itself is.
 
+use std::cell::Cell;
+use std::collections::HashSet;
+
 use agentry_policy::path::{Resolver, absolute, with_home};
 use agentry_policy::tables::secrets::may_be_secret;
 use agentry_policy::{Action, Call, Judge, Reason, Rule, Section, Source};
@@ -26,7 +29,7 @@ pub fn searched(
     directory: &str,
     searches: &[Search],
 ) -> Option<Reason> {
-    let asker = Searched { world, judge, directory };
+    let asker = Searched { world, judge, directory, names: Cell::new(0), files: Cell::new(0) };
     let reasons = searches.iter().filter_map(|search| asker.reason(search));
     let reason = reasons.reduce(|worst, it| if it.action > worst.action { it } else { worst })?;
     // A path of the workspace is shown as people write it.
@@ -42,13 +45,16 @@ struct Searched<'a> {
     judge: &'a Judge,
     /// The directory that relative paths start from.
     directory: &'a str,
+    /// How many names and files all searches looked at.
+    names: Cell<usize>,
+    files: Cell<usize>,
 }
 
 impl Searched<'_> {
     fn reason(&self, search: &Search) -> Option<Reason> {
-        let places = self.judge.places();
-        let path = with_home(&search.directory, places)?;
-        let root = Links(self.world).resolve(&absolute(&path, self.directory, places)?)?;
+        let Some(root) = self.start(&search.directory) else {
+            return Some(asked(&search.directory, "nobody knows where this is".to_owned()));
+        };
         if self.world.kind(&root) == EntryKind::File {
             return None;
         }
@@ -61,6 +67,13 @@ impl Searched<'_> {
                 found.into_iter().chain(named).max_by_key(|reason| reason.action)
             }
         }
+    }
+
+    /// Where a search really starts.
+    fn start(&self, directory: &str) -> Option<String> {
+        let places = self.judge.places();
+        let path = with_home(directory, places)?;
+        Links(self.world).resolve(&absolute(&path, self.directory, places)?)
     }
 
     /// What is against a name that a search is about, whether such a file is there or not.
@@ -79,11 +92,15 @@ impl Searched<'_> {
         let worst = if self.may_deny() { Action::Deny } else { Action::Ask };
         let mut asked_about: Option<Reason> = None;
         let mut open = vec![(root.to_owned(), self.ignored(root, filter))];
-        let (mut names, mut files) = (0, 0);
+        let mut seen = HashSet::new();
         while let Some((directory, ignored)) = open.pop() {
+            // What links lead to is looked at once; where files are ignored, the way there counts.
+            let real = self.world.real(&directory).filter(|_| ignored.is_none());
+            if real.is_some_and(|real| !seen.insert(real)) {
+                continue;
+            }
             for entry in self.world.list("/", &directory).unwrap_or_default() {
-                names += 1;
-                if names > NAMES || files > FILES {
+                if self.is_too_much() {
                     let rule = "more files than can be looked at: some may be secrets";
                     return asked_about.or_else(|| Some(asked(root, rule.to_owned())));
                 }
@@ -95,7 +112,6 @@ impl Searched<'_> {
                         open.push((path, below));
                     }
                 } else if entry.kind == EntryKind::File && filter.takes(&entry.name) {
-                    files += 1;
                     match self.against(&path) {
                         Some(reason) if reason.action == worst => return Some(reason),
                         reason => asked_about = asked_about.or(reason),
@@ -104,6 +120,12 @@ impl Searched<'_> {
             }
         }
         asked_about
+    }
+
+    /// Counts a name.
+    fn is_too_much(&self) -> bool {
+        self.names.set(self.names.get() + 1);
+        self.names.get() > NAMES || self.files.get() > FILES
     }
 
     /// What the search passes over. A glob may choose what is ignored, and some tools ignore nothing then.
@@ -129,6 +151,7 @@ impl Searched<'_> {
     }
 
     fn against(&self, path: &str) -> Option<Reason> {
+        self.files.set(self.files.get() + 1);
         let call = Call { section: Section::Read, subject: path, directory: self.directory };
         let verdict = self.judge.judge(call, &Links(self.world));
         let decides = |reason: &Reason| reason.action == verdict.action;

@@ -292,6 +292,18 @@ fn about_searches_of_packages() {
     }
 }
 
+/// A search of more than anybody looks at is asked about, however it is asked.
+#[test]
+fn about_searches_of_too_much() {
+    let names: Vec<String> = (0..20_100).map(|number| format!("many/{number}.rs")).collect();
+    let files = names.iter().map(|name| (name.as_str(), "")).chain([("src/a.rs", "")]);
+    let house = House::of("[permissions.read]\nintent = \"allow\"\n", files);
+    for (pattern, expected) in [(None, "ask"), (Some("many/*"), "ask"), (Some("src/*"), "allow")] {
+        assert_eq!(house.search(".", pattern).as_str(), expected, "{pattern:?}");
+        assert_eq!(greps(&house, ".", pattern), [expected; 3], "{pattern:?}");
+    }
+}
+
 #[test]
 fn about_every_address() {
     const ADDRESSES: &[&str] = &[

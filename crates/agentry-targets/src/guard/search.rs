@@ -4,6 +4,9 @@
 
 use super::{by_names, literal};
 
+/// The most globs of one list that are read.
+const MOST: usize = 64;
+
 /// A search through the files below a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
@@ -21,6 +24,10 @@ impl Search {
             return vec![Self { directory: path.to_owned(), pattern: None }];
         };
         let mut globs = words(pattern);
+        // A list that is as long as this may be about anything.
+        if globs.len() > MOST {
+            return vec![Self { directory: "/".to_owned(), pattern: Some("**".to_owned()) }];
+        }
         if globs.len() != 1 {
             globs.push(pattern);
         }
@@ -166,5 +173,6 @@ mod tests {
         for (path, pattern, expected) in cases {
             assert_eq!(shown(path, "/w", pattern), expected, "{path} {pattern:?}");
         }
+        assert_eq!(shown("a", "/w", Some(&"b ".repeat(65))), "/ **");
     }
 }
