@@ -108,6 +108,9 @@ mod tests {
     use crate::model::always;
     use crate::wildcard::ANYTHING;
 
+    /// Rules, what holds otherwise, and whether they ask about everything.
+    type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
+
     fn rules(list: &[(&str, Action)], otherwise: Action) -> Rules {
         let mut rules = always(Section::Question, otherwise, "otherwise");
         let kind = Section::Question.kind();
@@ -126,7 +129,7 @@ mod tests {
     fn what_stands_behind_a_rule_for_everything_does_not_count() {
         use Action::{Allow, Ask, Deny};
         let source = [rules(&[], Ask)];
-        let cases: &[(&[(&str, Action)], Action, bool)] = &[
+        let cases: &[Case<'_>] = &[
             (&[(ANYTHING, Ask), ("x", Allow)], Allow, true),
             (&[("x", Allow), (ANYTHING, Ask)], Allow, false),
             (&[(ANYTHING, Allow), ("x", Deny)], Deny, false),

@@ -65,8 +65,7 @@ fn decide(
         let call = Call { section: *section, subject, directory: &directory };
         add(&mut out, judged(world, &judge, &agent.protected, call));
     }
-    let against = |search| searched(world, &judge, &directory, search);
-    for reason in searches.iter().filter_map(against) {
+    if let Some(reason) = searched(world, &judge, &directory, &searches) {
         add(&mut out, Verdict { action: reason.action, reasons: vec![reason] });
     }
     Ok(out)

@@ -11,6 +11,7 @@ pub(crate) mod config;
 mod drift;
 mod explain;
 mod guard;
+mod ignored;
 mod ledger;
 mod merged;
 mod plan;

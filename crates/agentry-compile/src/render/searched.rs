@@ -1,28 +1,37 @@
 //! What a search would read: the contents and names of all files below a directory, whatever the
 //! answer about the directory itself is.
 
+use std::cell::Cell;
+use std::collections::HashSet;
+
 use agentry_policy::path::{Resolver, absolute, with_home};
 use agentry_policy::tables::secrets::may_be_secret;
 use agentry_policy::{Action, Call, Judge, Reason, Rule, Section, Source};
 use agentry_targets::guard::Search;
 
+use super::ignored::Ignored;
 use crate::judge::Links;
 use crate::world::{EntryKind, World};
 
 /// How many names are looked at before nobody knows what else there is.
-const LIMIT: usize = 20_000;
-/// Directories that searches leave out, unless a rule about reading names them.
-const LEFT_OUT: &[&str] = &[".git", "node_modules"];
+const NAMES: usize = 100_000;
+/// How many files the policy is asked about.
+const FILES: usize = 20_000;
+/// Where a repository keeps what it stores: names that say nothing, unless a rule has one of these words.
+const STORED: &str = "/.git/objects";
+const STORED_WORDS: &[&str] = &[".git", "objects", "pack", "info"];
 
-/// Why a search from `directory` must not happen, or why to ask; nothing if all that it reads may be
-/// read.
+/// Why searches from `directory` must not happen, or why to ask; nothing if all that they read may be read.
+/// Whoever answers for a search, or tells the answer, goes by this.
 pub fn searched(
     world: &dyn World,
     judge: &Judge,
     directory: &str,
-    search: &Search,
+    searches: &[Search],
 ) -> Option<Reason> {
-    let reason = Searched { world, judge, directory }.reason(search)?;
+    let asker = Searched { world, judge, directory, names: Cell::new(0), files: Cell::new(0) };
+    let reasons = searches.iter().filter_map(|search| asker.reason(search));
+    let reason = reasons.reduce(|worst, it| if it.action > worst.action { it } else { worst })?;
     // A path of the workspace is shown as people write it.
     let root = judge.places().workspace.trim_end_matches('/');
     let below = reason.segment.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
@@ -36,13 +45,16 @@ struct Searched<'a> {
     judge: &'a Judge,
     /// The directory that relative paths start from.
     directory: &'a str,
+    /// How many names and files all searches looked at.
+    names: Cell<usize>,
+    files: Cell<usize>,
 }
 
 impl Searched<'_> {
     fn reason(&self, search: &Search) -> Option<Reason> {
-        let places = self.judge.places();
-        let path = with_home(&search.directory, places)?;
-        let root = Links(self.world).resolve(&absolute(&path, self.directory, places)?)?;
+        let Some(root) = self.start(&search.directory) else {
+            return Some(asked(&search.directory, "nobody knows where this is".to_owned()));
+        };
         if self.world.kind(&root) == EntryKind::File {
             return None;
         }
@@ -55,6 +67,13 @@ impl Searched<'_> {
                 found.into_iter().chain(named).max_by_key(|reason| reason.action)
             }
         }
+    }
+
+    /// Where a search really starts.
+    fn start(&self, directory: &str) -> Option<String> {
+        let places = self.judge.places();
+        let path = with_home(directory, places)?;
+        Links(self.world).resolve(&absolute(&path, self.directory, places)?)
     }
 
     /// What is against a name that a search is about, whether such a file is there or not.
@@ -70,32 +89,55 @@ impl Searched<'_> {
 
     /// What is against the files that are there: a denial, or else the first question.
     fn found(&self, root: &str, filter: &Filter) -> Option<Reason> {
-        let left_out: Vec<&str> =
-            LEFT_OUT.iter().copied().filter(|name| !self.is_named(name)).collect();
         let worst = if self.may_deny() { Action::Deny } else { Action::Ask };
         let mut asked_about: Option<Reason> = None;
-        let mut open = vec![root.to_owned()];
-        let mut seen = 0;
-        while let Some(directory) = open.pop() {
+        let mut open = vec![(root.to_owned(), self.ignored(root, filter))];
+        let mut seen = HashSet::new();
+        while let Some((directory, ignored)) = open.pop() {
+            // What links lead to is looked at once; where files are ignored, the way there counts.
+            let real = self.world.real(&directory).filter(|_| ignored.is_none());
+            if real.is_some_and(|real| !seen.insert(real)) {
+                continue;
+            }
             for entry in self.world.list("/", &directory).unwrap_or_default() {
-                seen += 1;
-                if seen > LIMIT {
+                if self.is_too_much() {
                     let rule = "more files than can be looked at: some may be secrets";
                     return asked_about.or_else(|| Some(asked(root, rule.to_owned())));
                 }
                 let path = format!("{}/{}", directory.trim_end_matches('/'), entry.name);
-                match entry.kind {
-                    EntryKind::Directory if left_out.contains(&entry.name.as_str()) => {}
-                    EntryKind::Directory => open.push(path),
-                    EntryKind::File if filter.takes(&entry.name) => match self.against(&path) {
+                let is_ignored = || ignored.as_ref().is_some_and(|it| it.has(&path, &entry.name));
+                if entry.kind == EntryKind::Directory {
+                    if !is_ignored() && !self.is_stored(&path, filter) {
+                        let below = ignored.as_ref().map(|it| it.below(self.world, &path));
+                        open.push((path, below));
+                    }
+                } else if entry.kind == EntryKind::File && filter.takes(&entry.name) {
+                    match self.against(&path) {
                         Some(reason) if reason.action == worst => return Some(reason),
                         reason => asked_about = asked_about.or(reason),
-                    },
-                    _ => {}
+                    }
                 }
             }
         }
         asked_about
+    }
+
+    /// Counts a name.
+    fn is_too_much(&self) -> bool {
+        self.names.set(self.names.get() + 1);
+        self.names.get() > NAMES || self.files.get() > FILES
+    }
+
+    /// What the search passes over. A glob may choose what is ignored, and some tools ignore nothing then.
+    fn ignored(&self, root: &str, filter: &Filter) -> Option<Ignored> {
+        filter.paths.is_empty().then(|| Ignored::at(self.world, root))
+    }
+
+    /// Whether a directory, which is not where the search starts, is the store of a repository.
+    fn is_stored(&self, path: &str, filter: &Filter) -> bool {
+        let has_word = |text: &str| STORED_WORDS.iter().any(|word| text.contains(word));
+        let is_ruled = || self.rules().any(|it| it.action > Action::Allow && has_word(&it.text));
+        path.ends_with(STORED) && !filter.paths.iter().any(|it| has_word(it)) && !is_ruled()
     }
 
     /// Every rule that may be about reading a file.
@@ -108,12 +150,8 @@ impl Searched<'_> {
         self.rules().any(|rule| rule.action == Action::Deny)
     }
 
-    /// Whether a rule is against something in a directory of this name.
-    fn is_named(&self, name: &str) -> bool {
-        self.rules().any(|rule| rule.action > Action::Allow && rule.text.contains(name))
-    }
-
     fn against(&self, path: &str) -> Option<Reason> {
+        self.files.set(self.files.get() + 1);
         let call = Call { section: Section::Read, subject: path, directory: self.directory };
         let verdict = self.judge.judge(call, &Links(self.world));
         let decides = |reason: &Reason| reason.action == verdict.action;
@@ -189,7 +227,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
     out
 }
 
-fn without_classes(pattern: &str) -> String {
+pub(super) fn without_classes(pattern: &str) -> String {
     match (pattern.find('['), pattern.rfind(']')) {
         (Some(start), Some(end)) if start < end => {
             let (before, after) = (pattern.get(..start), pattern.get(end + 1..));
@@ -200,7 +238,7 @@ fn without_classes(pattern: &str) -> String {
 }
 
 /// Whether a name is what a pattern says; any wildcard is any number of characters.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split(['*', '?']);
     let Some(mut rest) = parts.next().and_then(|start| name.strip_prefix(start)) else {
         return false;

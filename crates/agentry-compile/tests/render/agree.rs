@@ -84,8 +84,13 @@ struct House {
 
 impl House {
     fn new() -> Self {
-        let files = FILES.iter().map(|path| ((*path).to_owned(), String::new()));
-        let world = MemoryWorld::new(agent("helper", RULES).into_iter().chain(files));
+        Self::of(RULES, FILES.iter().map(|path| (*path, "")))
+    }
+
+    /// A house with these rules and files.
+    fn of<'a>(rules: &str, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let world = MemoryWorld::new(agent("helper", rules).into_iter().chain(files));
         let mut compiled = read(&world, &at(&world, "agents/helper").expect("an agent"));
         let protected = protect(&world, &compiled, &Ledger::default(), &[]);
         let judge = judge(&world, &mut compiled).expect("a policy");
@@ -101,11 +106,8 @@ impl House {
 
     /// The answer of `policy why --search`.
     fn search(&self, subject: &str, pattern: Option<&str>) -> Action {
-        let search = match pattern {
-            Some(pattern) => Search::glob(subject, pattern),
-            None => Search { directory: subject.to_owned(), pattern: None },
-        };
-        let found = searched(&self.world, &self.judge, &self.root, &search);
+        let searches = Search::each(subject, &self.root, pattern);
+        let found = searched(&self.world, &self.judge, &self.root, &searches);
         let own = self.why(Section::Read, subject, &self.root);
         found.map_or(own, |reason| reason.action.strictest(own))
     }
@@ -225,19 +227,80 @@ fn about_every_search() {
             let opencode = house.guard("opencode", "glob", &claude, &house.root);
             let place = format!("{directory} {pattern:?}");
             assert_eq!((found.as_str(), opencode.as_str()), (expected, expected), "{place}");
-            if pattern.is_some_and(|pattern| pattern.contains('/')) {
-                continue;
-            }
-            let mut grep = json!({"pattern": "x", "path": directory, "glob": pattern});
-            for harness in ["claude-code", "pi"] {
-                let tool = if harness == "pi" { "grep" } else { "Grep" };
-                let said = house.guard(harness, tool, &grep, &house.root);
-                assert_eq!(said, expected, "{harness} grep {place}");
-            }
-            grep["include"] = grep["glob"].take();
-            let said = house.guard("opencode", "grep", &grep, &house.root);
-            assert_eq!(said, expected, "opencode grep {place}");
+            assert_eq!(greps(&house, directory, pattern), [expected; 3], "grep {place}");
         }
+    }
+}
+
+/// What the guards say to a search through files.
+fn greps(house: &House, directory: &str, pattern: Option<&str>) -> [String; 3] {
+    let asked =
+        [("claude-code", "Grep", "glob"), ("pi", "grep", "glob"), ("opencode", "grep", "include")];
+    asked.map(|(harness, tool, key)| {
+        let input = json!({"pattern": "x", "path": directory, key: pattern});
+        house.guard(harness, tool, &input, &house.root)
+    })
+}
+
+/// A search passes over nothing that its path or glob leads into.
+#[test]
+fn about_searches_of_packages() {
+    let read = "[permissions.read]\nintent = \"allow\"\n";
+    let deny = format!("{read}rules = [\"**/secret.txt:deny\"]\n");
+    let files = [("src/a.rs", ""), ("node_modules/x/.env", ""), ("node_modules/y/secret.txt", "")];
+    let git = [(".git/config", ""), (".git/objects/ab/secret.txt", "")];
+    let ignored = [(".gitignore", "node_modules/\n")];
+    let plain: Vec<_> = files.into_iter().chain(git).collect();
+    let passed: Vec<_> = plain.iter().copied().chain(ignored).collect();
+    let outside: Vec<_> = files.into_iter().chain(ignored).collect();
+    // The answers of a house that ignores nothing, of one that does, and of one that is no repository.
+    let cases = [
+        (".", None, ["deny", "allow", "deny"]),
+        (".", Some("node_modules/**"), ["deny"; 3]),
+        (".", Some("node_modules/x/*"), ["ask"; 3]),
+        (".", Some("**/node_modules/**"), ["deny"; 3]),
+        (".", Some("node_mod*/x/*"), ["deny"; 3]),
+        (".", Some("node_modules/x/*,src/*"), ["ask"; 3]),
+        (".", Some("*.rs,.env"), ["ask"; 3]),
+        (".", Some("/node_modules/x/*"), ["ask"; 3]),
+        (".", Some("*.txt"), ["deny"; 3]),
+        (".", Some("*.rs"), ["allow"; 3]),
+        (".", Some("src/**"), ["allow"; 3]),
+        ("src", None, ["allow"; 3]),
+        ("src", Some("src/*"), ["allow"; 3]),
+        ("node_modules", None, ["deny"; 3]),
+        ("node_modules/x", None, ["ask"; 3]),
+        ("node_modules/x", Some("node_modules/x/*"), ["ask"; 3]),
+        ("node_modules", Some("x/*"), ["ask"; 3]),
+    ];
+    for (index, files) in [plain, passed, outside].iter().enumerate() {
+        let house = House::of(&deny, files.iter().copied());
+        let asking = House::of(read, files.iter().copied());
+        for (directory, pattern, expected) in cases {
+            let expected = expected[index];
+            let place = format!("{index} {directory} {pattern:?}");
+            assert_eq!(house.search(directory, pattern).as_str(), expected, "why {place}");
+            assert_eq!(greps(&house, directory, pattern), [expected; 3], "{place}");
+            let asked = asking.search(directory, pattern).as_str();
+            assert_eq!(
+                asked == "allow",
+                expected == "allow" || pattern == Some("*.txt"),
+                "{place}"
+            );
+            assert_eq!(greps(&asking, directory, pattern), [asked; 3], "{place}");
+        }
+    }
+}
+
+/// A search of more than anybody looks at is asked about, however it is asked.
+#[test]
+fn about_searches_of_too_much() {
+    let names: Vec<String> = (0..20_100).map(|number| format!("many/{number}.rs")).collect();
+    let files = names.iter().map(|name| (name.as_str(), "")).chain([("src/a.rs", "")]);
+    let house = House::of("[permissions.read]\nintent = \"allow\"\n", files);
+    for (pattern, expected) in [(None, "ask"), (Some("many/*"), "ask"), (Some("src/*"), "allow")] {
+        assert_eq!(house.search(".", pattern).as_str(), expected, "{pattern:?}");
+        assert_eq!(greps(&house, ".", pattern), [expected; 3], "{pattern:?}");
     }
 }
 

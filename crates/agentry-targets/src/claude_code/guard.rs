@@ -121,13 +121,9 @@ impl ToolCall<'_> {
             return Ok(Vec::new());
         }
         let pattern = self.pattern()?;
-        let leads = |it: &&str| self.tool == "Glob" || it.starts_with(['/', '~']);
         let start = self.text("path")?.unwrap_or(self.directory);
-        let search = |directory: String| match pattern.filter(leads) {
-            Some(pattern) => Search::glob(&directory, pattern),
-            None => Search { directory, pattern: pattern.map(str::to_owned) },
-        };
-        Ok(readings(start, self.directory).into_iter().map(search).collect())
+        let each = |path: String| Search::each(&path, self.directory, pattern);
+        Ok(readings(start, self.directory).into_iter().flat_map(each).collect())
     }
 }
 
@@ -204,10 +200,12 @@ mod tests {
         let cases = [
             ("Grep", json!({"pattern": "x"}), "/w -"),
             ("Grep", json!({"pattern": "x", "glob": ".env", "path": "a"}), "a .env"),
+            ("Grep", json!({"pattern": "x", "glob": "a/**"}), "/w/a **"),
+            ("Grep", json!({"pattern": "x", "glob": "*.a,.env"}), "/w *.a, /w .env, /w *.a,.env"),
             ("Glob", json!({"pattern": "**/*.rs"}), "/w **/*.rs"),
             ("Glob", json!({"pattern": "a/*.rs"}), "/w/a *.rs"),
-            ("Glob", json!({"pattern": "a/*.rs", "path": "b"}), "b/a *.rs"),
-            ("Glob", json!({"pattern": "/etc/x/*.d"}), "/etc/x *.d"),
+            ("Glob", json!({"pattern": "a/*.rs", "path": "b"}), "/w/b/a *.rs"),
+            ("Glob", json!({"pattern": "/etc/x/*.d"}), "/etc/x *.d, /w/etc/x *.d"),
             ("Glob", json!({"pattern": "~/.ssh/id_*"}), "~/.ssh id_*"),
             ("LS", json!({"path": "/etc"}), ""),
             ("Read", json!({"file_path": "/etc"}), ""),

@@ -136,12 +136,9 @@ impl ToolCall<'_> {
             return Ok(Vec::new());
         }
         let pattern = self.pattern()?;
-        let search = |base: String| match pattern {
-            Some(pattern) => Search::glob(&base, pattern),
-            None => Search { directory: base, pattern: None },
-        };
         let base = self.path(self.text("path")?.unwrap_or("."));
-        Ok(readings(&base, self.directory).into_iter().map(search).collect())
+        let each = |path: String| Search::each(&path, self.directory, pattern);
+        Ok(readings(&base, self.directory).into_iter().flat_map(each).collect())
     }
 
     fn questions(&self) -> Result<Calls, String> {
@@ -258,8 +255,8 @@ mod tests {
         let cases = [
             ("grep", json!({"pattern": "x"}), "/w/. -"),
             ("grep", json!({"pattern": "x", "include": ".env", "path": "a"}), "/w/a .env"),
-            ("glob", json!({"pattern": "a/*.rs"}), "/w/./a *.rs"),
-            ("glob", json!({"pattern": "/etc/*"}), "/etc *"),
+            ("glob", json!({"pattern": "a/*.rs"}), "/w/a *.rs"),
+            ("glob", json!({"pattern": "/etc/*"}), "/etc *, /w/etc *"),
             ("list", json!({"path": "a"}), ""),
         ];
         for (tool, args, expected) in cases {

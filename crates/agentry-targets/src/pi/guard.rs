@@ -26,7 +26,7 @@ fn question(text: &str) -> Result<Asked, String> {
     let input = guard::input(&question, "input")?;
     let tool = tool.strip_prefix("guarded_").unwrap_or(tool);
     let calls = calls(tool, input, directory)?;
-    let searches = searches(tool, input, &calls)?;
+    let searches = searches(tool, input, directory, &calls)?;
     Ok(Asked { directory: directory.to_owned(), calls, searches })
 }
 
@@ -52,15 +52,19 @@ fn calls(tool: &str, input: &Value, directory: &str) -> Result<Vec<(Section, Str
 }
 
 /// What a search is about: names of files, or what is in them.
-fn searches(tool: &str, input: &Value, calls: &[(Section, String)]) -> Result<Vec<Search>, String> {
+fn searches(
+    tool: &str,
+    input: &Value,
+    directory: &str,
+    calls: &[(Section, String)],
+) -> Result<Vec<Search>, String> {
     let key = match tool {
         "find" => "pattern",
         "grep" => "glob",
         _ => return Ok(Vec::new()),
     };
-    let pattern = optional(input, key, &format!("`{tool}`"))?.map(str::to_owned);
-    let directories = calls.iter().map(|(_, path)| path.clone());
-    Ok(directories.map(|directory| Search { directory, pattern: pattern.clone() }).collect())
+    let pattern = optional(input, key, &format!("`{tool}`"))?;
+    Ok(calls.iter().flat_map(|(_, path)| Search::each(path, directory, pattern)).collect())
 }
 
 /// One call for each text under these keys; at least one.

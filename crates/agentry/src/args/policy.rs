@@ -57,7 +57,7 @@ pub(crate) struct PolicyWhy {
         value_name = "GLOB",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "**"
+        default_missing_value = ""
     )]
     pub(crate) search: Option<String>,
     /// The script or the skill of the agent that makes the call

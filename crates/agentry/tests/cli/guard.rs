@@ -39,6 +39,44 @@ fn errors_are_denials() {
     }
 }
 
+/// Every guard says of a search what `policy why` says.
+#[test]
+fn searches_have_one_answer() {
+    let rules = "\n[permissions.read]\nintent = \"allow\"\nrules = [\"**/secret.txt:deny\"]\n";
+    let test = Test::new().file("src/a.rs", "").file("node_modules/x/.env", "");
+    let test = test.file("node_modules/y/secret.txt", "");
+    let test = crate::render::agent(test, "finder", rules);
+    let directory = test.path(".").canonicalize().expect("a directory");
+    let cases = [
+        ("node_modules/**", "deny"),
+        ("node_modules/x/*", "ask"),
+        ("**/node_modules/**", "deny"),
+        ("*.txt", "deny"),
+        ("*.rs", "allow"),
+    ];
+    for (glob, expected) in cases {
+        let why = test.run(&format!("policy why agents/finder read . --search={glob}"));
+        assert_eq!(why.stdout.lines().next(), Some(expected), "{glob}: {why}");
+        let harnesses = [
+            ("claude-code", "tool_name", "Grep", "tool_input", "glob", "cwd"),
+            ("pi", "tool", "grep", "input", "glob", "directory"),
+            ("opencode", "tool", "grep", "args", "include", "directory"),
+        ];
+        for (harness, tool, name, input, key, at) in harnesses {
+            let question = serde_json::json!({
+                tool: name, input: {"pattern": "x", key: glob}, at: directory,
+            });
+            let args = format!("guard {harness} agents/finder");
+            let (code, said) = ask(&test, &args, question.to_string().as_bytes());
+            assert_eq!(code, Some(0), "{harness} {glob}: {said}");
+            assert!(
+                said.contains(&format!("ecision\":\"{expected}\"")),
+                "{harness} {glob}: {said}"
+            );
+        }
+    }
+}
+
 #[test]
 fn one_hook_serves_the_agents_that_a_file_lists() {
     let test = workspace();

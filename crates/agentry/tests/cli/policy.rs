@@ -192,6 +192,31 @@ fn a_search_is_what_it_finds() {
     test.run("policy why agents/finder bash ls --search").exits(2);
 }
 
+/// A search is answered for what its path and its glob lead into; what git ignores is passed over where
+/// tools do so.
+#[test]
+fn a_search_of_packages() {
+    let rules = "\n[permissions.read]\nintent = \"allow\"\n";
+    let test = || {
+        let test = Test::new().file("src/a.rs", "").file("node_modules/x/.env", "");
+        crate::render::agent(test, "finder", rules)
+    };
+    let ignoring = test().file(".gitignore", "/node_modules\n");
+    let cases = [
+        (".", "--search", "ask", "allow"),
+        (".", "--search=node_modules/**", "ask", "ask"),
+        (".", "--search=**/node_modules/**", "ask", "ask"),
+        (".", "--search=*.rs", "allow", "allow"),
+        ("node_modules/x", "--search", "ask", "ask"),
+    ];
+    for (directory, search, plain, ignored) in cases {
+        for (test, expected) in [(&test(), plain), (&ignoring, ignored)] {
+            let ran = test.run(&format!("policy why agents/finder read {directory} {search}"));
+            assert_eq!(ran.stdout.lines().next(), Some(expected), "{directory} {search}: {ran}");
+        }
+    }
+}
+
 #[test]
 fn programs_get_json() {
     insta::assert_snapshot!(

@@ -68,7 +68,8 @@ fn search(
     if call.section != Section::Read {
         return Err(Failure::new("`--search` is about `read`: the directory that is searched"));
     }
-    Ok(searched(disk, judge, call.directory, &Search::glob(call.subject, pattern)))
+    let searches = Search::each(call.subject, call.directory, Some(pattern));
+    Ok(searched(disk, judge, call.directory, &searches))
 }
 
 /// The judge for the calls inside a script or a skill.

@@ -1,0 +1,178 @@
+//! What a tool that searches is asked for: directories, and a glob that chooses files below them.
+//!
+//! Every guard, and whoever explains what a guard says, reads a glob by [`Search::each`].
+
+use super::{by_names, literal};
+
+/// The most globs of one list that are read.
+const MOST: usize = 64;
+
+/// A search through the files below a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The directory.
+    pub directory: String,
+    /// The glob that its files are chosen by.
+    pub pattern: Option<String>,
+}
+
+impl Search {
+    /// Every search that a tool may make of a path and a glob, when `directory` is the current one: a glob
+    /// may be several, and start from the path, from the current directory, or from one above them.
+    pub fn each(path: &str, directory: &str, pattern: Option<&str>) -> Vec<Self> {
+        let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else {
+            return vec![Self { directory: path.to_owned(), pattern: None }];
+        };
+        let mut globs = words(pattern);
+        // A list that is as long as this may be about anything.
+        if globs.len() > MOST {
+            return vec![Self { directory: "/".to_owned(), pattern: Some("**".to_owned()) }];
+        }
+        if globs.len() != 1 {
+            globs.push(pattern);
+        }
+        let mut out = Vec::new();
+        for search in globs.iter().flat_map(|glob| one(path, directory, glob)) {
+            if !out.contains(&search) {
+                out.push(search);
+            }
+        }
+        out
+    }
+
+    /// A search for what a glob chooses below a directory: the names before its first wildcard lead
+    /// further down, or elsewhere.
+    fn glob(directory: &str, pattern: &str) -> Self {
+        let (led, rest) = parts(pattern);
+        let led = if led.len() > 1 { led.trim_end_matches('/') } else { led };
+        let directory = match led {
+            "" => directory.to_owned(),
+            led if led.starts_with(['/', '~']) => led.to_owned(),
+            led => format!("{}/{led}", directory.trim_end_matches('/')),
+        };
+        // All that is in a directory is not the same as no glob.
+        let rest = if rest.is_empty() { "**" } else { rest };
+        Self { directory, pattern: Some(rest.to_owned()) }
+    }
+}
+
+/// The names that a glob leads through, and the rest of it.
+fn parts(pattern: &str) -> (&str, &str) {
+    // All but some is below the directory itself.
+    let known = if pattern.starts_with('!') { "" } else { literal(pattern) };
+    let split = known.rfind('/').and_then(|at| pattern.split_at_checked(at + 1));
+    split.unwrap_or(("", pattern))
+}
+
+/// The searches that one glob may be.
+fn one(path: &str, directory: &str, glob: &str) -> Vec<Search> {
+    let (led, _) = parts(glob);
+    if led.is_empty() || climbs(led) || led.starts_with('~') {
+        return vec![Search::glob(path, glob)];
+    }
+    let mut out = Vec::new();
+    if led.starts_with('/') {
+        out.push(Search::glob(path, glob));
+    }
+    // Nobody knows by its name where this is: what the glob leads through may be above it.
+    if climbs(path) || path.starts_with('~') {
+        out.push(Search { directory: path.to_owned(), pattern: Some(glob.to_owned()) });
+        return out;
+    }
+    let (start, current) = (by_names(path, directory), by_names(directory, "/"));
+    for above in ancestors(&start).chain(ancestors(&current)) {
+        let found = Search::glob(above, glob.trim_start_matches('/'));
+        let led = by_names(&found.directory, "/");
+        if is_within(&led, &start) {
+            out.push(Search { directory: led, ..found });
+        } else if is_within(&start, &led) {
+            out.push(Search { directory: start.clone(), ..found });
+        }
+    }
+    out
+}
+
+fn climbs(path: &str) -> bool {
+    path.split('/').any(|part| part == "..")
+}
+
+/// A directory and all that it lies in.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+    let mut all: Vec<&str> = ends.filter_map(|at| path.get(..at)).collect();
+    all.extend(["/", path]);
+    all.into_iter().rev()
+}
+
+fn is_within(path: &str, directory: &str) -> bool {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The globs of a list: some tools take spaces, and commas outside of braces, as what parts them.
+fn words(pattern: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = pattern.split(|c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c.is_whitespace() || (c == ',' && depth == 0)
+    });
+    parts.filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(path: &str, directory: &str, pattern: Option<&str>) -> String {
+        let each = Search::each(path, directory, pattern).into_iter();
+        let text = |it: Search| format!("{} {}", it.directory, it.pattern.unwrap_or_default());
+        each.map(text).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn a_glob_leads_to_a_directory() {
+        let cases = [
+            ("*.rs", "/w *.rs"),
+            ("a/b/*.rs", "/w/a/b *.rs"),
+            ("a/b", "/w/a b"),
+            ("a/", "/w/a **"),
+            ("../b/*", "/w/../b *"),
+            ("/etc/x/*.d", "/etc/x *.d, /w/etc/x *.d"),
+            ("~/.ssh/id_*", "~/.ssh id_*"),
+            ("!a/*", "/w !a/*"),
+            ("a\\b/*", "/w a\\b/*"),
+            ("a/@(b|c)/*", "/w/a @(b|c)/*"),
+            ("{a,b}/*", "/w {a,b}/*"),
+            ("w/*", "/w/w *, /w *"),
+            ("*.js,.env", "/w *.js, /w .env, /w *.js,.env"),
+            ("a/* b/*.{c,d}", "/w/a *, /w/b *.{c,d}, /w/a * b/*.{c,d}"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(shown("/w", "/w", Some(pattern)), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_glob_starts_from_more_than_the_path() {
+        let cases = [
+            ("a", None, "a "),
+            ("a", Some(""), "a "),
+            ("a", Some("*.rs"), "a *.rs"),
+            ("a", Some("b/*"), "/w/a/b *"),
+            ("a", Some("a/*"), "/w/a/a *, /w/a *"),
+            ("a/b", Some("a/*.md"), "/w/a/b/a *.md, /w/a/b *.md"),
+            ("a", Some("a/b/*"), "/w/a/a/b *, /w/a/b *"),
+            ("/", Some("a/*"), "/a *, /w/a *"),
+            ("a/../b", Some("a/*"), "a/../b a/*"),
+            ("~/x", Some("a/*"), "~/x a/*"),
+        ];
+        for (path, pattern, expected) in cases {
+            assert_eq!(shown(path, "/w", pattern), expected, "{path} {pattern:?}");
+        }
+        assert_eq!(shown("a", "/w", Some(&"b ".repeat(65))), "/ **");
+    }
+}
