@@ -101,18 +101,25 @@ pub(crate) fn write(
     }
 }
 
-/// Keeps which tools an agent has of each group of which it has some and not all.
+/// Keeps which tools an agent has of each group of which it has some, and not those that are `usual`.
 pub(crate) fn keep_tools(
     agent: &mut Agent,
     harness: &str,
     groups: &[Vec<&str>],
+    usual: impl Fn(&str) -> bool,
     has: impl Fn(&str) -> bool,
 ) {
-    let some = groups.iter().filter(|group| !group.iter().all(|tool| has(tool)));
+    let some = groups.iter().filter(|group| !group.iter().all(|tool| has(tool) == usual(tool)));
     let tools: Vec<&str> = some.flatten().copied().filter(|tool| has(tool)).collect();
     if !tools.is_empty() {
         set(agent, harness, TOOLS, Data::strings(tools));
     }
+}
+
+/// Whether an agent keeps a tool by its name.
+pub(crate) fn keeps(subject: &Subject, harness: &str, tool: &str) -> bool {
+    let kept = get(&subject.agent, harness, TOOLS);
+    matches!(kept, Some(Data::List(kept)) if kept.iter().any(|it| it.as_str() == Some(tool)))
 }
 
 /// Whether an agent may have a tool of these groups: where it keeps some of a group, only those.

@@ -57,6 +57,7 @@ const UNBOUND: &str = "a session without a sandbox is never written";
 const HARMLESS: &str = "Gemini asks about commands only under rules that it reads with `--policy`, and \
     may trust a server";
 const ALIAS: &str = "one name for what VS Code has several names for";
+const FIRST: &str = "a definition has no model of the session that stands before others";
 const ELSEWHERE: &str =
     "a rule about a path of the project misses the copy in which the agent would work";
 const MAY_ASK: &str = "some programs ask about it and others do not: a definition asks, and Copilot \
@@ -115,6 +116,8 @@ const CASES: &[Case] = &[
         "tools: read, grep, find, ls, bash, write\nmodel: a/b\nsystemPromptMode: append\ninheritProjectContext: true\ndefaultProgress: true\n",
     ),
     case("pi", PI, "fallbackModels: c/d, e/f\nmodel: a/b\ntimeoutMs: 60000\n"),
+    case("pi", PI, "tools: read\nfallbackModels: c/d, e/f\n")
+        .differing(&[("fallbackModels", FIRST), ("model", FIRST)]),
     case("pi", PI, "tools: read, bash\noutput: context.md\n")
         .differing(&[("output", WRITES), ("tools", SHELL)]),
     case(
@@ -145,6 +148,12 @@ const CASES: &[Case] = &[
         "kind: local\ndisplay_name: The X\ntools: [read_file]\nmodel: gemini-3-pro\ntemperature: 0.2\nmax_turns: 5\ntimeout_mins: 3\n",
     ),
     case("gemini", GEMINI, "tools:\n  - grep_search\n  - google_web_search\n  - write_file\n"),
+    case("gemini", GEMINI, "tools: [read_many_files]\n"),
+    case(
+        "gemini",
+        GEMINI,
+        "tools: [read_file, list_directory, glob, grep_search, read_many_files]\n",
+    ),
     case("gemini", GEMINI, "tools: [\"*\"]\n").differing(&[("tools", HARMLESS)]),
     case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
     case(

@@ -47,7 +47,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         known.rules.allow.clear();
     }
     let tools = tools(&front);
-    keep_tools(&mut draft.agent, NAME, &groups(), |tool| tools.has(tool));
+    keep_tools(&mut draft.agent, NAME, &groups(), |_| true, |tool| tools.has(tool));
     let silence = silence(&front, &mut draft);
     permissions(&tools, &known, silence, &mut draft);
     changed(&known, &mut draft);

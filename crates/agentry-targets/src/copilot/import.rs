@@ -41,7 +41,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let names = names(metadata, &mut draft);
     let all = names.iter().any(|name| name == "*");
     let has = |tool: &str| all || names.iter().any(|name| whole(name) == Some(tool));
-    keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], has);
+    keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], |_| true, has);
     let mut model = of(&names, View::Strictest);
     permissions(&names, &model, &mut draft);
     helpers(metadata, &mut model, &mut draft);

@@ -53,9 +53,15 @@ pub(super) const OTHERS: &[Tool] = &[
 /// The tools of each section, of which an agent may have some.
 pub(super) fn groups() -> Vec<Vec<&'static str>> {
     let of = |section| {
-        TOOLS.iter().filter(|tool| tool.section == section).map(|tool| tool.name).collect()
+        let all = TOOLS.iter().chain(OTHERS).filter(|tool| tool.section == section);
+        all.map(|tool| tool.name).collect()
     };
     [Section::Read, Section::Edit].into_iter().map(of).collect()
+}
+
+/// Whether an agent is given a tool without a word of anybody's.
+pub(super) fn is_given(name: &str) -> bool {
+    TOOLS.iter().any(|tool| tool.name == name)
 }
 
 /// Whether a name in a list of tools is one that Gemini knows, or one of a server.

@@ -5,7 +5,7 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{Encoded, under_rules, without_rules};
-use super::tools::{NEEDS, groups, of, path};
+use super::tools::{NEEDS, OTHERS, Tool, groups, of, path};
 use super::{KEPT, NAME, policy};
 use crate::encoding::View;
 use crate::front::{self, MARK};
@@ -58,8 +58,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         let model = of(&plain, &[], View::Mildest);
         (plain, model)
     };
-    let tools: Vec<String> =
-        tools.into_iter().filter(|tool| may_have(subject, NAME, &groups(), tool)).collect();
+    let tools = kept_of(subject, tools, if enforced { &rules } else { &[] });
     let metadata = metadata(subject, &tools, &mut out);
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
@@ -72,6 +71,21 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     out.files.push(File::new(rules_path, text));
     skills::copy(subject, SKILLS, ".gemini/skills", &mut out);
     out
+}
+
+/// The tools that an agent keeps of those that it may have: where it was written with others that do the
+/// same, these.
+fn kept_of(subject: &Subject, tools: Vec<String>, rules: &[policy::Ruled]) -> Vec<String> {
+    let others: Vec<&Tool> =
+        OTHERS.iter().filter(|tool| kept::keeps(subject, NAME, tool.name)).collect();
+    let groups = groups();
+    let may = |tool: &&Tool| {
+        let model = of(&[tool.name.to_owned()], rules, View::Mildest);
+        model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
+    };
+    let others = others.iter().copied().filter(may).map(|tool| tool.name.to_owned());
+    let given = tools.into_iter().filter(|tool| may_have(subject, NAME, &groups, tool));
+    given.chain(others).collect()
 }
 
 /// How the rules come to hold, for people who find the file.

@@ -63,6 +63,10 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     draft.description(fields.get("description"));
     let others = fields.list("fallbackModels").unwrap_or_default();
     draft.models(fields.get("model").into_iter().chain(others.iter().map(String::as_str)));
+    if fields.get("model").is_none() && !others.is_empty() {
+        let detail = "Pi tries the model of the session first, and a definition its first one";
+        draft.lose("model.preferred", LossKind::Changed, detail);
+    }
     let skills = fields.list("skill").or_else(|| fields.list("skills")).unwrap_or_default();
     draft.skills(skills.clone());
     draft.agent.behaviour.max_turns = turns(fields).map(at);
@@ -84,7 +88,7 @@ fn keep(fields: &Fields, tools: &Tools, draft: &mut Draft) {
     let has = |tool: &str| tools.names.contains(tool);
     // An agent that only fetches pages may still be given a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));
-    keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), has);
+    keep_tools(&mut draft.agent, NAME, &groups.collect::<Vec<_>>(), |_| true, has);
     for name in tools.names.iter().filter(|name| name.contains(ODD)) {
         let detail = format!("`{name}` is no tool: Pi knows no brackets and no quotes in a list");
         draft.lose("tools", LossKind::Dropped, detail);
