@@ -1,6 +1,9 @@
-//! What a person reads: a table for each client, and one line for each at the end.
+//! What a person reads: the tables of the agents with which something is wrong, and one line for each
+//! client at the end. All tables are kept in a file.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use crate::clients::{Role, Verdict};
 use crate::rendering::Guard;
@@ -8,22 +11,27 @@ use crate::sheet::{Judgement, Row, Sheet};
 use crate::source::Wish;
 use crate::suite::Outcome;
 
-/// Prints everything.
-pub(crate) fn print(outcomes: &[Outcome]) {
-    for outcome in outcomes {
-        if let Ok(sheets) = &outcome.sheets {
-            println!("{}", table(outcome.client.name(), sheets));
-        }
+/// Prints what is wrong and how it went, and writes every table to `file`.
+pub(crate) fn print(outcomes: &[Outcome], file: &Path) {
+    let tables = |is_told: fn(&Sheet) -> bool| {
+        let asked = outcomes.iter().filter_map(|it| Some((it.client, it.sheets.as_ref().ok()?)));
+        asked.map(|(client, sheets)| table(client.name(), sheets, is_told)).collect::<String>()
+    };
+    print!("{}", tables(Sheet::is_defect));
+    match fs::write(file, tables(|_| true)) {
+        Ok(()) => println!("every call is in `{}`", file.display()),
+        Err(error) => println!("`{}` cannot be written: {error}", file.display()),
     }
     for outcome in outcomes {
         println!("{}", summary(outcome));
     }
 }
 
-/// A row for each call, a column for each agent in each place.
-fn table(client: &str, sheets: &[Sheet]) -> String {
+/// A row for each call, a column for each agent in each place; of the agents that are to be told of.
+fn table(client: &str, sheets: &[Sheet], is_told: fn(&Sheet) -> bool) -> String {
     let mut text = String::new();
-    for (agent, sheets) in by_agent(sheets) {
+    let told = by_agent(sheets);
+    for (agent, sheets) in told.into_iter().filter(|it| it.1.iter().any(|sheet| is_told(sheet))) {
         let _ = writeln!(text, "{client}, {agent}");
         let heads = ["call", "source"].map(str::to_owned).into_iter();
         let mut lines =

@@ -92,7 +92,7 @@ pub(crate) fn run(house: &House, clients: &[Client]) -> Result<End, String> {
     });
     let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.sort_by_key(|outcome| outcome.client);
-    report::print(&outcomes);
+    report::print(&outcomes, &house.target.join("conformance/calls.txt"));
     Ok(if outcomes.iter().any(Outcome::is_defect) {
         End::Defects
     } else if outcomes.iter().all(|outcome| outcome.sheets.is_err()) {
