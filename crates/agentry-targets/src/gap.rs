@@ -53,6 +53,13 @@ pub const FILES: Blind = Blind {
     lines: |_| ["touch x", "tee x", "rm -rf x", "cat .env", "cat /etc/passwd"].map(as_typed).into(),
 };
 
+/// The addresses that a command is given: no harness looks at them either.
+pub const ADDRESSES: Blind = Blind {
+    name: "addresses of commands",
+    why: "the addresses that a command is given are not looked at",
+    lines: |_| vec![as_typed("curl https://example.com/")],
+};
+
 /// A blind spot that makes a difference to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {

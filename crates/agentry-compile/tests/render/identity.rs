@@ -92,7 +92,6 @@ const CASES: &[Case] = &[
         "---\nname: x\ndescription: d\ntools: read, grep, find, ls, edit, write, bash, fetch_content\n---\nHi.\n",
     ),
     Case {
-        narrowed: &[Section::Bash, Section::Webfetch],
         ..case(
             "pi",
             ".pi/agents/x.md",

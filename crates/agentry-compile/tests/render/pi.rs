@@ -69,14 +69,24 @@ fn t22_an_absent_section_is_written_as_no_tool() {
 }
 
 #[test]
-fn t36_a_shell_is_given_only_where_all_that_it_reaches_is_allowed() {
+fn t36_what_a_shell_does_beyond_its_line_is_a_gap() {
     assert_eq!(tools(ALL), "read, grep, find, ls, bash, edit, write, fetch_content");
-    for section in ["edit", "read", "external_directory", "webfetch"] {
+    let cases = [
+        ("edit", "`touch x` is deny in the source and allow there"),
+        ("read", "`cat .env` is deny in the source and allow there"),
+        ("webfetch", "`curl https://example.com/` is deny in the source and allow there"),
+    ];
+    for (section, example) in cases {
         let stricter = ALL.replace(
             &format!("[permissions.{section}]\nintent = \"allow\""),
-            &format!("[permissions.{section}]\nintent = \"ask\""),
+            &format!("[permissions.{section}]\nintent = \"deny\""),
         );
-        assert!(!tools(&stricter).contains("bash"), "{section}");
+        assert!(tools(&stricter).contains("bash"), "{section}");
+        let told = told(&one("pi", &stricter, Wish::default()));
+        assert!(told.contains(example), "{section}: {told}");
+        let closed = one("pi", &stricter, Wish { close_gaps: true, ..Wish::default() });
+        let tools = field(file(&closed, "helper.md"), "tools").expect("always written");
+        assert!(!tools.contains("bash"), "{section}: {tools}");
     }
 }
 

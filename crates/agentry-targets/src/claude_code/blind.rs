@@ -2,7 +2,7 @@
 //! program, variables before it and wrappers like `env` and `sudo` do not deceive it.
 
 use crate::blind::{as_typed, in_a_shell, redirected, with_option, words};
-use crate::gap::{Blind, FILES, Line};
+use crate::gap::{ADDRESSES, Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -34,4 +34,5 @@ pub(super) const BLIND: &[Blind] = &[
         lines: with_option,
     },
     FILES,
+    ADDRESSES,
 ];

@@ -2,7 +2,7 @@
 //! a line holds makes it a call of the shell.
 
 use crate::blind::{as_typed, by_env};
-use crate::gap::{Blind, Line};
+use crate::gap::{ADDRESSES, Blind, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -31,4 +31,5 @@ pub(super) const BLIND: &[Blind] = &[
         why: "Codex does not look at the files that a command is given",
         lines: |command| [command, "touch x", "cat .env"].map(as_typed).into(),
     },
+    ADDRESSES,
 ];

@@ -2,7 +2,7 @@
 //! looks into `bash -c`.
 
 use crate::blind::{by_env, redirected, respelled, with_option};
-use crate::gap::{Blind, FILES};
+use crate::gap::{ADDRESSES, Blind, FILES};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -26,4 +26,5 @@ pub(super) const BLIND: &[Blind] = &[
         lines: redirected,
     },
     FILES,
+    ADDRESSES,
 ];

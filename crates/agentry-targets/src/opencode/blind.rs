@@ -1,7 +1,7 @@
 //! What OpenCode does not look at in a command line.
 
 use crate::blind::{as_typed, by_env, in_a_shell, redirected, respelled, with_option};
-use crate::gap::{Blind, FILES};
+use crate::gap::{ADDRESSES, Blind, FILES};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -30,4 +30,5 @@ pub(super) const BLIND: &[Blind] = &[
         lines: with_option,
     },
     FILES,
+    ADDRESSES,
 ];

@@ -1,7 +1,8 @@
-//! What Pi does not look at: any call at all. It only matters where the whole shell is allowed.
+//! What Pi does not look at: any call at all. It only matters where the whole shell is allowed, but not
+//! all that can be done with it.
 
-use crate::blind::words;
-use crate::gap::{Blind, Line};
+use crate::blind::{redirected, words};
+use crate::gap::{ADDRESSES, Blind, FILES, Line};
 
 pub(super) const BLIND: &[Blind] = &[
     Blind {
@@ -12,6 +13,12 @@ pub(super) const BLIND: &[Blind] = &[
     Blind {
         name: "redirections",
         why: "Pi looks at no command",
-        lines: |command| vec![Line::new(format!("{command} > .env"), words(command))],
+        lines: |command| {
+            let mut lines = redirected(command);
+            lines.push(Line::new(format!("{command} > .env"), words(command)));
+            lines
+        },
     },
+    FILES,
+    ADDRESSES,
 ];

@@ -9,8 +9,8 @@
 //! | `model.preferred` | `model` and `fallbackModels` |
 //! | prompt, `context`, `rules` | the body, in this order: `defaultReads` would need the tool `read` |
 //! | `skills` | `skills`, where the agent may read; files are copied unless Pi finds them by itself |
-//! | `permissions.bash`, `.edit`, `.read`, `.webfetch`, `.websearch` | the tool in `tools` where everything that it reaches is allowed, else no tool; `permission` where everything is denied |
-//! | `permissions.external_directory` | part of what `read`, `edit` and `bash` reach |
+//! | `permissions.bash`, `.edit`, `.read`, `.webfetch`, `.websearch` | the tool in `tools` where every call of it is allowed, else no tool; what a command does beyond its line is a gap; `permission` where everything is denied |
+//! | `permissions.external_directory` | part of what `read` and `edit` reach |
 //! | `permissions.question`, `.delegate`, `.mcp`, `.tool`, `.skill`, `.env` | no tool for them is written |
 //! | `temperature`, `tags`, `tools.mcp` | dropped |
 //!

@@ -1,11 +1,14 @@
 //! The tools of Pi, and which of them an agent may have: Pi checks no call, so a tool is left out
-//! unless its agent may do everything that can be done with it.
+//! unless its agent may call it in every way. What a command does beyond its line, which other harnesses do
+//! not look at either, is a gap.
 
 use agentry_policy::{Action, Section};
 
 use super::NAME;
+use super::blind::BLIND;
+use crate::gap::{Gap, gaps};
 use crate::kept::may_have;
-use crate::model::always;
+use crate::model::{Model, always};
 use crate::proof::{Proof, within};
 use crate::protection::{self, Unprotected};
 use crate::rendering::{LossKind, Rendered, Settings};
@@ -18,16 +21,13 @@ pub(super) struct Tool {
     pub(super) reaches: &'static [Section],
 }
 
-/// A shell reads and writes files and fetches addresses as it likes.
-const SHELL: &[Section] = &[Section::Bash, Section::Edit, Section::Read, Section::Webfetch];
-
 /// Every tool that is known, in the order in which they are written.
 pub(super) const TOOLS: &[Tool] = &[
     Tool { name: "read", reaches: &[Section::Read] },
     Tool { name: "grep", reaches: &[Section::Read] },
     Tool { name: "find", reaches: &[Section::Read] },
     Tool { name: "ls", reaches: &[Section::Read] },
-    Tool { name: "bash", reaches: SHELL },
+    Tool { name: "bash", reaches: &[Section::Bash] },
     Tool { name: "edit", reaches: &[Section::Edit] },
     Tool { name: "write", reaches: &[Section::Edit] },
     Tool { name: "fetch_content", reaches: &[Section::Webfetch] },
@@ -42,7 +42,7 @@ pub(super) fn groups() -> [Vec<&'static str>; 3] {
 /// Tools that are known and never written: another shell, and agents that are bound by no limits of
 /// the one that calls them.
 pub(super) const NEVER: &[Tool] = &[
-    Tool { name: "powershell", reaches: SHELL },
+    Tool { name: "powershell", reaches: &[Section::Bash] },
     Tool { name: "subagent", reaches: Section::ALL },
 ];
 
@@ -69,8 +69,18 @@ pub(super) fn granted(subject: &Subject, settings: &Settings<'_>) -> Vec<&'stati
             && !(settings.close_gaps && gap(subject, *section).is_some())
     };
     let has = |tool: &&Tool| may_have(subject, NAME, &groups(), tool.name);
+    let is_closed =
+        |tool: &&Tool| tool.name != "bash" || !settings.close_gaps || unseen(subject).is_none();
     let tools = TOOLS.iter().filter(has).filter(|tool| tool.reaches.iter().all(is_open));
-    tools.map(|tool| tool.name).collect()
+    tools.filter(is_closed).map(|tool| tool.name).collect()
+}
+
+/// What the source is stricter about in commands than a shell without any limits, beyond its rules.
+fn unseen(subject: &Subject) -> Option<Gap> {
+    let mut shell = Model::default();
+    let everything = always(Section::Bash, Action::Allow, "Pi does not look");
+    shell.add(Section::Bash, "bash", vec![everything]);
+    gaps(subject, &shell, BLIND).into_iter().next()
 }
 
 /// Whether everything in a section is allowed; why not otherwise.
@@ -100,7 +110,11 @@ pub(super) fn stricter(subject: &Subject, section: Section) -> Option<String> {
         let found = gap(subject, section)?;
         Some(format!("{section} `{}` is {}", found.text, found.source))
     };
-    free(subject, section).err().or_else(protected)
+    let unseen = || {
+        let found = unseen(subject).filter(|_| section == Section::Bash)?;
+        Some(format!("{section} `{}` is {}", found.line, found.source))
+    };
+    free(subject, section).err().or_else(protected).or_else(unseen)
 }
 
 const EXACT: &str = "the guard would make it exact";
