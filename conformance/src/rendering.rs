@@ -120,12 +120,19 @@ fn render(house: &House, scratch: &Scratch, order: Order<'_>) -> Result<Placed, 
     let done = process::run(&mut command, LIMIT)?;
     match done.code {
         Some(0) => {}
-        Some(1) => return Ok(Placed::Refused(done.stderr.trim().to_owned())),
+        Some(1) => return Ok(Placed::Refused(refusal(&done.stdout, &done.stderr))),
         _ => return Err(format!("`agentry render` failed: {}", done.stderr.trim())),
     }
     let report = serde_json::from_str(&done.stdout)
         .map_err(|error| format!("`agentry render --format json`: {error}"))?;
     Ok(Placed::Done(Rendering { gaps: gaps(&report) }))
+}
+
+/// Why nothing was written.
+fn refusal(report: &str, errors: &str) -> String {
+    let report: Value = serde_json::from_str(report).unwrap_or_default();
+    let told = report["refused"][0]["message"].as_str().unwrap_or(errors);
+    told.trim().to_owned()
 }
 
 /// The losses of the kind `gap`.

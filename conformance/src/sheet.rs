@@ -230,6 +230,7 @@ const TRAPS: &[(&str, &[&str])] = &[
     ("substitution", &["nested", "lines that are no plain words"]),
     ("nested", &["nested"]),
     ("files", &["files of commands", "commands"]),
+    ("address", &["addresses of commands", "commands"]),
     ("session", &["session"]),
     ("secret", &["files with secrets", "secrets", "Pi looks at no call"]),
 ];

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::install;
 use crate::process::{self, cargo};
 use crate::step::Outcome;
 
@@ -11,6 +12,7 @@ const NOBODY: i32 = 3;
 /// Builds what is asked with and what is asked about, and runs it.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     build()?;
+    install::ensure_searches()?;
     process::run(tool("run").args(arguments))
 }
 
@@ -24,6 +26,7 @@ pub(crate) fn step() -> Result<Outcome, String> {
                    (more than 1 GB from npm) and runs it";
         return Ok(Outcome::Skipped(why.to_owned()));
     }
+    install::ensure_searches()?;
     let mut command = tool("run");
     let status = command.args((!is_ci).then_some("--installed")).status();
     match status.map_err(|error| format!("the clients cannot be asked: {error}"))?.code() {

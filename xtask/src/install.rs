@@ -41,9 +41,30 @@ const NEEDS: &[Need] = &[
     },
 ];
 
+/// What Pi searches with; it would fetch both itself, and there is no network where it is asked.
+const SEARCHES: &[Need] = &[
+    Need {
+        what: "ripgrep",
+        probe: "rg --version",
+        install: &["apt-get install -y ripgrep", "apt-get update", "apt-get install -y ripgrep"],
+        otherwise: Some("Pi will not search files by what is in them"),
+    },
+    Need {
+        what: "fd",
+        probe: "fdfind --version",
+        install: &["apt-get install -y fd-find", "apt-get update", "apt-get install -y fd-find"],
+        otherwise: Some("Pi will not search files by their names"),
+    },
+];
+
 /// Installs what is missing; says nothing of what is there.
 pub(crate) fn ensure() -> Result<(), String> {
     NEEDS.iter().try_for_each(Need::ensure)
+}
+
+/// The same for what the clients use.
+pub(crate) fn ensure_searches() -> Result<(), String> {
+    SEARCHES.iter().try_for_each(Need::ensure)
 }
 
 impl Need {
