@@ -308,6 +308,10 @@ fn single_tools_of_servers() {
         (r#"{"mcp": {"allowed": ["*"]}}"#, allowed),
         (r#"{"allowMCPServers": "github"}"#, allowed),
         (r#"{"mcp": {"autoAllowInHeadless": true}}"#, allowed),
+        (r#"{"tools": {"allowed": ["read_file", "run_shell_command(git)"]}}"#, both),
+        (r#"{"tools": {"allowed": ["mcp_github_get_issue"]}}"#, allowed),
+        (r#"{"allowedTools": ["github__get_issue"]}"#, allowed),
+        (r#"{"policyPaths": ["x.toml"]}"#, allowed),
         // Gemini finds tools by their whole names.
         (r#"{"mcpServers": {"github_get": {"command": "g"}}}"#, allowed),
         ("{", allowed),

@@ -131,18 +131,18 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
 
 /// The most that an agent with these tools may do under these rules.
 pub(super) fn mildest(names: &[String], rules: &[Ruled], trust: &Trust) -> Model {
-    let is_named = |name: &&String| name.starts_with("mcp_") && *name != "mcp_*";
-    let named: Vec<&String> = names.iter().filter(is_named).collect();
-    if named.is_empty() || names.iter().any(|name| name == "*" || name == "mcp_*") {
+    let is_single = |name: &&String| name.starts_with("mcp_") && *name != "mcp_*";
+    let single: Vec<&String> = names.iter().filter(is_single).collect();
+    if single.is_empty() || names.iter().any(|name| name == "*" || name == "mcp_*") {
         return of(names, rules, View::Mildest);
     }
-    let others: Vec<String> = names.iter().filter(|name| !is_named(name)).cloned().collect();
+    let others: Vec<String> = names.iter().filter(|name| !is_single(name)).cloned().collect();
     let mut model = of(&others, rules, View::Mildest);
     let mut encoding = servers_encoding(rules, View::Mildest);
     let (trusted, default) = trust.entries();
     encoding.entries.extend(trusted);
     encoding.default = default;
-    let meant = named.iter().flat_map(|name| trust.meant(name));
+    let meant = single.iter().flat_map(|name| trust.meant(name));
     let entry = |(text, matches)| Entry { text, action: Action::Allow, matches };
     let only = listed_only(meant.map(entry).collect());
     model.add_readings("mcp_*", &encoding, &[only.rules()]);

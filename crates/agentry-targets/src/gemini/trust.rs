@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use agentry_policy::Action;
 use serde_json::Value;
 
-use super::tools::server;
+use super::tools::{is_known, server};
 use crate::Files;
 use crate::encoding::{Entry, Matches};
 use crate::jsonc::{Dialect, Document};
@@ -52,9 +52,10 @@ impl Trust {
     }
 
     fn add(&mut self, settings: &Value) {
-        if settings.pointer("/mcp/autoAllowInHeadless").is_some_and(is_set) {
-            self.anyone = true;
-        }
+        let opens = ["/mcp/autoAllowInHeadless", "/policyPaths", "/adminPolicyPaths"];
+        self.anyone |= opens.into_iter().any(|at| settings.pointer(at).is_some_and(is_set));
+        let allowed = [settings.pointer("/tools/allowed"), settings.get("allowedTools")];
+        self.anyone |= allowed.into_iter().flatten().any(|tools| !is_own(tools));
         for allowed in [settings.pointer("/mcp/allowed"), settings.get("allowMCPServers")] {
             match allowed {
                 Some(Value::Array(names)) => {
@@ -104,6 +105,15 @@ impl Trust {
 
 fn after<'a>(rest: &'a str, server: &str) -> Option<&'a str> {
     rest.strip_prefix(server)?.strip_prefix('_')
+}
+
+/// Whether tools that run without asking are all Gemini's own.
+fn is_own(tools: &Value) -> bool {
+    let is_own = |tool: &Value| {
+        let name = tool.as_str().and_then(|text| text.split('(').next());
+        name.is_some_and(|name| name != "*" && !name.starts_with("mcp_") && is_known(name))
+    };
+    tools.is_null() || tools.as_array().is_some_and(|tools| tools.iter().all(is_own))
 }
 
 /// Whether a switch is on, as a program in JavaScript takes it.

@@ -96,29 +96,29 @@ fn another_file_of_the_same_name_goes_once_and_by_force_only() {
 /// What Pi finds in `.agents` never wins against the agents of a project, and is told.
 #[test]
 fn t52_agents_of_pi_elsewhere_are_told() {
-    let text = "---\nname: one\ndescription: x\n---\nx\n";
+    let other = "---\nname: one\ndescription: x\n---\nx\n";
     let own = ".pi/agents/one.md";
     let starts = "has the same name: Pi starts that one where `.pi/agents/one.md` is missing";
     for (path, shown) in [
         (".agents/agents/other.md", ".agents/agents/other.md"),
         ("home/.agents/other.md", "~/.agents/other.md"),
     ] {
-        let test = agent(Test::new(), "one", "").file(path, text);
+        let test = agent(Test::new(), "one", "").file(path, other);
         let ran = test.run("render --target pi --force").exits(0);
         assert!(ran.stdout.contains(&format!("`{shown}` {starts}")), "{ran}");
         assert!(test.has(path) && test.has(own), "{ran}");
-        test.write(path, text.replace("name:", "package: p\nname:"));
+        test.write(path, other.replace("name:", "package: p\nname:"));
         let ran = test.run("render --target pi").exits(0);
         assert!(ran.stdout.contains("Pi finds `one` ambiguous"), "{ran}");
     }
     // What Pi takes for no agent of this name.
     let test = agent(Test::new(), "one", "")
-        .file(".agents/skills/one/SKILL.md", text)
-        .file("home/.agents/Skills/one.md", text)
-        .file(".agents/x.chain.md", text)
+        .file(".agents/skills/one/SKILL.md", other)
+        .file("home/.agents/Skills/one.md", other)
+        .file(".agents/x.chain.md", other)
         .file(".pi/agents/x.md", "---\nname: one\n---\nx\n")
         .file(".pi/agents/y.md", "---\nname: two\ndescription: x\n---\nx\n")
-        .file(".pi/agents/z.chain.md", text);
+        .file(".pi/agents/z.chain.md", other);
     let ran = test.run("render --target pi").exits(0);
     assert!(!ran.stdout.contains("has the same name"), "{ran}");
 }
