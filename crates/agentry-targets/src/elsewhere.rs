@@ -9,10 +9,12 @@ use crate::Files;
 
 /// How deep directories of agents are looked into.
 const DEPTH: usize = 4;
+/// Directories in which no harness looks for agents.
+const NEVER: &[&str] = &[".git", "node_modules"];
 /// The most directories above a project.
 const ABOVE: usize = 32;
 
-/// Every Markdown file below a directory, with its text.
+/// Every Markdown file below a directory, with its text. Skills in `.agents` are no agents.
 pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
     let mut paths = Vec::new();
     collect(files, dir, DEPTH, &mut paths);
@@ -22,9 +24,10 @@ pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
 fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<String>) {
     for name in files(dir).unwrap_or_default().lines() {
         let path = format!("{dir}{name}");
+        let is_skills = dir.ends_with(".agents/") && name.eq_ignore_ascii_case("skills");
         if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
             out.push(path);
-        } else if depth > 0 && !name.contains('.') {
+        } else if depth > 0 && !is_skills && !NEVER.contains(&name) {
             collect(files, &format!("{path}/"), depth - 1, out);
         }
     }

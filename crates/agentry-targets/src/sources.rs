@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use agentry_text::{Data, FileId, Findings, Severity, Source, json};
+use agentry_text::{Data, FileId, Findings, Severity, Source, json, toml};
 
 /// Gives the text of a file as [`Files`](crate::Files) does; why not, where there is one that cannot be
 /// read.
@@ -52,16 +52,18 @@ impl<'a> Checked<'a> {
 }
 
 /// What is wrong with a file of settings, and where. Comments and a last comma are a matter of each
-/// harness.
+/// harness. Other TOML than settings is told of by who reads it.
 fn wrong(path: &str, text: &str) -> Option<String> {
     let is_json = [".json", ".jsonc"].iter().any(|end| path.ends_with(end));
+    let is_toml = path.rsplit('/').next() == Some("config.toml");
     let text = text.trim_start_matches('\u{feff}');
-    if !is_json || text.trim().is_empty() {
+    if !(is_json || is_toml) || text.trim().is_empty() {
         return None;
     }
     let source = Source::new(FileId::BUILT_IN, "", text);
     let mut findings = Findings::default();
-    let data = json::parse(&source, &mut findings).to_data();
+    let parse = if is_json { json::parse } else { toml::parse };
+    let data = parse(&source, &mut findings).to_data();
     let usual = ["JSON has no comments", "a comma after the last value"];
     let first = findings.iter().find(|found| {
         found.severity == Severity::Error && !usual.contains(&found.message.as_str())
@@ -91,6 +93,9 @@ mod tests {
             ("a.json", "{\"a\": 1, // why\n}", None),
             ("a.json", "\u{feff}\n", None),
             ("a.txt", "{", None),
+            ("x/config.toml", "\u{feff}# mine\na = 1\n", None),
+            ("x/other.toml", "a = ", None),
+            ("x/config.toml", "a = 1\n[agents\n", Some(("`x/config.toml:2:", ""))),
             ("a.json", "[]", Some(("`a.json:1:1` is", ": the file holds no object"))),
             ("a.jsonc", "{\n  \"a\" 1}", Some(("`a.jsonc:2:6` is", ""))),
             (

@@ -284,7 +284,9 @@ fn import_takes_all_rules_and_the_settings_around_an_agent() {
     let files = [(path, own.as_str()), (".codex/config.toml", settings)];
     assert_eq!(section(&files, Section::Edit), "ask **/*:allow .:allow");
     // Settings that nobody understands may forbid anything.
-    let files = [(path, text), (".codex/config.toml", "sandbox_mode = ")];
-    assert_eq!(section(&files, Section::Bash), "deny ");
-    assert_eq!(section(&files, Section::Edit), "deny ");
+    for settings in [".codex/config.toml", "~/.codex/config.toml"] {
+        let files = [(path, text), (settings, "sandbox_mode = ")];
+        let why = imported("codex", &files, path).expect_err("settings that are no TOML");
+        assert!(why.contains(&format!("`{settings}:1:16` is not understood")), "{why}");
+    }
 }

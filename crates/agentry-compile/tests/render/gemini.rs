@@ -287,6 +287,44 @@ fn t53_built_in_names() {
     }
 }
 
+/// Single tools of servers are given by their names where Gemini asks about them for sure.
+#[test]
+fn single_tools_of_servers() {
+    let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/del:deny\", \"github/get_issue:ask\", \"docs/*:allow\", \"a_b/c:allow\"]\n";
+    let given = |existing: &[(&str, &str)]| {
+        let rendered = one("gemini", lines, Wish { existing, ..Wish::default() });
+        assert_eq!(rendered.refused, None, "{existing:?}");
+        let all = tools(file(&rendered, "helper.md"));
+        let names = all.split(' ').filter(|name| name.starts_with("mcp_"));
+        (names.collect::<Vec<_>>().join(" "), told(&rendered))
+    };
+    let (both, allowed) = ("mcp_github_get_issue mcp_docs_*", "mcp_docs_*");
+    let cases = [
+        ("{}", both),
+        (r#"{"mcpServers": {"github": {"command": "g", "trust": false}}}"#, both),
+        (r#"{"mcpServers": {"docs": {"trust": true}}}"#, both),
+        (r#"{"mcpServers": {"github": {"trust": true}}}"#, allowed),
+        (r#"{"mcp": {"allowed": ["github"]}}"#, allowed),
+        (r#"{"mcp": {"allowed": ["*"]}}"#, allowed),
+        (r#"{"allowMCPServers": "github"}"#, allowed),
+        (r#"{"mcp": {"autoAllowInHeadless": true}}"#, allowed),
+        (r#"{"tools": {"allowed": ["read_file", "run_shell_command(git)"]}}"#, both),
+        (r#"{"tools": {"allowed": ["mcp_github_get_issue"]}}"#, allowed),
+        (r#"{"allowedTools": ["github__get_issue"]}"#, allowed),
+        (r#"{"policyPaths": ["x.toml"]}"#, allowed),
+        // Gemini finds tools by their whole names.
+        (r#"{"mcpServers": {"github_get": {"command": "g"}}}"#, allowed),
+        ("{", allowed),
+    ];
+    for (settings, expected) in cases {
+        assert_eq!(given(&[(".gemini/settings.json", settings)]).0, expected, "{settings}");
+        // What the user trusts changes nothing that is written.
+        let (names, told) = given(&[("~/.gemini/settings.json", settings)]);
+        assert_eq!(names, both, "{settings}");
+        assert_eq!(told.contains("gap permissions.mcp: your own"), expected != both, "{told}");
+    }
+}
+
 #[test]
 fn servers_are_ruled_by_name() {
     let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/create_issue:ask\", \"github/*:allow\"]\n";

@@ -128,7 +128,7 @@ const CASES: &[Case] = &[
         "---\nkind: local\nname: x\ndescription: d\ndisplay_name: The X\nmodel: gemini-3-pro\nmax_turns: 5\ntools: [read_file, list_directory, glob, grep_search, google_web_search]\n---\nYou review.\n",
     ),
     Case {
-        narrowed: &[Section::Bash, Section::Mcp],
+        narrowed: &[Section::Bash],
         ..case(
             "gemini",
             ".gemini/agents/x.md",

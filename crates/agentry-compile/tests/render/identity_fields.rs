@@ -153,6 +153,7 @@ const CASES: &[Case] = &[
         GEMINI,
         "tools: [read_file, list_directory, glob, grep_search, read_many_files]\n",
     ),
+    case("gemini", GEMINI, "tools: [read_file, mcp_github_get_issue, \"mcp_docs_*\"]\n"),
     case("gemini", GEMINI, "tools: [\"*\"]\n").differing(&[("tools", HARMLESS)]),
     case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
     case(

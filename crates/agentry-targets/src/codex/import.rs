@@ -50,9 +50,14 @@ struct Listed {
     file: String,
 }
 
+/// The settings at `path`. Whoever imports is told of those that are no TOML.
+fn settings(files: &Files<'_>, path: &str) -> Option<Data> {
+    parse(files(path)?.trim_start_matches('\u{feff}'))
+}
+
 /// The agents in the settings at `path`, by name.
 fn listed(files: &Files<'_>, path: &str) -> Vec<(String, Listed)> {
-    let data = files(path).and_then(|text| parse(&text)).unwrap_or_default();
+    let data = settings(files, path).unwrap_or_default();
     let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
     let dir = path.strip_suffix("config.toml").unwrap_or_default();
     let agent = |(name, table): &(String, Data)| {
@@ -66,8 +71,8 @@ fn listed(files: &Files<'_>, path: &str) -> Vec<(String, Listed)> {
 }
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
-    let (settings, entry) = SEVERAL.split(path);
-    let listed = listed(files, entry.map_or(SETTINGS, |_| settings));
+    let (naming, entry) = SEVERAL.split(path);
+    let listed = listed(files, entry.map_or(SETTINGS, |_| naming));
     let known = listed.iter().find(|(name, it)| match entry {
         Some(entry) => name == entry,
         None => path.ends_with(&it.file),
@@ -82,16 +87,13 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
     let own = checked(text.trim_start_matches('\u{feff}'))?;
     let mut draft = identity(&own, known, path)?;
-    let (data, is_settled) = settled(files, &own, &mut draft);
+    let data = settled(files, &own, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
     let mut model = of(&data, &rules, View::Strictest);
-    // What is not understood may forbid anything.
-    let nothing = |section| always(section, Action::Deny, "what is not understood");
-    if !understood || !is_settled {
-        model.add(Section::Bash, "rules", vec![nothing(Section::Bash)]);
-    }
-    if !is_settled {
-        model.add(Section::Edit, "settings", vec![nothing(Section::Edit)]);
+    if !understood {
+        // What is not understood may forbid anything.
+        let nothing = always(Section::Bash, Action::Deny, "what is not understood");
+        model.add(Section::Bash, "rules", vec![nothing]);
     }
     permissions(&data, &model, &rules, &mut draft);
     told(&data, &mut draft);
@@ -115,19 +117,11 @@ fn identity(own: &Data, known: Option<&(String, Listed)>, path: &str) -> Result<
 }
 
 /// What an agent says, the settings of the project where it says nothing, and those of the user where
-/// they say nothing; and whether they are understood.
-fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> (Data, bool) {
-    let Data::Map(mut fields) = own.clone() else { return (own.clone(), false) };
-    let mut understood = true;
+/// they say nothing.
+fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> Data {
+    let Data::Map(mut fields) = own.clone() else { return own.clone() };
     for path in [SETTINGS, OWN_SETTINGS] {
-        let Some(text) = files(path) else { continue };
-        let Some(Data::Map(settings)) = parse(&text) else {
-            let detail =
-                format!("`{path}` is not understood: nothing is allowed that it may forbid");
-            draft.lose("permissions", LossKind::Narrowed, detail);
-            understood = false;
-            continue;
-        };
+        let Some(Data::Map(settings)) = settings(files, path) else { continue };
         let is_silent = |key: &str| !fields.iter().any(|(known, _)| known == key);
         let more = settings.into_iter();
         let more = more.filter(|(key, _)| SETTLED.contains(&key.as_str()) && is_silent(key));
@@ -138,7 +132,7 @@ fn settled(files: &Files<'_>, own: &Data, draft: &mut Draft) -> (Data, bool) {
         }
         fields.extend(more);
     }
-    (Data::Map(fields), understood)
+    Data::Map(fields)
 }
 
 /// The rules about commands, and whether all of them are understood. What the user's own rules forbid

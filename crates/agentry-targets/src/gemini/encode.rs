@@ -4,6 +4,7 @@ use agentry_policy::{Action, PatternRule, Section, SectionRules};
 
 use super::policy::{MOST, Ruled, When};
 use super::tools::{self, TOOLS, Tool, WILDCARDS};
+use super::trust::Trust;
 use super::{blind, regex};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::gap::{close, gaps};
@@ -68,8 +69,38 @@ pub(super) fn without_rules(subject: &Subject, settings: &Settings<'_>) -> Encod
     }
     if subject.permits(Section::Mcp, &[tools::servers_encoding(&[], View::Mildest).rules()]) {
         encoded.tools.push("mcp_*".to_owned());
+    } else {
+        encoded.tools.extend(single_tools(subject, settings));
     }
     encoded
+}
+
+/// Tools of servers by their names, as far as the source permits them and nothing else that is called so.
+fn single_tools(subject: &Subject, settings: &Settings<'_>) -> Vec<String> {
+    let trust = Trust::of_project(settings.existing);
+    let rules = subject.permissions.get(Section::Mcp).map(|it| it.rules.as_slice());
+    let given = rules.unwrap_or_default().iter().filter(|rule| rule.action != Action::Deny);
+    let name = |rule: &PatternRule| {
+        let (server, tool) = rule.pattern.split_once('/')?;
+        let is_word = |text: &str| !text.trim_matches('_').is_empty() && is_slug(text);
+        (is_slug(server) && !server.contains('_') && (tool == "*" || is_word(tool)))
+            .then(|| format!("mcp_{server}_{tool}"))
+    };
+    let mut names: Vec<String> = Vec::new();
+    for name in given.filter_map(|rule| name(&rule.value)) {
+        let model = tools::mildest(std::slice::from_ref(&name), &[], &trust);
+        let fits = model.ways.iter().all(|way| subject.permits(way.section, &way.layers));
+        if fits && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Whether Gemini takes a text for a part of the name of a tool.
+fn is_slug(text: &str) -> bool {
+    let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    !text.is_empty() && text.chars().all(known)
 }
 
 /// One action for everything that a tool does: the mildest that fits.

@@ -13,7 +13,7 @@
 //! | `permissions.edit` | `replace`, `write_file`: one action, never outside the workspace |
 //! | `permissions.read` | `read_file`, `list_directory`, `glob`, `grep_search`: the same |
 //! | `permissions.webfetch`, `.websearch`, `.question` | `web_fetch`, `google_web_search`, `ask_user` |
-//! | `permissions.skill`, `.mcp` | rules by name |
+//! | `permissions.skill`, `.mcp` | rules by name; where nobody reads them, single tools of servers by their names |
 //! | `permissions.tool` | `write_todos`, if that one is allowed |
 //! | `permissions.delegate` | left out: an agent of Gemini starts no other one |
 //! | `mode`, `tags`, `permissions.env` | dropped |
@@ -40,6 +40,7 @@ mod personal;
 mod policy;
 mod regex;
 mod tools;
+mod trust;
 mod write;
 
 use crate::import::Import;

@@ -1,15 +1,17 @@
-//! Other policy files of the user: Gemini joins them all by priority.
+//! Other policy files of the user, which Gemini joins all by priority, and the servers that the user trusts.
 
 use super::policy::{self, Ruled};
 use super::tools;
+use super::trust::{self, Trust};
 use crate::personal::files_in;
 use crate::{Files, Model, Personal};
 
 /// Where Gemini looks by itself: from a project, and where agents are rendered for the user.
 const PLACES: &[&str] = &["~/.gemini/policies/", ".gemini/policies/"];
 
-/// All policy files together.
-pub(super) const PERSONAL: Personal = Personal { places: PLACES, model };
+/// All policy files together, and what the user's settings say of servers.
+pub(super) const PERSONAL: Personal =
+    Personal { places: &["~/.gemini/policies/", ".gemini/policies/", trust::HOME], model };
 
 fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let own = tools::needs(&files(&tools::path(name))?).map(str::to_owned);
@@ -20,7 +22,7 @@ fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     if let Some(path) = &own {
         rules.extend(policy::ranked(&files(path)?, name)?);
     }
-    tools::found(files, name, &policy::sorted(rules))
+    tools::found(files, name, &policy::sorted(rules), &Trust::of_user(files))
 }
 
 /// All policy files that Gemini reads by itself but for the one that an agent says it needs.

@@ -5,6 +5,7 @@ use agentry_text::Data;
 
 use super::KEYS;
 use super::policy::{self, Ruled, When};
+use super::trust::Trust;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::harmless::HARMLESS;
 use crate::model::{Model, always, escape, outside};
@@ -87,11 +88,16 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
         Some(path) => policy::read(&files(path)?, name)?,
         None => Vec::new(),
     };
-    found(files, name, &rules)
+    found(files, name, &rules, &Trust::of_project(files))
 }
 
 /// What Gemini lets the agent `name` do under these rules; nothing if it does not take the agent.
-pub(super) fn found(files: &Files<'_>, name: &str, rules: &[Ruled]) -> Option<Model> {
+pub(super) fn found(
+    files: &Files<'_>,
+    name: &str,
+    rules: &[Ruled],
+    trust: &Trust,
+) -> Option<Model> {
     let text = files(&path(name))?;
     let (metadata, _) = front::read(&text)?;
     let Data::Map(entries) = &metadata else { return None };
@@ -103,7 +109,12 @@ pub(super) fn found(files: &Files<'_>, name: &str, rules: &[Ruled]) -> Option<Mo
     if metadata.get("name").and_then(Data::as_str) != Some(name) || !says("description") {
         return None;
     }
-    Some(of(&listed(&metadata), rules, View::Mildest))
+    let mut names = listed(&metadata);
+    // It is given all tools of servers that it brings.
+    if metadata.get("mcp_servers").is_some_and(|servers| !servers.is_empty()) {
+        names.push("mcp_*".to_owned());
+    }
+    Some(mildest(&names, rules, trust))
 }
 
 /// The file with the rules that an agent runs under, if it says so in its metadata.
@@ -116,6 +127,26 @@ pub(super) fn needs(text: &str) -> Option<&str> {
 pub(super) fn listed(metadata: &Data) -> Vec<String> {
     let words = metadata.get("tools").and_then(crate::lenient::words);
     words.unwrap_or_else(|| vec!["*".to_owned()])
+}
+
+/// The most that an agent with these tools may do under these rules.
+pub(super) fn mildest(names: &[String], rules: &[Ruled], trust: &Trust) -> Model {
+    let is_single = |name: &&String| name.starts_with("mcp_") && *name != "mcp_*";
+    let single: Vec<&String> = names.iter().filter(is_single).collect();
+    if single.is_empty() || names.iter().any(|name| name == "*" || name == "mcp_*") {
+        return of(names, rules, View::Mildest);
+    }
+    let others: Vec<String> = names.iter().filter(|name| !is_single(name)).cloned().collect();
+    let mut model = of(&others, rules, View::Mildest);
+    let mut encoding = servers_encoding(rules, View::Mildest);
+    let (trusted, default) = trust.entries();
+    encoding.entries.extend(trusted);
+    encoding.default = default;
+    let meant = single.iter().flat_map(|name| trust.meant(name));
+    let entry = |(text, matches)| Entry { text, action: Action::Allow, matches };
+    let only = listed_only(meant.map(entry).collect());
+    model.add_readings("mcp_*", &encoding, &[only.rules()]);
+    model
 }
 
 /// What an agent with these tools may do under these rules.
@@ -158,7 +189,11 @@ fn listed_servers(names: &[String]) -> Encoding {
         };
         Entry { text, action: Action::Allow, matches }
     };
-    let entries = of_servers(names).into_iter().map(entry).collect();
+    listed_only(of_servers(names).into_iter().map(entry).collect())
+}
+
+/// These tools of servers, and no others.
+fn listed_only(entries: Vec<Entry>) -> Encoding {
     Encoding { section: Section::Mcp, order: Order::First, entries, default: Action::Deny }
 }
 

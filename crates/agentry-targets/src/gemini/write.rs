@@ -5,7 +5,8 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{Encoded, under_rules, without_rules};
-use super::tools::{NEEDS, OTHERS, Tool, groups, of, path};
+use super::tools::{NEEDS, OTHERS, Tool, groups, mildest, of, path};
+use super::trust::Trust;
 use super::{KEPT, NAME, policy};
 use crate::encoding::View;
 use crate::front::{self, MARK};
@@ -55,7 +56,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     } else {
         let plain = without_rules(subject, settings).tools;
         unread(&tools, &plain, &rules_path, &mut out);
-        let model = of(&plain, &[], View::Mildest);
+        let model = mildest(&plain, &[], &Trust::of_project(settings.existing));
         (plain, model)
     };
     let tools = kept_of(subject, tools, if enforced { &rules } else { &[] });
@@ -100,7 +101,10 @@ fn advice(scope: Scope, path: &str) -> String {
 
 /// Tells which tools are left out because nobody reads the rules.
 fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Rendered) {
+    // What is lost of the tools of servers is told by itself where some are left.
+    let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
     let missing = under_rules.iter().filter(|tool| !plain.contains(tool));
+    let missing = missing.filter(|tool| !has_some || *tool != "mcp_*");
     let missing: Vec<String> = missing.map(|tool| format!("`{tool}`")).collect();
     if !missing.is_empty() {
         let detail = format!(
@@ -134,7 +138,12 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
             .map(|it| (it.name.clone(), servers::write(it, "http_url", Variables::Untouched)));
         metadata.set_full("mcp_servers", Data::Map(map.collect()));
     } else if agent.tools.mcp.as_ref().is_some_and(|servers| !servers.is_empty()) {
-        out.lose("tools.mcp", LossKind::Dropped, "the agent may not use tools of servers");
+        let detail = if tools.iter().any(|tool| tool.starts_with("mcp_")) {
+            "the agent would get all tools of servers that it brings: set them up in `settings.json`"
+        } else {
+            "the agent may not use tools of servers"
+        };
+        out.lose("tools.mcp", LossKind::Dropped, detail);
     }
     metadata.build()
 }

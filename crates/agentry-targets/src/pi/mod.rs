@@ -25,6 +25,7 @@ mod guard;
 mod import;
 mod model;
 mod primary;
+mod rivals;
 mod specialists;
 mod tools;
 mod write;

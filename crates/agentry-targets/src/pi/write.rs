@@ -8,6 +8,7 @@ use serde_json::json;
 use super::extension;
 use super::front::{self, Value};
 use super::primary::{Part, parts};
+use super::rivals::Rivals;
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
 use super::{KEPT, NAME, Place, place, specialists};
 use crate::kept;
@@ -24,8 +25,10 @@ const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
     let mut agents: Vec<Rendered> = subjects.iter().map(|_| Rendered::default()).collect();
     let parts = parts(subjects, settings, &mut agents);
+    let rivals = Rivals::of(settings);
     let unwritten = subjects.iter().zip(parts.iter().zip(agents));
     let mut agents = each_of(unwritten, |subject, (part, mut out)| {
+        rivals.report(&subject.name, settings, &mut out);
         agent(subject, *part, settings, &mut out);
         out
     });

@@ -300,6 +300,87 @@ fn large_settings_count() {
     }
 }
 
+/// A directory of agents that cannot be listed is not empty.
+#[cfg(unix)]
+#[test]
+fn directories_of_agents_that_cannot_be_listed_are_told() {
+    use std::fs::{Permissions, set_permissions};
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (agent, written) = SMALL[0];
+    let shut = |dir: &str| {
+        let test = Test::new().file(agent, written).file(format!("{dir}/x.md"), "");
+        set_permissions(test.path(dir), Permissions::from_mode(0o000)).expect("a directory");
+        test
+    };
+    let refused = "ermission denied";
+    let mut cases = vec![
+        (Test::new().file(".pi/agents", ""), ".pi/agents", "it is no directory"),
+        (Test::new().link(".github/agents", "agents"), ".github/agents", "ymbolic link"),
+        (Test::new().link(".claude/agents/more", "more"), ".claude/agents/more", "ymbolic link"),
+        (shut(".gemini/agents"), ".gemini/agents", refused),
+        (shut(".claude/agents/team"), ".claude/agents/team", refused),
+    ];
+    // Nothing is shut to some users.
+    let is_shut = std::fs::read_dir(cases[3].0.path(".gemini/agents")).is_err();
+    if !is_shut {
+        let said = writeln!(std::io::stderr(), "SKIPPED: this user may list every directory");
+        said.expect("a place to say it");
+    }
+    cases.retain(|(_, _, why)| is_shut || *why != refused);
+    for (test, dir, why) in cases {
+        let test = test.file(agent, written);
+        let ran = test.run("import . --to agent-toml -o out").exits(2);
+        let told = format!("agents in `{dir}` cannot be listed: ");
+        assert!(ran.stderr.contains(&told) && ran.stderr.contains(why), "{dir}: {ran}");
+        assert!(ran.stderr.contains("make it a directory that you can read"), "{ran}");
+        assert!(ran.stdout.contains("would import 1 agent"), "{ran}");
+        assert!(ran.stderr.contains("all agents are, or none"), "{ran}");
+        assert!(!test.has("out"), "{ran}");
+        test.run(&format!("import {agent} --to agent-toml -o out")).exits(0);
+        if why == refused {
+            let open = Permissions::from_mode(0o700);
+            set_permissions(test.path(dir), open).expect("a directory");
+        }
+    }
+}
+
+/// What is no directory of agents takes none away; a link leads wherever it does for the harness.
+#[cfg(unix)]
+#[test]
+fn directories_of_agents_that_are_not_there_or_elsewhere() {
+    let (agent, written) = SMALL[0];
+    let other = Test::new().file("a.md", written);
+    let away = other.path(".");
+    let test = Test::new().file(".pi", "").link(".gemini/agents", "nowhere");
+    let test = test.link(".claude/agents", away.to_str().expect("a path"));
+    let ran = test.run("import . --to agent-toml -o out").exits(0);
+    assert!(ran.stdout.contains(&format!("{agent} (claude-code)")), "{ran}");
+}
+
+#[test]
+fn agents_in_settings_of_codex_that_are_no_toml_are_told() {
+    let (agent, written) = SMALL[0];
+    let config = "model = \"x\"\n[agents.scout\ndescription = \"d\"\nconfig_file = \"s.toml\"\n";
+    let test = Test::new().file(agent, written).file(".codex/config.toml", config);
+    let (codex, role) = SMALL[3];
+    let test = test.file(codex, role);
+    for args in ["import .", "import .codex/config.toml", "import .codex/agents/d.toml"] {
+        let ran = test.run(&format!("{args} --to agent-toml -o out")).exits(2);
+        assert!(ran.stderr.contains("`.codex/config.toml:2:"), "{ran}");
+        assert!(ran.stderr.contains("is not understood"), "{ran}");
+        assert!(!test.has("out"), "{ran}");
+    }
+    test.run("import . --as claude-code --to agent-toml -o out").exits(0);
+    // A byte order mark is no mistake.
+    let config = "\u{feff}[agents.scout]\ndescription = \"d\"\nconfig_file = \"agents/d.toml\"\n";
+    test.write(".codex/config.toml", config.replace("agents/d", "roles/d"));
+    test.write(".codex/roles/d.toml", role);
+    let ran = test.run("import .codex/config.toml --to agent-toml -o more").exits(0);
+    assert!(ran.stdout.contains("config.toml#scout"), "{ran}");
+}
+
 #[test]
 fn agents_of_settings_that_are_not_understood_are_told() {
     let (agent, written) = SMALL[0];

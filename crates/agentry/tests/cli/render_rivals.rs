@@ -36,6 +36,18 @@ const RIVALS: &[(&str, &str, &str, &str)] = &[
         "---\nname: ONE\ndescription: x\n---\nx\n",
         ".gemini/agents/one.md",
     ),
+    (
+        "pi",
+        ".pi/agents/team/v1.2/other.md",
+        "---\nname: one\ndescription: x\n---\nx\n",
+        ".pi/agents/one.md",
+    ),
+    (
+        "pi --scope user",
+        "home/.agents/more/other.md",
+        "---\nname: \"one\"\ndescription: x\n---\nx\n",
+        "home/.pi/agent/agents/one.md",
+    ),
 ];
 
 /// What was rendered goes with its agent in every harness, and nothing else does.
@@ -66,15 +78,47 @@ fn another_file_of_the_same_name_goes_once_and_by_force_only() {
     for (harness, rival, text, own) in RIVALS {
         let test = agent(Test::new(), "one", "").file(rival, text);
         let ran = test.run(&format!("render --target {harness}")).exits(1);
-        let expected = format!("`{rival}` has the same name");
+        let shown = rival.strip_prefix("home/").unwrap_or(rival);
+        let expected = format!("`{shown}` has the same name");
         assert!(ran.stdout.contains(&expected), "{rival}: {ran}");
         assert!(ran.stdout.contains("pass `--force` once to replace it"), "{rival}: {ran}");
         assert!(test.has(rival) && !test.has(own), "{rival}");
         let ran = test.run(&format!("render --target {harness} --force --dry-run")).exits(0);
-        assert!(ran.stdout.contains(&format!("would remove  {rival}")), "{rival}: {ran}");
+        let removed = ran.stdout.lines().find(|line| line.contains("would remove  "));
+        assert!(removed.is_some_and(|line| line.ends_with(rival)), "{rival}: {ran}");
         assert!(test.has(rival), "{rival}");
         test.run(&format!("render --target {harness} --force")).exits(0);
         assert!(!test.has(rival) && test.has(own), "{rival}");
         test.run(&format!("render --target {harness} --check")).exits(0);
     }
+}
+
+/// What Pi finds in `.agents` never wins against the agents of a project, and is told.
+#[test]
+fn t52_agents_of_pi_elsewhere_are_told() {
+    let other = "---\nname: one\ndescription: x\n---\nx\n";
+    let own = ".pi/agents/one.md";
+    let starts = "has the same name: Pi starts that one where `.pi/agents/one.md` is missing";
+    for (path, shown) in [
+        (".agents/agents/other.md", ".agents/agents/other.md"),
+        ("home/.agents/other.md", "~/.agents/other.md"),
+    ] {
+        let test = agent(Test::new(), "one", "").file(path, other);
+        let ran = test.run("render --target pi --force").exits(0);
+        assert!(ran.stdout.contains(&format!("`{shown}` {starts}")), "{ran}");
+        assert!(test.has(path) && test.has(own), "{ran}");
+        test.write(path, other.replace("name:", "package: p\nname:"));
+        let ran = test.run("render --target pi").exits(0);
+        assert!(ran.stdout.contains("Pi finds `one` ambiguous"), "{ran}");
+    }
+    // What Pi takes for no agent of this name.
+    let test = agent(Test::new(), "one", "")
+        .file(".agents/skills/one/SKILL.md", other)
+        .file("home/.agents/Skills/one.md", other)
+        .file(".agents/x.chain.md", other)
+        .file(".pi/agents/x.md", "---\nname: one\n---\nx\n")
+        .file(".pi/agents/y.md", "---\nname: two\ndescription: x\n---\nx\n")
+        .file(".pi/agents/z.chain.md", other);
+    let ran = test.run("render --target pi").exits(0);
+    assert!(!ran.stdout.contains("has the same name"), "{ran}");
 }

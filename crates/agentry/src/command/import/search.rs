@@ -8,7 +8,7 @@ use agentry_compile::text::Position;
 use agentry_compile::text::limits;
 use agentry_compile::text::path::{join, split};
 use agentry_compile::text::source::position;
-use agentry_compile::{EntryKind, World};
+use agentry_compile::{Entry, EntryKind, ReadError, World};
 
 use crate::output::Failure;
 
@@ -79,7 +79,7 @@ pub(super) fn search(
     for path in paths {
         let found = match disk.kind(path) {
             EntryKind::Missing => Err(Failure::new(format!("`{path}` does not exist"))),
-            EntryKind::Directory => project(disk, path, only),
+            EntryKind::Directory => Ok(project(disk, path, only, &mut wrong)),
             EntryKind::File | EntryKind::Loop | EntryKind::Other => {
                 settings(disk, path, only).unwrap_or_else(|| file(path, only).map(|it| vec![it]))
             }
@@ -105,7 +105,8 @@ pub(super) fn holds_some(disk: &dyn World, path: &str) -> bool {
         ends.into_iter().any(|end| placed(&format!("{whole}/x{end}"), import).is_some())
     };
     let looked_at = readers(None).into_iter().any(|(_, import)| is_place(import));
-    (looked_at && !below(disk, path, "", 0).is_empty()) || project(disk, path, None).is_ok()
+    let holds_files = || below(disk, path, "", &mut Vec::new()).next().is_some();
+    (looked_at && holds_files()) || !project(disk, path, None, &mut Vec::new()).is_empty()
 }
 
 fn key(found: &Found) -> (&str, &str) {
@@ -203,51 +204,102 @@ fn placed<'a>(whole: &'a str, import: &Import) -> Option<(&'a str, &'a str)> {
     })
 }
 
-/// The agents of a project, or of a home.
+/// The agents of a project, or of a home; what is there and cannot be read is told in `wrong`.
 fn project(
     disk: &dyn World,
     root: &str,
     only: Option<&'static Target>,
-) -> Result<Vec<Found>, Failure> {
-    let mut out = Vec::new();
+    wrong: &mut Vec<Failure>,
+) -> Vec<Found> {
+    if let Err(failure) = entries(disk, root) {
+        wrong.push(failure);
+        return Vec::new();
+    }
+    let (mut out, before) = (Vec::new(), wrong.len());
     for (harness, import) in readers(only) {
         if let Some(several) = &import.several {
             for file in several.files {
-                out.extend(listed(disk, root, file, (harness, several))?);
+                match listed(disk, root, file, (harness, several)) {
+                    Ok(found) => out.extend(found),
+                    Err(failure) => wrong.push(failure),
+                }
             }
         }
         for (dir, end) in import.places {
-            let files = below(disk, root, dir, 0).into_iter();
+            let files = below(disk, root, dir, wrong);
             for file in files.filter(|file| file.ends_with(end)) {
                 let path = join(root, &file);
-                if agent(&path)?.is_some_and(|text| (import.is_one)(&file, &text)) {
-                    let root = root.to_owned();
-                    out.push(Found { path, root, file, is_named: false, harness });
+                match agent(&path) {
+                    Ok(Some(text)) if (import.is_one)(&file, &text) => {
+                        let root = root.to_owned();
+                        out.push(Found { path, root, file, is_named: false, harness });
+                    }
+                    Ok(_) => {}
+                    Err(failure) => wrong.push(failure),
                 }
             }
         }
     }
-    if out.is_empty() {
-        let places = readers(only).into_iter().flat_map(|(_, import)| import.places);
-        let places: Vec<String> = places.map(|(dir, end)| format!("`{dir}/*{end}`")).collect();
-        let hint = format!("looked for {}", places.join(", "));
-        return Err(Failure::new(format!("no agent of a harness found in `{root}`")).hint(hint));
+    if out.is_empty() && wrong.len() == before {
+        wrong.push(none(root, only));
     }
-    Ok(out)
+    out
+}
+
+/// That there is no agent, and where it would be.
+fn none(root: &str, only: Option<&'static Target>) -> Failure {
+    let places = readers(only).into_iter().flat_map(|(_, import)| import.places);
+    let places: Vec<String> = places.map(|(dir, end)| format!("`{dir}/*{end}`")).collect();
+    let hint = format!("looked for {}", places.join(", "));
+    Failure::new(format!("no agent of a harness found in `{root}`")).hint(hint)
 }
 
 /// The files below a directory of a project, a few levels deep.
-fn below(disk: &dyn World, root: &str, dir: &str, depth: usize) -> Vec<String> {
+fn below(
+    disk: &dyn World,
+    root: &str,
+    dir: &str,
+    wrong: &mut Vec<Failure>,
+) -> impl Iterator<Item = String> + use<> {
     let mut out = Vec::new();
-    for entry in disk.list(root, &join(root, dir)).unwrap_or_default() {
-        let inner = join(dir, &entry.name);
-        match entry.kind {
-            EntryKind::File => out.push(inner),
-            EntryKind::Directory if depth < 4 => out.extend(below(disk, root, &inner, depth + 1)),
-            _ => {}
+    let mut open = vec![(dir.to_owned(), 0)];
+    while let Some((dir, depth)) = open.pop() {
+        let found = entries(disk, &join(root, &dir)).unwrap_or_else(|failure| {
+            wrong.push(failure);
+            Vec::new()
+        });
+        for entry in found {
+            let inner = join(&dir, &entry.name);
+            match entry.kind {
+                EntryKind::File => out.push(inner),
+                // A link that leads nowhere but to itself may stand for a directory.
+                EntryKind::Directory | EntryKind::Other if depth < 4 => {
+                    open.push((inner, depth + 1));
+                }
+                _ => {}
+            }
         }
     }
-    out
+    out.into_iter()
+}
+
+/// What is in a directory, links followed as a harness does; nothing if there is none. One that is there
+/// and cannot be listed is not empty.
+fn entries(disk: &dyn World, path: &str) -> Result<Vec<Entry>, Failure> {
+    let why = match disk.list(path, path) {
+        Ok(entries) => return Ok(entries),
+        Err(ReadError::Missing) if !is_there(disk, path) => return Ok(Vec::new()),
+        Err(ReadError::Missing) => "it is no directory".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    let hint =
+        "make it a directory that you can read, or take it away; or name the agents that you want";
+    Err(Failure::new(format!("agents in `{path}` cannot be listed: {why}")).hint(hint))
+}
+
+/// Whether something is at a path, which a file above it does not count for.
+fn is_there(disk: &dyn World, path: &str) -> bool {
+    disk.kind(path) != EntryKind::Missing && fs::metadata(path).is_ok()
 }
 
 /// The text of what may be an agent.

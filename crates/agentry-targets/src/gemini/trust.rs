@@ -1,0 +1,122 @@
+//! What settings say of servers that no rule is about: Gemini asks about their tools, unless it is told to
+//! trust the server.
+
+use std::collections::BTreeSet;
+
+use agentry_policy::Action;
+use serde_json::Value;
+
+use super::tools::{is_known, server};
+use crate::Files;
+use crate::encoding::{Entry, Matches};
+use crate::jsonc::{Dialect, Document};
+use crate::wildcard::ANYTHING;
+
+/// The settings of a project.
+const PROJECT: &str = ".gemini/settings.json";
+/// Those of the user.
+pub(super) const HOME: &str = "~/.gemini/settings.json";
+
+/// The servers that settings know.
+#[derive(Debug, Default)]
+pub(super) struct Trust {
+    /// All that are set up.
+    known: BTreeSet<String>,
+    /// Those whose tools run without asking.
+    trusted: BTreeSet<String>,
+    /// Whether any may be among these.
+    anyone: bool,
+}
+
+impl Trust {
+    /// By the settings of a project.
+    pub(super) fn of_project(files: &Files<'_>) -> Self {
+        Self::of(files, &[PROJECT])
+    }
+
+    /// By the settings of the user as well.
+    pub(super) fn of_user(files: &Files<'_>) -> Self {
+        Self::of(files, &[PROJECT, HOME])
+    }
+
+    fn of(files: &Files<'_>, paths: &[&str]) -> Self {
+        let mut trust = Self::default();
+        for text in paths.iter().filter_map(|path| files(path)) {
+            match Document::read(&text, Dialect::Relaxed) {
+                Ok(document) => trust.add(&document.value()),
+                // Nobody knows what it says.
+                Err(_) => trust.anyone = true,
+            }
+        }
+        trust
+    }
+
+    fn add(&mut self, settings: &Value) {
+        let opens = ["/mcp/autoAllowInHeadless", "/policyPaths", "/adminPolicyPaths"];
+        self.anyone |= opens.into_iter().any(|at| settings.pointer(at).is_some_and(is_set));
+        let allowed = [settings.pointer("/tools/allowed"), settings.get("allowedTools")];
+        self.anyone |= allowed.into_iter().flatten().any(|tools| !is_own(tools));
+        for allowed in [settings.pointer("/mcp/allowed"), settings.get("allowMCPServers")] {
+            match allowed {
+                Some(Value::Array(names)) => {
+                    self.trusted.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
+                }
+                None | Some(Value::Null) => {}
+                Some(_) => self.anyone = true,
+            }
+        }
+        self.anyone |= self.trusted.contains("*");
+        let servers = settings.get("mcpServers").and_then(Value::as_object);
+        for (name, server) in servers.into_iter().flatten() {
+            self.known.insert(name.clone());
+            if server.get("trust").is_some_and(is_set) {
+                self.trusted.insert(name.clone());
+            }
+        }
+    }
+
+    /// What becomes of tools without a rule: those of servers that are trusted, and all others.
+    pub(super) fn entries(&self) -> (Vec<Entry>, Action) {
+        let entry = |name: &String| Entry {
+            text: format!("{name}/*"),
+            action: Action::Allow,
+            matches: server(name, "*"),
+        };
+        let default = if self.anyone { Action::Allow } else { Action::Ask };
+        (self.trusted.iter().map(entry).collect(), default)
+    }
+
+    /// The tools that a name in a list may stand for: what its server is called ends at the first `_`, but
+    /// for servers that are called otherwise.
+    pub(super) fn meant(&self, name: &str) -> Vec<(String, Matches)> {
+        let Some(rest) = name.strip_prefix("mcp_") else { return Vec::new() };
+        let others = self.known.iter().chain(&self.trusted);
+        let others = others.filter_map(|name| Some((name.as_str(), after(rest, name)?)));
+        let found = rest.split_once('_').into_iter().chain(others);
+        let matches = |(of, tool): (&str, &str)| {
+            let is_odd = of.contains('*') || (tool != "*" && tool.contains('*'));
+            let all = || Matches::exactly(ANYTHING);
+            (format!("{of}/{tool}"), if is_odd { all() } else { server(of, tool) })
+        };
+        let found: BTreeSet<(&str, &str)> = found.collect();
+        found.into_iter().map(matches).collect()
+    }
+}
+
+fn after<'a>(rest: &'a str, server: &str) -> Option<&'a str> {
+    rest.strip_prefix(server)?.strip_prefix('_')
+}
+
+/// Whether tools that run without asking are all Gemini's own.
+fn is_own(tools: &Value) -> bool {
+    let is_own = |tool: &Value| {
+        let name = tool.as_str().and_then(|text| text.split('(').next());
+        name.is_some_and(|name| name != "*" && !name.starts_with("mcp_") && is_known(name))
+    };
+    tools.is_null() || tools.as_array().is_some_and(|tools| tools.iter().all(is_own))
+}
+
+/// Whether a switch is on, as a program in JavaScript takes it.
+fn is_set(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false)) && value != 0 && value != ""
+}

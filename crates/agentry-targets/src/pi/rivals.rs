@@ -1,0 +1,75 @@
+//! Other files in which Pi finds an agent of the same name. In one directory, at any depth, the file whose
+//! path comes last counts; `~/.agents` counts more than `~/.pi/agent/agents`, and `.agents` of a project
+//! less than its `.pi/agents`.
+
+use std::collections::BTreeMap;
+
+use super::front::{self, Fields};
+use super::place;
+use crate::elsewhere;
+use crate::rendering::{LossKind, Rendered, Scope, Settings};
+
+/// Files by the names of the agents in them.
+type ByName = BTreeMap<String, Vec<String>>;
+
+/// The files of agents that are there.
+pub(super) struct Rivals {
+    /// Those that may win.
+    strong: ByName,
+    /// Those that never do.
+    weak: ByName,
+}
+
+impl Rivals {
+    pub(super) fn of(settings: &Settings<'_>) -> Self {
+        let (strong, weak): (&[&str], &[&str]) = match settings.scope {
+            Scope::Project => (&[".pi/agents/"], &[".agents/", "~/.agents/"]),
+            Scope::User => (&[".pi/agent/agents/", ".agents/"], &[]),
+        };
+        let named = |dirs| {
+            let mut found =
+                elsewhere::by_name(settings.existing, dirs, |text| name(&fields(text)?));
+            found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
+            found
+        };
+        Self { strong: named(strong), weak: named(weak) }
+    }
+
+    /// Refuses an agent whose name is taken, or tells who else has it.
+    pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
+        let own = place(settings.scope, name).agent;
+        let strong = self.strong.get(name).into_iter().flatten();
+        for path in strong.filter(|path| **path != own) {
+            out.rival(path.clone(), "Pi", settings);
+        }
+        for path in self.weak.get(name).into_iter().flatten() {
+            let text = (settings.existing)(path).unwrap_or_default();
+            let packed = fields(&text).is_some_and(|fields| says(&fields, "package").is_some());
+            let detail = if packed {
+                format!(
+                    "`{path}` has the same name in a package: Pi finds `{name}` ambiguous, and starts neither"
+                )
+            } else {
+                format!(
+                    "`{path}` has the same name: Pi starts that one where `{own}` is missing, or where only agents of the user are asked for"
+                )
+            };
+            out.lose("name", LossKind::Gap, detail);
+        }
+    }
+}
+
+fn fields(text: &str) -> Option<Fields> {
+    front::read(text).map(|(fields, _)| fields)
+}
+
+/// A field that says something.
+fn says<'a>(fields: &'a Fields, key: &str) -> Option<&'a str> {
+    fields.get(key).filter(|text| !text.is_empty())
+}
+
+/// The name of an agent; Pi passes over a file that says neither this nor what it is for.
+fn name(fields: &Fields) -> Option<String> {
+    says(fields, "description")?;
+    says(fields, "name").map(str::to_owned)
+}
