@@ -42,7 +42,7 @@ fn examples(rules: Vec<&Rules>) -> impl Iterator<Item = Example> {
 /// What people do every day.
 const fn everyday(section: Section) -> &'static [&'static str] {
     match section {
-        Section::Bash => &["git status", "npm test", "make build", "ls -l", "date"],
+        Section::Bash => &["git status", "npm test", "make build", "date"],
         Section::Edit | Section::Read => {
             &["src/main.rs", "README.md", "docs/index.md", "/tmp/example.txt", "/etc/hosts"]
         }

@@ -160,7 +160,7 @@ mod tests {
         many.push(("created", ".x/settings.json".to_owned(), " (shared)"));
         many.push(("updated", ".x/agents/old.md".to_owned(), ""));
         many.push(("updated", ".x/agents/mine.md".to_owned(), FORCED));
-        many.extend((0..LISTED + 1).map(|at| ("removed", format!(".x/agents/r{at}.md"), "")));
+        many.extend((0..=LISTED).map(|at| ("removed", format!(".x/agents/r{at}.md"), "")));
         many.push(("created", "AGENTS.md".to_owned(), ""));
         let told = shown(&many);
         let (head, removed) = told.split_at(6);

@@ -25,6 +25,8 @@ pub(super) struct Report<'a> {
     refused: Vec<Value>,
     sections: Vec<Value>,
     counts: Counts,
+    /// How wide the words are that stand before the files of a target.
+    width: usize,
 }
 
 /// What happened, counted.
@@ -58,6 +60,7 @@ impl<'a> Report<'a> {
             refused: Vec::new(),
             sections: Vec::new(),
             counts: Counts::default(),
+            width: 0,
         }
     }
 
@@ -144,7 +147,10 @@ impl<'a> Report<'a> {
             }
             self.counts.add(change);
         }
-        self.text.push_str(&columns(&files::rows(done, target)));
+        let rows = files::rows(done, target);
+        let words = rows.iter().filter_map(|row| row.first());
+        self.width = words.map(String::len).max().unwrap_or(0);
+        self.text.push_str(&columns(&rows));
     }
 
     fn refusals(&mut self, done: &Done, target: &str) {
@@ -171,7 +177,8 @@ impl<'a> Report<'a> {
         hint: Option<&str>,
     ) {
         let who = agent.as_str().map_or(String::new(), |name| format!("{name}: "));
-        self.line(&format!("  refused  {who}{message}"));
+        let width = self.width;
+        self.line(&format!("{:<width$}  {who}{message}", "  refused"));
         if let Some(hint) = hint {
             self.line(&format!("    = help: {hint}"));
         }
