@@ -438,7 +438,7 @@ mod tests {
         let settings = wanted("s", "1", "");
         let others = [settings.clone(), wanted("a", "1", "y")];
         assert_eq!(told(&others, &old, &disk, ("", false)), "!s #a #e #s");
-        assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e #a #s");
+        assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e^ #a #s");
         let skill = [entry("x/skills/e", "0", "x"), entry("s", "0", "")];
         let edited = [("x/skills/e", "mine"), ("a", "0"), ("s", "0")];
         let expected = "~s ~a !x/skills/e #a #s #x/skills/e";
@@ -452,7 +452,7 @@ mod tests {
         // It did not, but rules that are shared are no part of its file.
         let same = [settings.clone(), wanted("e", "0", "x"), wanted("a", "1", "y")];
         assert_eq!(told(&same, &old, &disk, ("", false)), "!e !s #a #e #s");
-        assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e ~a #a #e #s");
+        assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e^ ~a #a #e #s");
         let kept = [wanted("s", "0", ""), wanted("e", "0", "x"), wanted("a", "1", "y")];
         assert_eq!(told(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
         // The list is lost: a mark tells what was rendered from what somebody wrote.
