@@ -8,9 +8,10 @@ use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
 use agentry_text::{Position, Spanned};
 
+use crate::example::plain;
 use crate::imported::{at, inside};
 use crate::model::{always, outside};
-use crate::proof::{Proof, within};
+use crate::proof::{Proof, told, within};
 use crate::rendering::{Loss, LossKind};
 use crate::sources::{Checked, Sources};
 use crate::{Files, Model, Target};
@@ -213,13 +214,14 @@ impl Narrowing {
             written.intent = Some(Spanned::new(Action::Deny, written.section.span));
         }
         self.simplify(written, &bounds);
-        let bounds = self.bound.real(written.section.value);
+        let section = written.section.value;
+        let bounds = self.bound.real(section);
         if let Proof::Fails { example, source, target } =
-            within(&bounds, &self.layers(written, &Rules::new(written, &Places::default())))
+            told(section, &bounds, &self.layers(written, &Rules::new(written, &Places::default())))
         {
             // The sides are swapped: what the harness does is on the left.
             let detail = format!("`{example}` is {target} in {} and {source} here", self.title);
-            self.lose(written, detail);
+            self.lose(written, plain(&detail));
         }
     }
 

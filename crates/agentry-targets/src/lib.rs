@@ -20,6 +20,7 @@ pub mod copilot;
 pub mod cursor;
 mod elsewhere;
 pub mod encoding;
+pub mod example;
 pub mod front;
 pub mod gap;
 pub mod gemini;

@@ -3,14 +3,14 @@
 use agentry_policy::{Action, Rules, Section};
 
 use crate::model::{Model, always};
-use crate::proof::{Proof, within};
+use crate::proof::{Proof, told, within};
 use crate::rendering::{LossKind, Rendered};
 use crate::subject::Subject;
 
 /// Notes whether `target` is stricter than the source says.
 pub fn compare(subject: &Subject, section: Section, target: &[Rules], out: &mut Rendered) {
     let field = format!("permissions.{section}");
-    match within(&subject.bounds(section), target) {
+    match told(section, &subject.bounds(section), target) {
         Proof::Holds => {}
         Proof::Fails { example, source, target } => {
             // The sides are swapped: what the source says is on the left.

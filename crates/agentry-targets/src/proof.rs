@@ -1,9 +1,13 @@
 //! The proof that rules of a harness permit no more than their source, remembered: agents of one
 //! workspace mostly share their rules.
+//!
+//! Rules are made stricter by the shortest example; people are told one that says more to them.
 
 use agentry_policy::compare::{Answer, Example, decide, refines};
 use agentry_policy::known::Known;
-use agentry_policy::{Action, Protections, Rules};
+use agentry_policy::{Action, Protections, Rules, Section};
+
+use crate::example::telling;
 
 /// Whether rules stay within others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +16,7 @@ pub enum Proof {
     Holds,
     /// They do not, and this shows it.
     Fails {
-        /// One of the shortest subjects that shows it.
+        /// One of the shortest subjects that shows it, or one that a person understands.
         example: Example,
         /// What the source says of it.
         source: Action,
@@ -35,10 +39,37 @@ pub fn within(target: &[Rules], source: &[Rules]) -> Proof {
     if is_plain(target, source) {
         return Proof::Holds;
     }
+    KNOWN.get(question(target, source), || prove(target, source))
+}
+
+/// What people were told already, by all that it depends on.
+static TOLD: Known<(Section, String), Proof> = Known::new();
+
+/// The same for a person: where it fails, with an example from the words of the rules or from everyday
+/// life, if there is one that shows the same difference.
+pub fn told(section: Section, target: &[Rules], source: &[Rules]) -> Proof {
+    if source.is_empty() || is_plain(target, source) {
+        return within(target, source);
+    }
+    TOLD.get((section, question(target, source)), || {
+        let proof = within(target, source);
+        let Proof::Fails { source: stricter, target: milder, .. } = &proof else { return proof };
+        let (left, right) = (refs(target), refs(source));
+        let shows = |example: &Example| {
+            action(&left, example) == *milder && action(&right, example) == *stricter
+        };
+        match telling(section, source.iter().chain(target), shows) {
+            Some(example) => Proof::Fails { example, source: *stricter, target: *milder },
+            None => proof,
+        }
+    })
+}
+
+fn question(target: &[Rules], source: &[Rules]) -> String {
     let mut question = String::new();
     part(&mut question, &key(target));
     part(&mut question, &key(source));
-    KNOWN.get(question, || prove(target, source))
+    question
 }
 
 /// Whether the answers alone show it: some list of the target has none that is milder than the
@@ -62,15 +93,17 @@ fn prove(target: &[Rules], source: &[Rules]) -> Proof {
         Answer::Yes => Proof::Holds,
         Answer::Unknown(why) => Proof::Unknown(why),
         Answer::No(witness) => {
-            let action = |side: &[&Rules]| {
-                let decided =
-                    witness.subject.with(|subject| decide(side, subject, Protections::Off));
-                decided.map_or(Action::Allow, |decision| decision.action)
-            };
-            let (source, target) = (action(&source), action(&target));
-            Proof::Fails { example: witness.subject, source, target }
+            let example = witness.subject;
+            let (source, target) = (action(&source, &example), action(&target, &example));
+            Proof::Fails { example, source, target }
         }
     }
+}
+
+/// What some rules say of an example.
+fn action(side: &[&Rules], example: &Example) -> Action {
+    let decided = example.with(|subject| decide(side, subject, Protections::Off));
+    decided.map_or(Action::Allow, |decision| decision.action)
 }
 
 fn refs(rules: &[Rules]) -> Vec<&Rules> {
@@ -111,6 +144,9 @@ mod tests {
     /// Rules, what holds otherwise, and whether they ask about everything.
     type Case<'a> = (&'a [(&'a str, Action)], Action, bool);
 
+    /// Rules, what holds otherwise, and what people are told.
+    type Told<'a> = (&'a [(&'a str, Action)], Action, &'a str);
+
     fn rules(list: &[(&str, Action)], otherwise: Action) -> Rules {
         let mut rules = always(Section::Question, otherwise, "otherwise");
         let kind = Section::Question.kind();
@@ -143,23 +179,55 @@ mod tests {
         }
     }
 
+    /// Rules of an agent about commands.
+    fn commands(list: &[(&str, Action)], otherwise: Action) -> Rules {
+        let mut rules = always(Section::Bash, otherwise, "otherwise");
+        let rule = |(text, action): &(&str, Action)| Rule {
+            pattern: Pattern::new(Section::Bash.kind(), text, *action, &Places::default()),
+            action: *action,
+            text: String::new(),
+            span: None,
+        };
+        rules.rules = list.iter().map(rule).collect();
+        rules.as_written()
+    }
+
+    /// What is told is what both sides say, in the words of the rules before everyday ones; where neither
+    /// shows the difference, the shortest example does.
+    #[test]
+    fn people_are_told_what_says_something_to_them() {
+        use Action::{Allow, Ask, Deny};
+        let usual = ["git **", "npm **", "make **", "date **"].map(|text| (text, Deny));
+        let cases: &[Told<'_>] = &[
+            (&[], Ask, "`git status` is ask"),
+            (&[("cargo build*", Ask)], Deny, "`cargo build` is ask"),
+            (&[("cargo build*", Deny)], Ask, "`git status` is ask"),
+            (&[("git **", Deny)], Ask, "`npm test` is ask"),
+            (&[("git push --force*", Deny), ("git push*", Ask)], Deny, "`git push` is ask"),
+            (&[("git push --force **", Deny), ("**", Allow)], Ask, "`git status` is allow"),
+            (&usual, Ask, "`x` is ask"),
+        ];
+        for (list, otherwise, expected) in cases {
+            let source = [commands(list, *otherwise)];
+            let nothing = [always(Section::Bash, Deny, "nothing")];
+            // The sides are swapped: what the source says is on the left.
+            let Proof::Fails { example, source: harness, target } =
+                told(Section::Bash, &source, &nothing)
+            else {
+                panic!("{list:?}");
+            };
+            assert_eq!(format!("`{example}` is {target}"), *expected, "{list:?}");
+            assert_eq!(action(&refs(&source), &example), target, "{list:?}");
+            assert_eq!(action(&refs(&nothing), &example), harness, "{list:?}");
+        }
+    }
+
     /// A pattern may hold any character: what is remembered of some rules is not what others say.
     #[test]
     fn rules_with_line_ends_are_not_other_rules() {
         use Action::{Allow, Deny};
-        let commands = |list: &[(&str, Action)]| {
-            let mut rules = always(Section::Bash, Deny, "otherwise");
-            let rule = |(text, action): &(&str, Action)| Rule {
-                pattern: Pattern::new(Section::Bash.kind(), text, *action, &Places::default()),
-                action: *action,
-                text: String::new(),
-                span: None,
-            };
-            rules.rules = list.iter().map(rule).collect();
-            rules.as_written()
-        };
-        let one = commands(&[("q\ndeny as written rm *", Allow), ("**", Allow)]);
-        let other = commands(&[("q", Allow), ("rm *", Deny), ("**", Allow)]);
+        let one = commands(&[("q\ndeny as written rm *", Allow), ("**", Allow)], Deny);
+        let other = commands(&[("q", Allow), ("rm *", Deny), ("**", Allow)], Deny);
         assert_ne!(key([&one]), key([&other]));
         assert_ne!(key([&one, &other]), key([&other, &one]));
     }

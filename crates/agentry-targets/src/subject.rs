@@ -9,7 +9,7 @@ use agentry_policy::{Action, Judge, Permissions, Rule, Rules, Section};
 use agentry_text::Span;
 
 use crate::model::{Way, outside as outside_of};
-use crate::proof::{self, Proof, within};
+use crate::proof::{self, Proof, told, within};
 
 /// An agent on its way to a harness.
 #[derive(Debug, Clone)]
@@ -133,13 +133,13 @@ impl Subject {
         KNOWN.get((self.kind(), guarded, *section, way.key()), || {
             let bounds = self.bounds(*section);
             if !guarded {
-                return within(layers, &bounds);
+                return told(*section, layers, &bounds);
             }
             let mut bounds = bounds.to_vec();
             for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
                 rule.action = rule.action.min(Action::Ask);
             }
-            within(layers, &bounds)
+            told(*section, layers, &bounds)
         })
     }
 

@@ -53,6 +53,7 @@ mod tests {
                 kind: ChangeKind::Update,
                 before: before.map(Vec::from),
                 after: after.map(Vec::from),
+                forced: false,
             };
             assert_eq!(drift(&change, "x"), expected, "{before:?} {after:?}");
         }

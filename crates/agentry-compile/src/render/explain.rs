@@ -1,8 +1,9 @@
 //! Both sides of a rendering: what the source says of a section, and what the harness makes of the
 //! files that were written for it.
 
-use agentry_policy::{Places, Rules, Section};
-use agentry_targets::proof::{Proof, within};
+use agentry_policy::{Rules, Section};
+use agentry_targets::example::plain;
+use agentry_targets::proof::{Proof, told};
 use agentry_targets::{Rendering, Settings, Subject, Target, Way, read_back};
 
 /// One section on both sides.
@@ -51,13 +52,6 @@ pub(super) fn explain(
     Section::ALL.iter().filter_map(section).collect()
 }
 
-/// Examples are made up in stand-in places; a person reads them from the workspace.
-pub(super) fn plain(text: &str) -> String {
-    let Places { workspace, home, .. } = Places::default();
-    let text = text.replace(&format!("`{workspace}/"), "`");
-    home.map_or(text.clone(), |home| text.replace(&format!("`{home}/"), "`~/"))
-}
-
 fn side(name: &str, rules: &Rules) -> Side {
     let mut texts: Vec<String> = rules.all().map(|rule| rule.text.clone()).collect();
     // Nothing behind a rule for everything is ever asked.
@@ -84,7 +78,7 @@ fn differences(subject: &Subject, ways: &[&Way]) -> Option<String> {
 
 /// What a tool of the harness is stricter about.
 fn difference(subject: &Subject, way: &Way) -> Option<String> {
-    match within(&subject.bounds(way.section), &way.layers) {
+    match told(way.section, &subject.bounds(way.section), &way.layers) {
         Proof::Holds => None,
         // The source is on the left here: what is called the source is the harness.
         Proof::Fails { example, source, target } => {

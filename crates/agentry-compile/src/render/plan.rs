@@ -75,6 +75,8 @@ pub struct Change {
     pub before: Option<Vec<u8>>,
     /// What is in it after, if there will be a file.
     pub after: Option<Vec<u8>>,
+    /// Whether what goes was edited or written by somebody else, so that only force takes it away.
+    pub forced: bool,
 }
 
 /// What happens to a file.
@@ -235,6 +237,7 @@ impl Planner<'_> {
             let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
             Err(Refused { path, target, agent, message, hint })
         };
+        let mut forced = false;
         let (kind, before) = match (self.situation.present)(path) {
             Present::Blocked(why) => {
                 return refuse(format!("`{path}` {why}"), IN_THE_WAY);
@@ -249,8 +252,11 @@ impl Planner<'_> {
                 }
                 match present {
                     Present::File(found) => {
-                        if let Some((message, hint)) = self.whose(file, &found) {
-                            return refuse(message, hint);
+                        match self.whose(file, &found) {
+                            Some((message, hint)) if !self.situation.force => {
+                                return refuse(message, hint);
+                            }
+                            whose => forced = whose.is_some(),
                         }
                         (ChangeKind::Update, Some(found))
                     }
@@ -259,15 +265,15 @@ impl Planner<'_> {
             }
         };
         let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-        Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()) })
+        Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()), forced })
     }
 
-    /// Why a file that is there must not be replaced: somebody else wrote or edited it.
+    /// Why a file that is there is replaced by force only: somebody else wrote or edited it.
     fn whose(&self, file: &Wanted, found: &[u8]) -> Option<(String, &'static str)> {
         let path = &file.path;
         let entry = self.situation.ledger.get(path);
         let ours = entry.is_some_and(|entry| sha256(found) == entry.sha256);
-        if ours || file.shared || self.situation.force {
+        if ours || file.shared {
             return None;
         }
         Some(match entry {
@@ -333,8 +339,8 @@ mod tests {
     type Wished<'a> = (&'a str, &'a [Entry], Disk<'a>, bool, &'a str);
     type Unwished<'a> = (&'a str, Disk<'a>, &'a str, bool, &'a str);
 
-    /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, and
-    /// `#` for each line of the ledger.
+    /// What a plan does, in short: `+` new, `~` changed, `=` kept, `-` removed, `!` refused, `^`
+    /// by force, and `#` for each line of the ledger.
     fn told(
         wanted: &[Wanted],
         ledger: &[Entry],
@@ -358,7 +364,9 @@ mod tests {
             ChangeKind::Keep => '=',
             ChangeKind::Remove => '-',
         };
-        let changes = plan.changes.iter().map(|it| format!("{}{}", sign(it.kind), it.path));
+        let force = |it: &Change| if it.forced { "^" } else { "" };
+        let changes =
+            plan.changes.iter().map(|it| format!("{}{}{}", sign(it.kind), it.path, force(it)));
         let refused = plan.refused.iter().map(|it| format!("!{}", it.path));
         let kept = plan.ledger.entries().iter().map(|it| format!("#{}", it.path));
         changes.chain(refused).chain(kept).collect::<Vec<_>>().join(" ")
@@ -375,7 +383,7 @@ mod tests {
             ("as it should be", &old, &[("a", "new")], false, "=a #a"),
             ("the same by chance", &[], &[("a", "new")], false, "=a #a"),
             ("edited", &old, &[("a", "mine")], false, "!a #a"),
-            ("edited, by force", &old, &[("a", "mine")], true, "~a #a"),
+            ("edited, by force", &old, &[("a", "mine")], true, "~a^ #a"),
             ("somebody else's", &[], &[("a", "mine")], false, "!a"),
             ("a link", &old, &[("a", "-> link")], true, "!a #a"),
         ];
@@ -392,7 +400,7 @@ mod tests {
             ("gone", &[], "", false, ""),
             ("of another run", &[("a", "old"), ("b", "old")], "y", false, "-b #a"),
             ("edited", &[("a", "mine"), ("b", "old")], "", false, "-b !a #a"),
-            ("edited, by force", &[("a", "mine"), ("b", "old")], "", true, "-a -b"),
+            ("edited, by force", &[("a", "mine"), ("b", "old")], "", true, "-a^ -b"),
             ("a link", &[("a", "-> link")], "", true, "!a #a"),
         ];
         for (case, disk, covered, force, expected) in cases {
@@ -430,7 +438,7 @@ mod tests {
         let settings = wanted("s", "1", "");
         let others = [settings.clone(), wanted("a", "1", "y")];
         assert_eq!(told(&others, &old, &disk, ("", false)), "!s #a #e #s");
-        assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e #a #s");
+        assert_eq!(told(&others, &old, &disk, ("", true)), "~s ~a -e^ #a #s");
         let skill = [entry("x/skills/e", "0", "x"), entry("s", "0", "")];
         let edited = [("x/skills/e", "mine"), ("a", "0"), ("s", "0")];
         let expected = "~s ~a !x/skills/e #a #s #x/skills/e";
@@ -444,7 +452,7 @@ mod tests {
         // It did not, but rules that are shared are no part of its file.
         let same = [settings.clone(), wanted("e", "0", "x"), wanted("a", "1", "y")];
         assert_eq!(told(&same, &old, &disk, ("", false)), "!e !s #a #e #s");
-        assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e ~a #a #e #s");
+        assert_eq!(told(&same, &old, &disk, ("", true)), "~s ~e^ ~a #a #e #s");
         let kept = [wanted("s", "0", ""), wanted("e", "0", "x"), wanted("a", "1", "y")];
         assert_eq!(told(&kept, &old, &disk, ("", false)), "=s ~a !e #a #e #s");
         // The list is lost: a mark tells what was rendered from what somebody wrote.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
+use agentry_targets::example::plain;
 use agentry_targets::{File, Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
 
 use super::config::RenderConfig;
-use super::explain::{Explained, explain, plain};
+use super::explain::{Explained, explain};
 use super::plan::{Replaced, Wanted};
 
 /// How agents are rendered.

@@ -51,7 +51,10 @@ fn an_allow_of_the_user_never_wins() {
     let (rendered, text) = one(&section("bash", "ask", &["git log*:allow"]), wish);
     // A file outside would be edited without a question: that is refused, not written.
     let refused = rendered.refused.expect("a refusal");
-    assert!(refused.message.contains("in the source and would be"), "{}", refused.message);
+    assert_eq!(
+        refused.message,
+        "`/tmp/example.txt` is ask in the source and would be allow in Claude Code"
+    );
     assert!(rendered.files.is_empty());
     assert_eq!(text, "");
     let existing = [(PATH, "{\"permissions\": {\"allow\": [\"Bash(*)\", \"WebFetch\"]}}")];

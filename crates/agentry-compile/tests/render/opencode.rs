@@ -168,7 +168,7 @@ fn t23_a_star_takes_directories_there() {
     let lines = section("edit", "deny", &["src/*:allow"]);
     holds(&lines, "\n  edit: deny\n");
     let told = losses(&lines);
-    assert!(told.contains("narrowed permissions.edit: `/workspace/src/x`"), "{told}");
+    assert!(told.contains("narrowed permissions.edit: `/workspace/src/example.txt`"), "{told}");
     // A deny may take more.
     holds(&section("edit", "allow", &["src/*:deny"]), "    src/*: deny\n");
     holds(&section("edit", "deny", &["src/**:allow"]), "    src/*: allow\n");
@@ -178,7 +178,7 @@ fn t23_a_star_takes_directories_there() {
 fn t24_a_star_takes_words_there() {
     let lines = bash("ask", &["git * main:allow"]);
     holds(&lines, "\n  bash: ask\n");
-    assert!(losses(&lines).contains("narrowed permissions.bash: `git x main`"));
+    assert!(losses(&lines).contains("narrowed permissions.bash: `git example main`"));
 }
 
 #[test]

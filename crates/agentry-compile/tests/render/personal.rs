@@ -19,7 +19,7 @@ fn what_the_user_allows_is_a_gap() {
     let cases = [
         ("claude-code", ASKS, claude, allow, &[][..], "by `Edit(//etc/**)`"),
         ("claude-code", ASKS, claude, more, &[], "by `/srv`"),
-        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, &[], "`make` is ask"),
+        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, &[], "`make build` is ask"),
         ("gemini", ASKS_ALWAYS, "~/.gemini/policies/mine.toml", policy, options, "is ask"),
     ];
     for (harness, lines, path, text, options, expected) in cases {

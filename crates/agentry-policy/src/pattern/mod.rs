@@ -255,6 +255,11 @@ impl Pattern {
         self.kind
     }
 
+    /// Whether it is one of somebody else's rule language.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.shape, Shape::Foreign(_))
+    }
+
     /// Whether it is `*` or `**`, which stand for every subject.
     pub fn is_everything(&self) -> bool {
         matches!(self.shape, Shape::Everything)

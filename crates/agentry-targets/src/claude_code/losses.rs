@@ -13,7 +13,7 @@ use super::tools::{GROUPS, Tools, groups};
 use crate::kept::may_have;
 use crate::loss;
 use crate::model::{Model, always};
-use crate::proof::{Proof, within};
+use crate::proof::{Proof, told, within};
 use crate::rendering::{File, LossKind, Rendered, Settings};
 use crate::subject::Subject;
 
@@ -124,7 +124,7 @@ fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Render
     let field = format!("permissions.{section}");
     let mut bounds = subject.bounds(section).to_vec();
     bounds.push(never(section));
-    match within(&bounds, layers) {
+    match told(section, &bounds, layers) {
         Proof::Holds => {}
         // The sides are swapped: what the source says is on the left.
         Proof::Fails { example, source, target } => {

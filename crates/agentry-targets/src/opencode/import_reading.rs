@@ -6,8 +6,9 @@ use agentry_policy::{Rules, Section};
 
 use super::ruleset::READING;
 use crate::Model;
+use crate::example::plain;
 use crate::imported::Draft;
-use crate::proof::{Proof, within};
+use crate::proof::{Proof, told};
 use crate::rendering::LossKind;
 
 /// Tells which tools are stricter than `read` is, so that all of them are here.
@@ -21,8 +22,8 @@ pub(super) fn reading(model: &Model, draft: &mut Draft) {
     let mut stricter: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for tool in READING.iter().filter(|tool| **tool != "read") {
         // The sides are swapped: what `read` does must stay within what the tool does.
-        if let Proof::Fails { example, source, target } = within(&own, &layers(tool)) {
-            let what = format!("`{example}` is {source} for {{}} and {target} for `read`");
+        if let Proof::Fails { example, source, target } = told(Section::Read, &own, &layers(tool)) {
+            let what = plain(&format!("`{example}` is {source} for {{}} and {target} for `read`"));
             stricter.entry(what).or_default().push(format!("`{tool}`"));
         }
     }

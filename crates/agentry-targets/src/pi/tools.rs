@@ -9,7 +9,7 @@ use super::blind::BLIND;
 use crate::gap::{Gap, gaps};
 use crate::kept::may_have;
 use crate::model::{Model, always};
-use crate::proof::{Proof, within};
+use crate::proof::{Proof, told, within};
 use crate::protection::{self, Unprotected};
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
@@ -86,7 +86,7 @@ fn unseen(subject: &Subject) -> Option<Gap> {
 /// Whether everything in a section is allowed; why not otherwise.
 pub(super) fn free(subject: &Subject, section: Section) -> Result<(), String> {
     let everything = always(section, Action::Allow, "Pi does not look");
-    match within(&[everything], &subject.bounds(section)) {
+    match told(section, &[everything], &subject.bounds(section)) {
         Proof::Holds => Ok(()),
         Proof::Fails { example, source, .. } => Err(format!("{section} `{example}` is {source}")),
         Proof::Unknown(why) => Err(why),

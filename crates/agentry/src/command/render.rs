@@ -5,6 +5,7 @@
 //! ```
 
 mod belongs;
+mod files;
 mod grouped;
 pub(crate) mod locked;
 mod look;

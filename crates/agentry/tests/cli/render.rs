@@ -196,7 +196,7 @@ fn losses_are_told_once() {
 
     losses
       narrowed  permissions                                      no tool is left; `--guard` would keep them (both agents; pi)
-      narrowed  permissions.bash                                 `x` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
+      narrowed  permissions.bash                                 `git status` is ask in the source and deny here: the tool is removed; `--guard` makes it exact (pusher; claude-code)
       narrowed  permissions.{bash,edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (both agents; pi)
       gap       permissions                                      `opencode --auto` allows what is asked about; other runs without a person refuse it (both agents; opencode)
       gap       permissions.bash                                 OpenCode does not look at nested shells, other spellings and variables; `sh -c 'git push'` is deny in the source and ask there (pusher; opencode)

@@ -50,7 +50,8 @@ impl Planner<'_> {
             Present::Nothing => {}
             Present::File(bytes) => {
                 let (kind, before) = (ChangeKind::Remove, Some(bytes));
-                self.changes.push(Change { path, target, agent, kind, before, after: None });
+                let (after, forced) = (None, true);
+                self.changes.push(Change { path, target, agent, kind, before, after, forced });
             }
             Present::Blocked(why) => {
                 let message = format!("`{path}` {why}");

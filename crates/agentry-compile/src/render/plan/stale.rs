@@ -44,7 +44,9 @@ impl Planner<'_> {
             },
         };
         let Entry { path, target, agent, .. } = entry.clone();
-        self.changes.push(Change { path, target, agent, kind, before: Some(bytes.clone()), after });
+        let forced = entry.merge.is_none() && !untouched;
+        let before = Some(bytes.clone());
+        self.changes.push(Change { path, target, agent, kind, before, after, forced });
     }
 
     /// Leaves a file that should go.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use agentry_compile::render::{Change, ChangeKind, Explained, Ran, Side, drift};
-use agentry_compile::targets::{Loss, LossKind, Rendered, Scope};
+use agentry_compile::targets::{Loss, LossKind, Rendered};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
 use crate::args::{Render, ResultFormat};
 use crate::output::{Exit, columns};
 
+use super::files::{self, word};
 use super::grouped::{All, Told, each, grouped};
 use super::project::{Agent, Done};
 use super::words::names;
@@ -24,6 +25,8 @@ pub(super) struct Report<'a> {
     refused: Vec<Value>,
     sections: Vec<Value>,
     counts: Counts,
+    /// How wide the words are that stand before the files of a target.
+    width: usize,
 }
 
 /// What happened, counted.
@@ -57,6 +60,7 @@ impl<'a> Report<'a> {
             refused: Vec::new(),
             sections: Vec::new(),
             counts: Counts::default(),
+            width: 0,
         }
     }
 
@@ -126,8 +130,6 @@ impl<'a> Report<'a> {
     }
 
     fn changes(&mut self, done: &Done, target: &str) {
-        let mut rows = Vec::new();
-        let mut kept = 0;
         for change in done.plan.changes.iter().filter(|change| change.target == target) {
             let path = done.place.shown(&change.path);
             let entry = || {
@@ -144,17 +146,10 @@ impl<'a> Report<'a> {
                 _ => self.files.push(entry()),
             }
             self.counts.add(change);
-            match change.kind {
-                ChangeKind::Keep => kept += 1,
-                kind => rows.push(vec![
-                    format!("  {}", word(kind, done.written)),
-                    format!("{}{}", visible(&path), reach(done, change)),
-                ]),
-            }
         }
-        if kept > 0 {
-            rows.push(vec!["  unchanged".to_owned(), counted(kept, "file")]);
-        }
+        let rows = files::rows(done, target);
+        let words = rows.iter().filter_map(|row| row.first());
+        self.width = words.map(String::len).max().unwrap_or(0);
         self.text.push_str(&columns(&rows));
     }
 
@@ -182,7 +177,8 @@ impl<'a> Report<'a> {
         hint: Option<&str>,
     ) {
         let who = agent.as_str().map_or(String::new(), |name| format!("{name}: "));
-        self.line(&format!("  refused  {who}{message}"));
+        let width = self.width;
+        self.line(&format!("{:<width$}  {who}{message}", "  refused"));
         if let Some(hint) = hint {
             self.line(&format!("    = help: {hint}"));
         }
@@ -370,16 +366,6 @@ impl Counts {
     }
 }
 
-/// For whom a file holds, where that is more than its agent.
-fn reach(done: &Done, change: &Change) -> &'static str {
-    let is_shared = change.agent.is_empty() && change.kind != ChangeKind::Remove;
-    match (is_shared, done.place.scope) {
-        (false, _) => "",
-        (true, Scope::Project) => " (shared: holds for every session of the project)",
-        (true, Scope::User) => " (shared: holds for every session of the user)",
-    }
-}
-
 /// The agents of a run, with what became of them.
 fn agents<'a>(done: &'a Done, ran: &'a Ran) -> impl Iterator<Item = (&'a Agent, &'a Rendered)> {
     done.agents.iter().zip(&ran.rendering.agents)
@@ -411,16 +397,4 @@ fn sides<'a>(whose: &'a str, sides: &'a [Side]) -> impl Iterator<Item = Vec<Stri
             vec![format!("    {}", visible(&head)), visible(rule).into_owned()]
         })
     })
-}
-
-fn word(kind: ChangeKind, done: bool) -> &'static str {
-    match (kind, done) {
-        (ChangeKind::Create, true) => "created",
-        (ChangeKind::Update, true) => "updated",
-        (ChangeKind::Remove, true) => "removed",
-        (ChangeKind::Create, false) => "would create",
-        (ChangeKind::Update, false) => "would update",
-        (ChangeKind::Remove, false) => "would remove",
-        (ChangeKind::Keep, _) => "unchanged",
-    }
 }

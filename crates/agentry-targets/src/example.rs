@@ -1,0 +1,216 @@
+//! Examples that a person understands. Of all calls about which two lists of rules differ, a machine
+//! finds a shortest one, like `x`; one that the agent's own rules are about, or an everyday one, says more.
+//!
+//! Nothing here is guessed: whoever asks decides each example by both lists.
+
+use agentry_policy::compare::Example;
+use agentry_policy::path::with_home;
+use agentry_policy::web::address;
+use agentry_policy::{Kind, Pattern, Places, Rules, Section};
+
+/// What stands in the place of a wildcard.
+const ANY: &str = "example";
+
+/// A file in the place of a wildcard.
+const FILE: &str = "example.txt";
+
+/// The most patterns that examples are made from.
+const MOST: usize = 100;
+
+/// The first example for which `shows` holds: from the patterns of these rules in their order, then
+/// from everyday life, then from rules that hold for the section only in some places.
+pub(crate) fn telling<'r>(
+    section: Section,
+    rules: impl Iterator<Item = &'r Rules>,
+    shows: impl Fn(&Example) -> bool,
+) -> Option<Example> {
+    let is_mixed = |rules: &&Rules| rules.rules.iter().any(|rule| rule.pattern.is_foreign());
+    let (mixed, own): (Vec<&Rules>, Vec<&Rules>) = rules.partition(is_mixed);
+    let usual = everyday(section).iter().filter_map(|text| read(section.kind(), text));
+    examples(own).chain(usual).chain(examples(mixed)).find(shows)
+}
+
+/// Examples of what some rules are about.
+fn examples(rules: Vec<&Rules>) -> impl Iterator<Item = Example> {
+    let is_own = |pattern: &&Pattern| {
+        !(pattern.is_foreign() || pattern.is_everything() || pattern.problem().is_some())
+    };
+    let patterns = rules.into_iter().flat_map(|rules| &rules.rules).map(|rule| &rule.pattern);
+    patterns.filter(is_own).take(MOST).flat_map(made)
+}
+
+/// What people do every day.
+const fn everyday(section: Section) -> &'static [&'static str] {
+    match section {
+        Section::Bash => &["git status", "npm test", "make build", "date"],
+        Section::Edit | Section::Read => {
+            &["src/main.rs", "README.md", "docs/index.md", "/tmp/example.txt", "/etc/hosts"]
+        }
+        Section::ExternalDirectory => &["/tmp/example.txt", "/etc/hosts", "~/notes.txt"],
+        Section::Webfetch => &["https://example.com/", "https://docs.rs/", "http://example.com/"],
+        Section::Websearch => &["how to write a changelog"],
+        Section::Question => &["which branch?"],
+        Section::Mcp => &["github/list_issues", "github"],
+        Section::Tool => &["deploy"],
+        Section::Skill => &["code-review"],
+        Section::Delegate => &["reviewer"],
+        Section::Env => &["LANG", "HOME"],
+    }
+}
+
+/// Examples of what a pattern is about: with nothing in the place of its wildcards, and with something.
+fn made(pattern: &Pattern) -> Vec<Example> {
+    let kind = pattern.kind();
+    let text = pattern.text.trim_matches(' ');
+    let texts = match kind {
+        Kind::Command => vec![words(text, ""), words(text, ANY)],
+        Kind::Path => vec![path(text)],
+        Kind::Web => vec![web(text)],
+        Kind::Name => vec![filled(text, ANY)],
+        Kind::Text => vec![filled(text, ""), filled(text, ANY)],
+    };
+    texts.iter().filter_map(|text| read(kind, text)).collect()
+}
+
+/// The example that somebody would write like this.
+fn read(kind: Kind, text: &str) -> Option<Example> {
+    if text.trim().is_empty() || text.contains(char::is_control) {
+        return None;
+    }
+    let text = match kind {
+        Kind::Command => {
+            return Some(Example::Command(text.split(' ').map(str::to_owned).collect()));
+        }
+        Kind::Path => absolute(text)?,
+        Kind::Web => address(text).ok().filter(|it| it.doubt.is_none())?.text,
+        Kind::Name | Kind::Text => text.to_owned(),
+    };
+    Some(Example::Text(text))
+}
+
+/// A path as rules are asked about it.
+fn absolute(text: &str) -> Option<String> {
+    let places = Places::default();
+    let text = with_home(text, &places)?;
+    let is_absolute = text.starts_with('/');
+    let start = if is_absolute { String::new() } else { places.workspace };
+    let segments = text.split('/').filter(|segment| !matches!(*segment, "" | "."));
+    let segments: Vec<&str> = segments.collect();
+    (!segments.contains(&"..")).then(|| format!("{start}/{}", segments.join("/")))
+}
+
+/// The same with another text for each of its wildcards.
+fn filled(text: &str, with: &str) -> String {
+    text.replace("**", "*").replace('*', with)
+}
+
+/// A command: `any` for each word that is a wildcard, words without those in them.
+fn words(text: &str, any: &str) -> String {
+    let word = |word: &str| {
+        let is_any = word.bytes().all(|byte| byte == b'*');
+        filled(word, if is_any { any } else { "" })
+    };
+    let words = text.split(' ').map(word).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A file: `src/**/*.rs` is `src/example.rs`.
+fn path(text: &str) -> String {
+    let last = text.split('/').count() - 1;
+    let segment = |(at, segment): (usize, &str)| match segment {
+        "*" | "**" if at == last => Some(FILE.to_owned()),
+        "**" => None,
+        _ => Some(match segment.strip_prefix('*') {
+            Some(rest) => format!("{ANY}{}", filled(rest, "")),
+            None => filled(segment, ""),
+        }),
+    };
+    text.split('/').enumerate().filter_map(segment).collect::<Vec<_>>().join("/")
+}
+
+/// An address: `*.example.org/**` is `example.example.org/`.
+fn web(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let end = text.get(start..).and_then(|rest| rest.find(['/', '?']));
+    let (host, rest) = text.split_at(end.map_or(text.len(), |end| start + end));
+    format!("{}{}", filled(&host.replace(":*", ""), ANY), filled(rest, ""))
+}
+
+/// A text for a person: examples are made up in stand-in places, and are read from the workspace; the
+/// usual port of an address goes without saying.
+pub fn plain(text: &str) -> String {
+    let Places { workspace, home, .. } = Places::default();
+    let mut text = text.replace(&format!("`{workspace}/"), "`");
+    if let Some(home) = home {
+        text = text.replace(&format!("`{home}/"), "`~/");
+    }
+    without_port(&text, "`https://", ":443")
+}
+
+/// The text without a port of the addresses that start so.
+fn without_port(text: &str, start: &str, port: &str) -> String {
+    let mut parts = text.split(start);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (host, rest) = part.split_at(part.find(['/', '`']).unwrap_or(part.len()));
+        out.extend([start, host.strip_suffix(port).unwrap_or(host), rest]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_policy::Action;
+
+    use super::*;
+
+    #[test]
+    fn patterns_are_about_these() {
+        let cases: [(Section, &str, &[&str]); 16] = [
+            (Section::Bash, "git push*", &["git push", "git push"]),
+            (Section::Bash, "git push **", &["git push", "git push example"]),
+            (Section::Bash, "npm run test:* --silent", &["npm run test: --silent"; 2]),
+            (Section::Edit, "src/**/*.rs", &["/workspace/src/example.rs"]),
+            (Section::Edit, "docs/**", &["/workspace/docs/example.txt"]),
+            (Section::Edit, "/tmp/*", &["/tmp/example.txt"]),
+            (Section::Edit, "/**", &["/example.txt"]),
+            (Section::Read, "~/.ssh/id*", &["/home/user/.ssh/id"]),
+            (Section::Read, "./notes.md", &["/workspace/notes.md"]),
+            (Section::Read, "../other/**", &[]),
+            (Section::Webfetch, "*.rust-lang.org/**", &["https://example.rust-lang.org:443/"]),
+            (Section::Webfetch, "http://docs.rs:*/a*", &["http://docs.rs:80/a"]),
+            (Section::Webfetch, "docs.rs", &["https://docs.rs:443/"]),
+            (Section::Mcp, "github/*", &["github/example"]),
+            (Section::Websearch, "rust **", &["rust ", "rust example"]),
+            (Section::Delegate, "reviewer", &["reviewer"]),
+        ];
+        for (section, text, expected) in cases {
+            let pattern = Pattern::new(section.kind(), text, Action::Allow, &Places::default());
+            let made: Vec<String> = made(&pattern).iter().map(Example::to_string).collect();
+            assert_eq!(made, expected, "{section} {text}");
+        }
+    }
+
+    /// An example that is no subject would never be shown.
+    #[test]
+    fn everyday_life_can_be_read() {
+        for section in Section::ALL {
+            for text in everyday(*section) {
+                assert!(read(section.kind(), text).is_some(), "{section} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_for_people() {
+        let cases = [
+            ("`/workspace/src/main.rs` is ask", "`src/main.rs` is ask"),
+            ("`/home/user/x` and `/workspace/y`", "`~/x` and `y`"),
+            ("`https://example.com:443/` is ask", "`https://example.com/` is ask"),
+            ("`https://a.b:8443/` `http://a.b:443/x`", "`https://a.b:8443/` `http://a.b:443/x`"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(plain(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What happens to the files of a target, as a person reads it: a line a file, and where there are very
+//! many of them a line a directory.
+
+use std::collections::BTreeMap;
+
+use agentry_compile::render::{Change, ChangeKind};
+use agentry_compile::targets::Scope;
+use agentry_compile::text::report::{counted, visible};
+
+use super::project::Done;
+
+/// The most files with the same fate that get a line each.
+const LISTED: usize = 40;
+
+/// The most directories that more files are counted in.
+const DIRECTORIES: usize = 5;
+
+/// The files of a target with what becomes of them. What is removed, what others wrote and what holds for
+/// more than its agent is always named.
+pub(super) fn rows(done: &Done, target: &str) -> Vec<Vec<String>> {
+    let changes = done.plan.changes.iter().filter(|change| change.target == target);
+    let (kept, changes): (Vec<&Change>, Vec<&Change>) =
+        changes.partition(|change| change.kind == ChangeKind::Keep);
+    let files: Vec<File> = changes.into_iter().map(|change| File::of(done, change)).collect();
+    let mut rows = listed(&files);
+    if !kept.is_empty() {
+        rows.push(row(word(ChangeKind::Keep, done.written), counted(kept.len(), "file")));
+    }
+    rows
+}
+
+/// A file that does not stay as it is.
+struct File {
+    word: &'static str,
+    path: String,
+    /// What else is to be said of it.
+    note: &'static str,
+    /// Whether it may be counted among others.
+    plain: bool,
+}
+
+impl File {
+    fn of(done: &Done, change: &Change) -> Self {
+        let note = if change.forced { FORCED } else { reach(done, change) };
+        Self {
+            word: word(change.kind, done.written),
+            path: done.place.shown(&change.path),
+            note,
+            plain: note.is_empty() && change.kind != ChangeKind::Remove,
+        }
+    }
+}
+
+/// Said of a file that was edited after it was rendered, or that was never rendered.
+const FORCED: &str = " (by force, over what agentry did not write)";
+
+/// A line a file; many with the same fate together, in the place of the first.
+fn listed(files: &[File]) -> Vec<Vec<String>> {
+    let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.plain) {
+        alike.entry(file.word).or_default().push(&file.path);
+    }
+    alike.retain(|_, paths| paths.len() > LISTED);
+    let mut rows = Vec::new();
+    let mut counted: Vec<&str> = Vec::new();
+    for File { word, path, note, plain } in files {
+        match alike.get(word).filter(|_| *plain) {
+            None => rows.push(row(word, format!("{}{note}", visible(path)))),
+            Some(_) if counted.contains(word) => {}
+            Some(paths) => {
+                counted.push(word);
+                rows.extend(directories(paths).into_iter().map(|told| row(word, told)));
+            }
+        }
+    }
+    rows
+}
+
+fn row(word: &str, what: String) -> Vec<String> {
+    vec![format!("  {word}"), what]
+}
+
+/// How many files are in which directory. Where there are many directories, the deepest ones count for
+/// those that they are in.
+fn directories(paths: &[&str]) -> Vec<String> {
+    let depth = |dir: &str| dir.matches('/').count();
+    let above = |path: &str| {
+        let end = path.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
+        path.get(..end).unwrap_or_default().to_owned()
+    };
+    let mut groups: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for path in paths {
+        groups.entry(above(path)).or_default().push(path);
+    }
+    while groups.len() > DIRECTORIES {
+        let deepest = groups.keys().map(|dir| depth(dir)).max().unwrap_or(0);
+        let mut lifted: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (dir, files) in groups {
+            let dir = if depth(&dir) == deepest { above(&dir) } else { dir };
+            lifted.entry(dir).or_default().extend(files);
+        }
+        groups = lifted;
+    }
+    let told = |(dir, files): (&String, &Vec<&str>)| match files.as_slice() {
+        [one] => visible(one).into_owned(),
+        files if dir.is_empty() => counted(files.len(), "file"),
+        files => format!("{} in {}", counted(files.len(), "file"), visible(dir)),
+    };
+    groups.iter().map(told).collect()
+}
+
+/// For whom a file holds, where that is more than its agent.
+fn reach(done: &Done, change: &Change) -> &'static str {
+    let is_shared = change.agent.is_empty() && change.kind != ChangeKind::Remove;
+    match (is_shared, done.place.scope) {
+        (false, _) => "",
+        (true, Scope::Project) => " (shared: holds for every session of the project)",
+        (true, Scope::User) => " (shared: holds for every session of the user)",
+    }
+}
+
+/// What happens to a file, or what happened if it is `done`.
+pub(super) fn word(kind: ChangeKind, done: bool) -> &'static str {
+    match (kind, done) {
+        (ChangeKind::Create, true) => "created",
+        (ChangeKind::Update, true) => "updated",
+        (ChangeKind::Remove, true) => "removed",
+        (ChangeKind::Create, false) => "would create",
+        (ChangeKind::Update, false) => "would update",
+        (ChangeKind::Remove, false) => "would remove",
+        (ChangeKind::Keep, _) => "unchanged",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(files: &[(&'static str, String, &'static str)]) -> Vec<String> {
+        let file = |(word, path, note): &(&'static str, String, &'static str)| File {
+            word,
+            path: path.clone(),
+            note,
+            plain: note.is_empty() && *word != "removed",
+        };
+        let files: Vec<File> = files.iter().map(file).collect();
+        listed(&files).iter().map(|row| row.join(" ").trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn many_files_are_counted_by_directory() {
+        let agents = |count| (0..count).map(|at| ("created", format!(".x/agents/a{at}.md"), ""));
+        let few: Vec<_> = agents(LISTED).collect();
+        assert_eq!(shown(&few).len(), LISTED);
+        let skills = |at: usize| {
+            let dir = format!(".x/skills/s{at}");
+            [("created", format!("{dir}/SKILL.md"), ""), ("created", format!("{dir}/a/b.sh"), "")]
+        };
+        let mut many: Vec<_> = agents(300).chain((0..50).flat_map(skills)).collect();
+        many.push(("created", ".x/settings.json".to_owned(), " (shared)"));
+        many.push(("updated", ".x/agents/old.md".to_owned(), ""));
+        many.push(("updated", ".x/agents/mine.md".to_owned(), FORCED));
+        many.extend((0..=LISTED).map(|at| ("removed", format!(".x/agents/r{at}.md"), "")));
+        many.push(("created", "AGENTS.md".to_owned(), ""));
+        let told = shown(&many);
+        let (head, removed) = told.split_at(6);
+        assert_eq!(
+            head,
+            [
+                "created AGENTS.md",
+                "created 300 files in .x/agents/",
+                "created 100 files in .x/skills/",
+                "created .x/settings.json (shared)",
+                "updated .x/agents/old.md",
+                "updated .x/agents/mine.md (by force, over what agentry did not write)",
+            ]
+        );
+        assert_eq!(removed.len(), LISTED + 1);
+    }
+
+    #[test]
+    fn directories_are_few() {
+        let spread: Vec<String> = (0..60).map(|at| format!("p{at}/a.md")).collect();
+        let rooted: Vec<String> = (0..60).map(|at| format!("/p{at}/x/a.md")).collect();
+        for (paths, expected) in [(spread, "60 files"), (rooted, "60 files in /")] {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            assert_eq!(directories(&paths), [expected], "{paths:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `agentry render` with so many agents that nobody reads a line a file.
+
+use std::fs;
+
+use crate::render::agent;
+use crate::test::{Ran, Test};
+
+const MANY: usize = 44;
+
+/// A workspace of many agents for two targets.
+fn workspace() -> Test {
+    let targets = "[render]\ntargets = [\"opencode\", \"pi\"]\n";
+    let rules = "[permissions.bash]\nintent = \"deny\"\nrules = [\"make test*:ask\"]\n";
+    (0..MANY).fold(Test::new().file("agentry.toml", targets), |test, at| {
+        agent(test, &format!("agent-{at:02}"), rules)
+    })
+}
+
+/// Changes what every agent is told.
+fn change(test: &Test) {
+    for at in 0..MANY {
+        test.write(format!("agents/agent-{at:02}/system-prompt.md"), "You answer.\n");
+    }
+}
+
+/// What is said of files, which comes before all else.
+fn files(ran: &Ran) -> &str {
+    ran.stdout.split("\n\n").next().unwrap_or_default()
+}
+
+#[test]
+fn many_files_are_a_line_a_directory() {
+    let test = workspace();
+    insta::assert_snapshot!(test.run("render").exits(0), @r#"
+    $ agentry render
+    --- stdout
+    opencode
+      created  44 files in .opencode/agents/
+    pi
+      created  AGENTS.md (shared: holds for every session of the project)
+      created  44 files in .pi/agents/
+
+    losses
+      narrowed  permissions                                 no tool is left; `--guard` would keep them (all 44 agents; pi)
+      narrowed  permissions.bash                            Pi checks no call and bash `git status` is deny in the source: `bash` left out; the guard would make it exact (all 44 agents; pi)
+      narrowed  permissions.{edit,read,webfetch,websearch}  Pi checks no call and what is ask in the source: its tools left out; the guard would make it exact (all 44 agents; pi)
+      gap       permissions                                 `opencode --auto` allows what is asked about; other runs without a person refuse it (all 44 agents; opencode)
+      gap       permissions.external_directory              OpenCode lets every agent read the output of tools that it has cut off (all 44 agents; opencode)
+      gap       permissions.read                            secrets: OpenCode does not know them; `.envrc` is ask in the source and allow there (all 44 agents; opencode)
+      gap       permissions.webfetch                        private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (all 44 agents; opencode)
+      = `--explain` lists all 440, with the rules of both sides
+
+    rendered 44 agents for opencode, pi: 89 created; 264 narrowed, 176 gaps
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(files(&test.run("render").exits(0)), @r#"
+    opencode
+      unchanged  44 files
+    pi
+      unchanged  45 files
+    "#);
+}
+
+/// What somebody has to look at is named, however many there are.
+#[test]
+fn what_is_removed_refused_or_replaced_is_named() {
+    let test = workspace();
+    test.run("render").exits(0);
+    change(&test);
+    test.write(".opencode/agents/agent-07.md", "mine");
+    fs::remove_dir_all(test.path("agents/agent-00")).expect("a folder");
+    insta::assert_snapshot!(files(&test.run("render --dry-run").exits(1)), @r#"
+    opencode
+      would update  42 files in .opencode/agents/
+      would remove  .opencode/agents/agent-00.md
+      refused       agent-07: `.opencode/agents/agent-07.md` was edited after it was rendered
+        = help: take the change over into the definition, or pass `--force` to undo it
+    pi
+      would update  AGENTS.md (shared: holds for every session of the project)
+      would update  43 files in .pi/agents/
+      would remove  .pi/agents/agent-00.md
+    "#);
+    insta::assert_snapshot!(files(&test.run("render --force").exits(0)), @r#"
+    opencode
+      updated  42 files in .opencode/agents/
+      updated  .opencode/agents/agent-07.md (by force, over what agentry did not write)
+      removed  .opencode/agents/agent-00.md
+    pi
+      updated  AGENTS.md (shared: holds for every session of the project)
+      updated  43 files in .pi/agents/
+      removed  .pi/agents/agent-00.md
+    "#);
+}
+
+/// Programs get every file, and a check shows how each differs.
+#[test]
+fn programs_and_checks_name_every_file() {
+    let test = workspace();
+    let ran = test.run("render --dry-run --format json").exits(0);
+    let check = test.run("render --check").exits(1);
+    for at in 0..MANY {
+        let path = format!(".opencode/agents/agent-{at:02}.md");
+        assert!(ran.stdout.contains(&format!("\"path\": \"{path}\"")), "{path}");
+        assert!(check.stdout.contains(&format!("\n+++ {path}\n")), "{path}");
+    }
+}
