@@ -85,7 +85,7 @@ fn another_file_of_the_same_name_goes_once_and_by_force_only() {
         assert!(test.has(rival) && !test.has(own), "{rival}");
         let ran = test.run(&format!("render --target {harness} --force --dry-run")).exits(0);
         let removed = ran.stdout.lines().find(|line| line.contains("would remove  "));
-        assert!(removed.is_some_and(|line| line.ends_with(rival)), "{rival}: {ran}");
+        assert!(removed.is_some_and(|line| line.contains(rival)), "{rival}: {ran}");
         assert!(test.has(rival), "{rival}");
         test.run(&format!("render --target {harness} --force")).exits(0);
         assert!(!test.has(rival) && test.has(own), "{rival}");
