@@ -55,7 +55,7 @@ pub use memory_world::MemoryWorld;
 pub use new::new_agent;
 pub use pipeline::{Compiled, NameTaken, check, duplicate_names, read};
 pub use prompt::{Part, prompt};
-pub use recorder::{Record, Recorder, is_unchanged};
+pub use recorder::{Record, Recorder, file_digest, is_unchanged};
 pub use registry::{registry, rule};
 pub use relocate::{Relocated, relocate};
 pub use render::subject;

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use agentry_model::digest::hex;
 use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
 
 use crate::inherit::Bases;
 use crate::render::sha256;
@@ -50,7 +52,12 @@ impl<'w> Recorder<'w> {
 
     /// Writes down a question that was put to somebody else than the world.
     pub fn note(&self, question: &[&str], answer: &[u8]) {
-        let (question, answer) = (question.join(SEPARATOR), sha256(answer));
+        self.note_digest(question, sha256(answer));
+    }
+
+    /// Writes down the same of an answer that [`file_digest`] was made of.
+    pub fn note_digest(&self, question: &[&str], answer: String) {
+        let question = question.join(SEPARATOR);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = notes.answers.get(&question).map(|known| *known == answer);
         notes.torn |= known == Some(false);
@@ -58,6 +65,11 @@ impl<'w> Recorder<'w> {
             notes.answers.insert(question, answer);
         }
     }
+}
+
+/// The digest of an answer that is a file: of a `+` and its bytes.
+pub fn file_digest(bytes: &[u8]) -> String {
+    hex(&Sha256::new_with_prefix(b"+").chain_update(bytes).finalize())
 }
 
 /// Whether a world still gives the same answers to all these questions. What is no question for a world
@@ -125,16 +137,30 @@ fn walk(world: &dyn World, path: &str, visit: &mut (dyn FnMut(Walked<'_>) + Send
     met.join("\n").into_bytes()
 }
 
+impl Recorder<'_> {
+    fn note_read(
+        &self,
+        (root, path, limit): (&str, &str, u64),
+        answer: &Result<Vec<u8>, ReadError>,
+    ) {
+        let question = ["read", root, path, &limit.to_string()];
+        match answer {
+            Ok(bytes) => self.note_digest(&question, file_digest(bytes)),
+            Err(_) => self.note(&question, &read(answer)),
+        }
+    }
+}
+
 impl World for Recorder<'_> {
     fn read(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let answer = self.world.read(root, path, limit);
-        self.note(&["read", root, path, &limit.to_string()], &read(&answer));
+        self.note_read((root, path, limit), &answer);
         answer
     }
 
     fn peek(&self, root: &str, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let answer = self.world.peek(root, path, limit);
-        self.note(&["read", root, path, &limit.to_string()], &read(&answer));
+        self.note_read((root, path, limit), &answer);
         answer
     }
 
@@ -271,6 +297,13 @@ mod tests {
         }
         let unknown = Record::from([("fetch".to_owned(), sha256(b""))]);
         assert!(!is_unchanged(&world, &unknown, &others));
+    }
+
+    #[test]
+    fn a_file_has_the_digest_of_its_answer() {
+        for bytes in [&b""[..], b"x", b"+"] {
+            assert_eq!(file_digest(bytes), sha256(&read(&Ok(bytes.to_vec()))), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -89,13 +89,9 @@ pub fn bytes(bytes: &[u8]) -> String {
 
 /// Lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(digit(byte >> 4));
-        out.push(digit(byte & 15));
-    }
-    out
+    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' - 10 + value };
+    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use regex_automata::meta::Regex;
 use crate::pattern::command::{CommandPattern, Drops, Hazardous, base_name, drops};
 use crate::pattern::{Pattern, Shape};
 use crate::tables::global_options::global_options;
-use crate::tables::hazards::{Dashes, HAZARDS, Hazard, Sign, dashes};
+use crate::tables::hazards::{Dashes, Group, Hazard, Sign, dashes, in_groups};
 
 /// The hazardous options of an argument list.
 pub fn hazards_in<'a>(argv: &'a [&'a str]) -> impl Iterator<Item = &'static Hazard> + use<'a> {
@@ -20,7 +20,7 @@ pub fn hazards_in<'a>(argv: &'a [&'a str]) -> impl Iterator<Item = &'static Haza
     let front = (!known.is_empty()).then(|| Front::new(command, argv));
     let holds =
         move |known: &&Known| front.as_ref().is_some_and(|front| known.is_in(command, argv, front));
-    known.iter().filter(holds).map(|known| known.hazard)
+    known.iter().filter(holds).map(|known| &known.hazard)
 }
 
 /// Whether an allow rule that matches `argv` also permits its hazardous options. One whose command
@@ -61,7 +61,9 @@ pub(crate) fn names(pattern: &Pattern, hazard: &Hazard) -> bool {
 
 /// The hazards of a command, by its base name.
 pub(crate) fn of(command: &str) -> &'static [Known] {
-    BY_COMMAND.get(command).map_or(&[], Vec::as_slice)
+    let Some((command, entry)) = BY_COMMAND.get_key_value(command) else { return &[] };
+    let rows = || entry.groups.iter().flat_map(|group| group.of(command)).map(Known::new).collect();
+    entry.rows.get_or_init(rows)
 }
 
 /// The commands with hazards, in order.
@@ -74,27 +76,39 @@ pub(crate) fn command(name: &str) -> Option<&'static str> {
     BY_COMMAND.get_key_value(name).map(|(name, _)| *name)
 }
 
-static BY_COMMAND: LazyLock<BTreeMap<&str, Vec<Known>>> = LazyLock::new(|| {
-    let mut known: BTreeMap<&str, Vec<Known>> = BTreeMap::new();
-    for hazard in HAZARDS {
-        let harmless = OnceLock::new();
-        known.entry(hazard.command).or_default().push(Known { hazard, harmless });
+static BY_COMMAND: LazyLock<BTreeMap<&str, Entry>> = LazyLock::new(|| {
+    let mut entries: BTreeMap<&str, Entry> = BTreeMap::new();
+    for group in in_groups() {
+        for command in group.commands {
+            entries.entry(command).or_default().groups.push(group);
+        }
     }
-    known
+    entries
 });
+
+/// A command of the table; its rows are made when somebody asks for them, as few commands are met.
+#[derive(Debug, Default)]
+struct Entry {
+    groups: Vec<&'static Group>,
+    rows: OnceLock<Vec<Known>>,
+}
 
 /// A row of the table, with its regular expression once it is needed.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// The row.
-    pub(crate) hazard: &'static Hazard,
+    pub(crate) hazard: Hazard,
     harmless: OnceLock<Option<Regex>>,
 }
 
 impl Known {
+    fn new(hazard: Hazard) -> Self {
+        Self { hazard, harmless: OnceLock::new() }
+    }
+
     /// Whether it is among the words of `argv`.
     fn is_in(&self, command: &str, argv: &[&str], front: &Front<'_>) -> bool {
-        let Hazard { subcommands, sign, .. } = self.hazard;
+        let Hazard { subcommands, sign, .. } = &self.hazard;
         let rest = argv.get(1..).unwrap_or_default();
         match sign {
             Sign::Unless(regex) => !self.is_harmless(regex, rest),

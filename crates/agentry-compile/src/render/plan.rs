@@ -195,7 +195,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn wanted(&mut self, wanted: &[Wanted]) {
+    fn wanted(&mut self, wanted: &[&Wanted]) {
         // What stays of single agents decides whether that may change which they share.
         let mut steps = self.steps(wanted, false);
         self.staying = self.those_that_stay(wanted);
@@ -215,7 +215,7 @@ impl Planner<'_> {
     }
 
     /// What happens to the files of single agents, or to those of all, by their place in the list.
-    fn steps(&mut self, wanted: &[Wanted], shared: bool) -> BTreeMap<usize, (Entry, Change)> {
+    fn steps(&mut self, wanted: &[&Wanted], shared: bool) -> BTreeMap<usize, (Entry, Change)> {
         let step = |file: &Wanted| {
             let change = self.step(file)?;
             Ok((self.entry(file, &change), change))

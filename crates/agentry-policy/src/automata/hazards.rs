@@ -47,7 +47,7 @@ pub(crate) fn add_hazards(
         return Some(Hazards { start, unless: builder.unless });
     };
     for command in commands {
-        let unnamed = |known: &&hazard::Known| !hazard::names(pattern, known.hazard);
+        let unnamed = |known: &&hazard::Known| !hazard::names(pattern, &known.hazard);
         let known: Vec<&hazard::Known> = hazard::of(command).iter().filter(unnamed).collect();
         if !known.is_empty() {
             let word = nfa.text(below, command);
@@ -105,7 +105,7 @@ impl Builder<'_> {
         };
         let mut searches: BTreeMap<Option<&str>, Vec<Sign>> = BTreeMap::new();
         let mut everywhere = Vec::new();
-        for hazard in known.iter().map(|known| known.hazard) {
+        for hazard in known.iter().map(|known| &known.hazard) {
             match hazard.sign {
                 Sign::Global(spelling) => {
                     let word = nfa.text(front, spelling);

@@ -7,7 +7,7 @@ use crate::automata::leaf::{leaf, universe};
 use crate::automata::machine::NONE;
 use crate::pattern::{Kind, Pattern, Protections, Subject};
 use crate::tables::global_options::GLOBAL_OPTIONS;
-use crate::tables::hazards::{HAZARDS, Sign};
+use crate::tables::hazards::{Sign, hazards};
 use crate::{Action, Places};
 
 /// Pieces that patterns and subjects are put together from, for each kind.
@@ -83,7 +83,7 @@ pub(crate) fn any_pattern(kind: Kind) -> impl Strategy<Value = String> {
 /// A command of the tables, perhaps with one of its options.
 fn known_command() -> impl Strategy<Value = String> {
     let mut words: Vec<String> = Vec::new();
-    for hazard in HAZARDS {
+    for hazard in hazards() {
         let spelling = match hazard.sign {
             Sign::Long(spelling, least) => spelling[..least].to_owned(),
             Sign::Word(spelling) | Sign::Prefix(spelling) | Sign::Global(spelling) => {

@@ -4,9 +4,7 @@
 //! what such a rule means, so the rule has to name it. A program whose plain purpose is to run or
 //! change things (`python`, `cp`, `docker rm`) is not listed for that purpose.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::LazyLock;
 
 mod build;
 mod containers;
@@ -78,8 +76,9 @@ pub enum Dashes {
 
 /// Options of some commands with the same effect.
 #[derive(Debug, Clone, Copy)]
-struct Group {
-    commands: &'static [&'static str],
+pub(crate) struct Group {
+    /// The base names of the commands.
+    pub(crate) commands: &'static [&'static str],
     subcommands: &'static [&'static str],
     does: &'static str,
     signs: &'static [Sign],
@@ -138,77 +137,28 @@ const TABLES: &[&[Group]] = &[
 /// Stands for the subcommands of its group themselves: each is an entry of its own.
 const VERB: Sign = Sign::Global("");
 
-/// One entry of a group, by its place among the pairs of a command and a sign.
-const fn entry(group: &Group, at: usize) -> Hazard {
-    let Group { commands, subcommands, does, signs } = *group;
-    let command = commands[at / group.width()];
-    let at = at % group.width();
-    if group.is_verbs() {
-        return Hazard { command, subcommands: &[], sign: Sign::Global(subcommands[at]), does };
-    }
-    Hazard { command, subcommands, sign: signs[at], does }
-}
-
 impl Group {
-    const fn is_verbs(&self) -> bool {
-        matches!(self.signs, [Sign::Global(word)] if word.is_empty())
-    }
-
-    /// How many entries there are for each command.
-    const fn width(&self) -> usize {
-        if self.is_verbs() { self.subcommands.len() } else { self.signs.len() }
+    /// The entries of one of its commands.
+    pub(crate) fn of(&self, command: &'static str) -> impl Iterator<Item = Hazard> + use<> {
+        let Self { subcommands, does, signs, .. } = *self;
+        let is_verbs = signs == [VERB];
+        let verbs = subcommands.iter().filter(move |_| is_verbs);
+        let verbs = verbs.map(|verb| (&[] as &[&str], Sign::Global(verb)));
+        let signs = signs.iter().filter(move |_| !is_verbs).map(move |sign| (subcommands, *sign));
+        let entries = verbs.chain(signs);
+        entries.map(move |(subcommands, sign)| Hazard { command, subcommands, sign, does })
     }
 }
 
-const fn count() -> usize {
-    let mut count = 0;
-    let mut table = 0;
-    while table < TABLES.len() {
-        let mut group = 0;
-        while group < TABLES[table].len() {
-            count += TABLES[table][group].commands.len() * TABLES[table][group].width();
-            group += 1;
-        }
-        table += 1;
-    }
-    count
+/// The table in groups. Entries that are laid out one by one in the program would have to be put in
+/// their places by every start of it.
+pub(crate) fn in_groups() -> impl Iterator<Item = &'static Group> {
+    TABLES.iter().copied().flatten()
 }
-
-static FLAT: [Hazard; count()] = {
-    let mut flat = [Hazard { command: "", subcommands: &[], sign: VERB, does: "" }; count()];
-    let mut next = 0;
-    let mut table = 0;
-    while table < TABLES.len() {
-        let mut group = 0;
-        while group < TABLES[table].len() {
-            let of = &TABLES[table][group];
-            let mut at = 0;
-            while at < of.commands.len() * of.width() {
-                flat[next] = entry(of, at);
-                next += 1;
-                at += 1;
-            }
-            group += 1;
-        }
-        table += 1;
-    }
-    flat
-};
 
 /// The table.
-pub static HAZARDS: &[Hazard] = &FLAT;
-
-static BY_COMMAND: LazyLock<HashMap<&'static str, Vec<&'static Hazard>>> = LazyLock::new(|| {
-    let mut map: HashMap<_, Vec<_>> = HashMap::new();
-    for hazard in HAZARDS {
-        map.entry(hazard.command).or_default().push(hazard);
-    }
-    map
-});
-
-/// The hazards of a command, by its base name.
-pub fn hazards_of(command: &str) -> &'static [&'static Hazard] {
-    BY_COMMAND.get(command).map_or(&[], Vec::as_slice)
+pub fn hazards() -> impl Iterator<Item = Hazard> {
+    in_groups().flat_map(|group| group.commands.iter().flat_map(|command| group.of(command)))
 }
 
 /// Programs of which every word may be an option or a command, whatever stands before it.

@@ -6,20 +6,20 @@ use super::{Change, ChangeKind, Planner, Present, Refused, Replaced, Wanted};
 
 impl Planner<'_> {
     /// The files without those that another one stands in the way of.
-    pub(super) fn without_clashes(&mut self, wanted: &[Wanted]) -> Vec<Wanted> {
+    pub(super) fn without_clashes<'f>(&mut self, wanted: &'f [Wanted]) -> Vec<&'f Wanted> {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-        let mut out: Vec<Wanted> = Vec::new();
+        let mut out: Vec<&Wanted> = Vec::new();
         for file in wanted {
             let key = file.path.to_lowercase();
             match owners.get(&key).and_then(|at| out.get_mut(*at)) {
                 None => {
                     owners.insert(key, out.len());
-                    out.push(file.clone());
+                    out.push(file);
                 }
                 Some(other) if other.path == file.path && other.bytes == file.bytes => {}
                 // The later one was made from the earlier one.
                 Some(other) if other.path == file.path && other.shared && file.shared => {
-                    *other = file.clone();
+                    *other = file;
                 }
                 Some(other) => {
                     let message = format!("`{}` is written for {} too", other.path, other.target);

@@ -10,9 +10,9 @@ use super::{Entry, HELD, Planner, Present, STAYS, Wanted, sha256};
 impl Planner<'_> {
     /// Files of single agents that stay though they are not what would be rendered now. Rules that are
     /// shared were written for them too, and may be all that keeps them within their source.
-    pub(super) fn those_that_stay(&self, wanted: &[Wanted]) -> BTreeMap<String, String> {
+    pub(super) fn those_that_stay(&self, wanted: &[&Wanted]) -> BTreeMap<String, String> {
         let by_path: BTreeMap<&str, &Wanted> =
-            wanted.iter().map(|file| (file.path.as_str(), file)).collect();
+            wanted.iter().map(|file| (file.path.as_str(), *file)).collect();
         let ledger = self.situation.ledger;
         let stays = |entry: &&Entry| match by_path.get(entry.path.as_str()) {
             _ if entry.agent.is_empty() || is_skill(&entry.path) => false,

@@ -7,9 +7,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use agentry_compile::Recorder;
 use agentry_compile::render::Present;
 use agentry_compile::text::path::{join, split};
+use agentry_compile::{Recorder, file_digest};
 
 use crate::disk::contents;
 use crate::output::said;
@@ -26,7 +26,15 @@ pub(super) struct Seen {
     /// Directories in which a file was found, with no link on the way.
     clear: RwLock<HashSet<String>>,
     /// Files that were read.
-    files: RwLock<HashMap<String, Vec<u8>>>,
+    files: RwLock<HashMap<String, Known>>,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone)]
+struct Known {
+    bytes: Vec<u8>,
+    /// What is written down of it.
+    digest: String,
 }
 
 impl Seen {
@@ -35,22 +43,30 @@ impl Seen {
         let (dir, name) = split(path);
         let is_clear = !dir.is_empty() && read(&self.clear).contains(dir);
         let standing = if is_clear { stands(&join(root, dir), name) } else { stands(root, path) };
-        let found = standing.map_or_else(
-            |other| other,
-            |at| {
-                write(&self.clear).insert(dir.to_owned());
-                let known = read(&self.files).get(&join(root, path)).cloned();
-                known.map_or_else(|| file(&at), Present::File)
-            },
-        );
-        recorder.note(&["present", root, path], &as_bytes(&found));
+        let question = ["present", root, path];
+        let at = match standing {
+            Ok(at) => at,
+            Err(other) => {
+                recorder.note(&question, &as_bytes(&other));
+                return other;
+            }
+        };
+        write(&self.clear).insert(dir.to_owned());
+        let known = read(&self.files).get(&join(root, path)).cloned();
+        if let Some(Known { bytes, digest }) = known {
+            recorder.note_digest(&question, digest);
+            return Present::File(bytes);
+        }
+        let found = file(&at);
+        recorder.note(&question, &as_bytes(&found));
         found
     }
 
     /// The bytes of a file as a harness finds it, links followed.
     pub(super) fn found(&self, recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
-        let found = found(recorder, path)?;
-        write(&self.files).insert(path.to_owned(), found.clone());
+        let known = known(recorder, path)?;
+        let found = known.bytes.clone();
+        write(&self.files).insert(path.to_owned(), known);
         Some(found)
     }
 
@@ -79,9 +95,18 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 
 /// The bytes of a file as a harness finds it, links followed.
 pub(super) fn found(recorder: &Recorder<'_>, path: &str) -> Option<Vec<u8>> {
-    let found = follow(path);
-    recorder.note(&["found", path], &optional(found.as_deref()));
-    found
+    known(recorder, path).map(|known| known.bytes)
+}
+
+fn known(recorder: &Recorder<'_>, path: &str) -> Option<Known> {
+    let question = ["found", path];
+    let Some(bytes) = follow(path) else {
+        recorder.note(&question, &optional(None));
+        return None;
+    };
+    let digest = file_digest(&bytes);
+    recorder.note_digest(&question, digest.clone());
+    Some(Known { bytes, digest })
 }
 
 /// The names in a directory, a line each; nothing if it is none.
