@@ -42,8 +42,16 @@ impl<'a> Terminal<'a> {
         let program = env!("CARGO_BIN_EXE_agentry");
         test.write("home/program", format!("echo $$ > home/pid\nexec {program} {args}\n"));
         test.write("home/script", SCRIPT);
-        let mut command = Command::new("script");
-        command.args(["-qec", "exec sh home/script", "/dev/null"]).current_dir(test.path(""));
+        // Under `nohup` the tests would hand down that nobody minds a closed window.
+        let mut command = Command::new("env");
+        command.args([
+            "--default-signal=HUP",
+            "script",
+            "-qec",
+            "exec sh home/script",
+            "/dev/null",
+        ]);
+        command.current_dir(test.path(""));
         command.env_clear().env("NO_COLOR", "1").env("HOME", test.path("home"));
         command.env("TERM", "xterm").env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
         command.env("ANTHROPIC_API_KEY", "key-of-the-test");
