@@ -63,7 +63,7 @@ fn made(pattern: &Pattern) -> Vec<Example> {
     let kind = pattern.kind();
     let text = pattern.text.trim_matches(' ');
     let texts = match kind {
-        Kind::Command => vec![words(text, ""), words(text, ANY)],
+        Kind::Command => vec![command(text, ""), command(text, ANY)],
         Kind::Path => vec![path(text)],
         Kind::Web => vec![web(text)],
         Kind::Name => vec![filled(text, ANY)],
@@ -104,8 +104,8 @@ fn filled(text: &str, with: &str) -> String {
     text.replace("**", "*").replace('*', with)
 }
 
-/// A command: `any` for each word that is a wildcard, words without those in them.
-fn words(text: &str, any: &str) -> String {
+/// A command of a pattern: `any` for each word that is a wildcard, words without those in them.
+pub(crate) fn command(text: &str, any: &str) -> String {
     let word = |word: &str| {
         let is_any = word.bytes().all(|byte| byte == b'*');
         filled(word, if is_any { any } else { "" })

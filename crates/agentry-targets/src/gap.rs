@@ -8,15 +8,16 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use agentry_policy::Protections;
-use agentry_policy::compare::{Example, decide};
+use agentry_policy::compare::Example;
 use agentry_policy::known::Known;
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
 
 use crate::blind::{ANY, as_typed};
 use crate::encoding::Encoding;
+use crate::example::command;
 use crate::model::{Model, Way};
+use crate::proof::action;
 use crate::subject::Subject;
 
 /// Something that a harness does not look at.
@@ -164,9 +165,7 @@ fn crossing(subject: &Subject, layers: &[&Rules], spot: &Blind, line: Line) -> O
 
 /// What a harness with these rules makes of a line.
 fn target(layers: &[&Rules], line: &Line) -> Action {
-    let example = Example::Command(line.taken_for.clone());
-    let decided = example.with(|subject| decide(layers, subject, Protections::Off));
-    decided.map_or(Action::Allow, |decision| decision.action)
+    action(layers, &Example::Command(line.taken_for.clone()))
 }
 
 /// What the source says of a line.
@@ -180,13 +179,6 @@ fn source(subject: &Subject, line: &Line) -> Action {
 /// wildcards; and one that no rule is about.
 fn commands(subject: &Subject) -> Vec<String> {
     let rules = subject.permissions.get(Section::Bash).map(|section| &section.rules);
-    let words = rules.into_iter().flatten().map(|rule| {
-        let text = rule.pattern.replace("**", "*");
-        text.split(' ')
-            .map(|word| word.replace('*', ""))
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
-    });
-    words.filter(|line| !line.is_empty()).take(100).chain([ANY.to_owned()]).collect()
+    let lines = rules.into_iter().flatten().map(|rule| command(&rule.pattern, ""));
+    lines.filter(|line| !line.is_empty()).take(100).chain([ANY.to_owned()]).collect()
 }

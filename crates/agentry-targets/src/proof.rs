@@ -101,7 +101,7 @@ fn prove(target: &[Rules], source: &[Rules]) -> Proof {
 }
 
 /// What some rules say of an example.
-fn action(side: &[&Rules], example: &Example) -> Action {
+pub(crate) fn action(side: &[&Rules], example: &Example) -> Action {
     let decided = example.with(|subject| decide(side, subject, Protections::Off));
     decided.map_or(Action::Allow, |decision| decision.action)
 }

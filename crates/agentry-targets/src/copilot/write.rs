@@ -1,8 +1,8 @@
 //! Writes the files of agents for Copilot.
 
 use agentry_model::{McpServer, Mode};
-use agentry_policy::compare::decide;
-use agentry_policy::{Action, Protections, Rules, Section, SectionRules};
+use agentry_policy::compare::Example;
+use agentry_policy::{Action, Rules, Section, SectionRules};
 use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
@@ -13,6 +13,7 @@ use crate::front;
 use crate::gap::gaps;
 use crate::kept::{self, may_have};
 use crate::model::always;
+use crate::proof::action;
 use crate::protection::protects;
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
@@ -173,8 +174,7 @@ fn dropped(subject: &Subject, section: Section, out: &mut Rendered) {
 fn temporary(subject: &Subject, section: Section) -> Action {
     let bounds = subject.bounds(section);
     let rules: Vec<&Rules> = bounds.iter().collect();
-    let decided = decide(&rules, agentry_policy::Subject::Text("/tmp/x"), Protections::Off);
-    decided.map_or(Action::Allow, |decision| decision.action)
+    action(&rules, &Example::Text("/tmp/x".to_owned()))
 }
 
 /// The first model that is named without its provider, as Copilot wants it.

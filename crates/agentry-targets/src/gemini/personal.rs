@@ -7,11 +7,11 @@ use crate::personal::files_in;
 use crate::{Files, Model, Personal};
 
 /// Where Gemini looks by itself: from a project, and where agents are rendered for the user.
-const PLACES: &[&str] = &["~/.gemini/policies/", ".gemini/policies/"];
+const POLICIES: [&str; 2] = ["~/.gemini/policies/", ".gemini/policies/"];
 
 /// All policy files together, and what the user's settings say of servers.
 pub(super) const PERSONAL: Personal =
-    Personal { places: &["~/.gemini/policies/", ".gemini/policies/", trust::HOME], model };
+    Personal { places: &[POLICIES[0], POLICIES[1], trust::HOME], model };
 
 fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     let own = tools::needs(&files(&tools::path(name))?).map(str::to_owned);
@@ -27,6 +27,6 @@ fn model(files: &Files<'_>, name: &str) -> Option<Model> {
 
 /// All policy files that Gemini reads by itself but for the one that an agent says it needs.
 pub(super) fn others(files: &Files<'_>, needed: Option<&str>) -> Vec<(String, String)> {
-    let all = PLACES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
+    let all = POLICIES.iter().flat_map(|dir| files_in(files, dir, ".toml"));
     all.filter(|(path, _)| needed != Some(path.as_str())).collect()
 }

@@ -47,11 +47,13 @@ impl Rivals {
             let packed = fields(&text).is_some_and(|fields| says(&fields, "package").is_some());
             let detail = if packed {
                 format!(
-                    "`{path}` has the same name in a package: Pi finds `{name}` ambiguous, and starts neither"
+                    "`{path}` has the same name in a package: Pi finds `{name}` ambiguous, and \
+                     starts neither"
                 )
             } else {
                 format!(
-                    "`{path}` has the same name: Pi starts that one where `{own}` is missing, or where only agents of the user are asked for"
+                    "`{path}` has the same name: Pi starts that one where `{own}` is missing, or \
+                     where only agents of the user are asked for"
                 )
             };
             out.lose("name", LossKind::Gap, detail);

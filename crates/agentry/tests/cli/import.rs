@@ -360,6 +360,19 @@ fn directories_of_agents_that_are_not_there_or_elsewhere() {
 }
 
 #[test]
+fn a_directory_of_agents_that_is_a_whole_disk_is_told() {
+    let (agent, written) = SMALL[0];
+    let other = Test::new().file(agent, written);
+    for number in 0..10_001 {
+        other.write(format!("many/{number}"), "");
+    }
+    let test = Test::new().link(".claude/agents", other.path(".").to_str().expect("a path"));
+    let ran = test.run("import . --to agent-toml -o out").exits(2);
+    assert!(ran.stderr.contains("`.claude/agents` holds more than 10000 files"), "{ran}");
+    assert!(!test.has("out"), "{ran}");
+}
+
+#[test]
 fn agents_in_settings_of_codex_that_are_no_toml_are_told() {
     let (agent, written) = SMALL[0];
     let config = "model = \"x\"\n[agents.scout\ndescription = \"d\"\nconfig_file = \"s.toml\"\n";

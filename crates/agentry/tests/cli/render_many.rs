@@ -83,7 +83,7 @@ fn what_is_removed_refused_or_replaced_is_named() {
     insta::assert_snapshot!(files(&test.run("render --force").exits(0)), @r#"
     opencode
       updated  42 files in .opencode/agents/
-      updated  .opencode/agents/agent-07.md (by force: agentry did not write it)
+      updated  .opencode/agents/agent-07.md (by force: not agentry's own text)
       removed  .opencode/agents/agent-00.md
     pi
       updated  AGENTS.md (shared: holds for every session of the project)

@@ -254,6 +254,9 @@ fn none(root: &str, only: Option<&'static Target>) -> Failure {
     Failure::new(format!("no agent of a harness found in `{root}`")).hint(hint)
 }
 
+/// The most files and directories that are looked at in one place: a link may lead to a whole disk.
+const MOST: usize = 10_000;
+
 /// The files below a directory of a project, a few levels deep.
 fn below(
     disk: &dyn World,
@@ -262,12 +265,19 @@ fn below(
     wrong: &mut Vec<Failure>,
 ) -> impl Iterator<Item = String> + use<> {
     let mut out = Vec::new();
+    let (place, mut seen) = (join(root, dir), 0);
     let mut open = vec![(dir.to_owned(), 0)];
     while let Some((dir, depth)) = open.pop() {
         let found = entries(disk, &join(root, &dir)).unwrap_or_else(|failure| {
             wrong.push(failure);
             Vec::new()
         });
+        seen += found.len();
+        if seen > MOST {
+            let message = format!("`{place}` holds more than {MOST} files and directories");
+            wrong.push(Failure::new(message).hint("name the agents that you want"));
+            return Vec::new().into_iter();
+        }
         for entry in found {
             let inner = join(&dir, &entry.name);
             match entry.kind {

@@ -52,7 +52,7 @@ impl File {
 }
 
 /// Said of a file that was edited after it was rendered, or that was never rendered.
-const FORCED: &str = " (by force: agentry did not write it)";
+const FORCED: &str = " (by force: not agentry's own text)";
 
 /// A line a file; many with the same fate together, in the place of the first.
 fn listed(files: &[File]) -> Vec<Vec<String>> {
@@ -172,7 +172,7 @@ mod tests {
                 "created 100 files in .x/skills/",
                 "created .x/settings.json (shared)",
                 "updated .x/agents/old.md",
-                "updated .x/agents/mine.md (by force: agentry did not write it)",
+                "updated .x/agents/mine.md (by force: not agentry's own text)",
             ]
         );
         assert_eq!(removed.len(), LISTED + 1);
