@@ -6,15 +6,16 @@ use std::collections::BTreeSet;
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
 use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
-use agentry_text::{Position, Spanned};
+use agentry_text::{Data, Position, Spanned};
 
 use crate::example::plain;
 use crate::imported::{at, inside};
 use crate::model::{always, outside};
+use crate::own_words::Words;
 use crate::proof::{Proof, told, within};
 use crate::rendering::{Loss, LossKind};
 use crate::sources::{Checked, Sources};
-use crate::{Files, Model, Target};
+use crate::{Files, Model, Target, own_words};
 
 /// How the agents of a harness are read.
 #[derive(Debug)]
@@ -28,6 +29,9 @@ pub struct Import {
     /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
     /// the nearest that the reader has words for: it is narrowed afterwards.
     pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
+    /// The words that an agent keeps for the harness, and may get back; none where each of them has one
+    /// meaning.
+    pub words: Option<Words>,
 }
 
 /// Why an agent cannot be read.
@@ -92,6 +96,8 @@ pub struct Read {
     pub bound: Bound,
     /// What has no place in the model, and where the reader was lenient.
     pub losses: BTreeSet<Loss>,
+    /// All that its file says besides its prompt.
+    pub metadata: Data,
 }
 
 /// What a harness permits for sure. A [`Model`] is the most that the files of a harness may mean, which
@@ -149,12 +155,16 @@ pub fn import_from(target: &Target, sources: &Sources<'_>, path: &str) -> Result
     let import = target.import.as_ref().ok_or("its agents cannot be imported")?;
     let checked = Checked::new(sources);
     let read = (import.read)(&|file| checked.text(file), path);
-    Ok(narrowed(target, checked.sound(read)??))
+    let read = checked.sound(read)??;
+    let metadata = read.metadata.clone();
+    let mut imported = narrowed(target, read);
+    own_words::keep(target, &mut imported, &metadata, &|file| sources(file).ok().flatten());
+    Ok(imported)
 }
 
 /// An agent as it was read. Rules that would permit more than the harness does are made stricter.
-fn narrowed(target: &Target, read: Read) -> Imported {
-    let Read { mut agent, bound, losses } = read;
+pub(crate) fn narrowed(target: &Target, read: Read) -> Imported {
+    let Read { mut agent, bound, losses, metadata: _ } = read;
     let permissions = agent.policy.permissions.get_or_insert_default();
     for section in bounded() {
         if permissions.get(section).is_some() {

@@ -48,8 +48,13 @@ pub fn place(harness: &str) -> String {
 }
 
 /// A value that is kept for a harness.
-fn get<'a>(agent: &'a Agent, harness: &str, key: &str) -> Option<&'a Data> {
+pub(crate) fn get<'a>(agent: &'a Agent, harness: &str, key: &str) -> Option<&'a Data> {
     agent.extension(KEY)?.get(harness)?.get(key)
+}
+
+/// Whether an agent keeps this value for a harness.
+pub(crate) fn is(subject: &Subject, harness: &str, key: &str, value: &Data) -> bool {
+    get(&subject.agent, harness, key) == Some(value)
 }
 
 /// Keeps a value for a harness.

@@ -36,6 +36,7 @@ pub mod loss;
 pub mod marked;
 pub mod model;
 pub mod opencode;
+pub mod own_words;
 pub mod personal;
 pub mod pi;
 pub mod proof;

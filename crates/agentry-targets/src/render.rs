@@ -10,19 +10,20 @@ use crate::gap::gaps;
 use crate::proof::Proof;
 use crate::protection::unprotected;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
-use crate::subject::Subject;
-use crate::{Files, Model, Target, is_written_by, kept, unplaced, unseen};
+use crate::subject::{Slack, Subject};
+use crate::{Files, Model, Target, is_written_by, kept, own_words, unplaced, unseen};
 
 /// Renders the agents of one project for a harness. An agent whose files would permit more than its
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
 /// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let subjects = &*kept::filled(target.name, subjects);
+    let subjects = kept::filled(target.name, subjects);
+    let mut subjects = own_words::given_back(target, subjects, settings);
     let mut refused: Vec<Option<Rendered>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
-    // Each round but the last refuses at least one agent more.
+    // Each round but the last refuses at least one agent more, or takes its words from one.
     loop {
-        let kept = kept(subjects, &refused);
+        let kept = kept(&subjects, &refused);
         if kept.is_empty() && !subjects.is_empty() {
             return Rendering {
                 agents: refused.into_iter().flatten().collect(),
@@ -30,6 +31,10 @@ pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) ->
             };
         }
         let Rendering { agents, shared } = proved(target, &kept, settings);
+        drop(kept);
+        if own_words::taken_back(&mut subjects, &refused, &agents) {
+            continue;
+        }
         let is_final = agents.iter().all(|agent| agent.refused.is_none());
         let mut rendered = agents.into_iter();
         for out in refused.iter_mut().filter(|out| out.is_none()) {
@@ -112,32 +117,36 @@ pub fn read_back(
 }
 
 /// The files as they would be.
-struct Written<'a> {
+pub(crate) struct Written<'a> {
     files: HashMap<&'a str, &'a File>,
     replaced: HashSet<&'a str>,
     settings: &'a Settings<'a>,
 }
 
 impl<'a> Written<'a> {
-    fn of(rendering: &'a Rendering, settings: &'a Settings<'a>) -> Self {
+    pub(crate) fn of(rendering: &'a Rendering, settings: &'a Settings<'a>) -> Self {
         let own = rendering.agents.iter().flat_map(|agent| &agent.files);
         let files = own.chain(&rendering.shared).map(|file| (file.path.as_str(), file)).collect();
         let replaced = rendering.agents.iter().flat_map(|agent| &agent.replaced);
         Self { files, replaced: replaced.map(String::as_str).collect(), settings }
     }
 
+    /// The text of one of them.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        match self.files.get(path) {
+            Some(file) => Some(file.text().to_owned()),
+            None if self.replaced.contains(path) => None,
+            None => (self.settings.existing)(path),
+        }
+    }
+
     /// What a harness makes of them.
-    fn model(
+    pub(crate) fn model(
         &self,
         model: fn(&Files<'_>, &str) -> Option<Model>,
         subject: &Subject,
     ) -> Option<Model> {
-        let files = |path: &str| match self.files.get(path) {
-            Some(file) => Some(file.text().to_owned()),
-            None if self.replaced.contains(path) => None,
-            None => (self.settings.existing)(path),
-        };
-        model(&files, &subject.name)
+        model(&|path: &str| self.text(path), &subject.name)
     }
 }
 
@@ -182,11 +191,11 @@ fn prove_ahead(
     let leaders: Vec<(usize, &Subject, &Model)> = leaders.collect();
     let proofs = || {
         let ways = leaders.par_iter().flat_map(|(at, subject, model)| {
-            let guarded = rendered.get(*at).map(|out| &out.guarded).filter(|_| settings.guard);
-            model.ways.par_iter().map(move |way| (*subject, way, guarded))
+            let out = rendered.get(*at);
+            model.ways.par_iter().filter_map(move |way| Some((*subject, way, out?)))
         });
-        ways.for_each(|(subject, way, guarded)| {
-            subject.within(way, guarded.is_some_and(|it| it.contains(&way.section)));
+        ways.for_each(|(subject, way, out)| {
+            subject.within(way, slack(subject, way.section, settings, out));
         });
     };
     let blind = || {
@@ -233,10 +242,20 @@ fn beyond_the_project(
     for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
         let model = model.filter(|_| out.refused.is_none());
         for way in model.iter().flat_map(|model| model.ways.iter()) {
-            let guarded = settings.guard && out.guarded.contains(&way.section);
-            let proof = subject.within(way, guarded);
+            let proof = subject.within(way, slack(subject, way.section, settings, out));
             personal.report(way, proof, out);
         }
+    }
+}
+
+/// How far a harness may go beyond what is said of an agent in a section.
+fn slack(subject: &Subject, section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
+    if settings.guard && out.guarded.contains(&section) {
+        Slack::Denials
+    } else if subject.words.is_empty() {
+        Slack::None
+    } else {
+        Slack::Questions
     }
 }
 
@@ -254,11 +273,11 @@ fn verify(
         return;
     };
     for way in model.ways.iter() {
-        let guarded = settings.guard && out.guarded.contains(&way.section);
-        let proof = subject.within(way, guarded);
+        let proof = subject.within(way, slack(subject, way.section, settings, out));
         let guards = target.guard.is_some() && !settings.guard;
         bound(way.section, proof, (target.title, guards), out);
     }
+    own_words::report(target, subject, model, out);
     if settings.guard && target.guard.is_some() {
         unseen::programs(subject, out);
     }

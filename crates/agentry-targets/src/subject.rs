@@ -5,10 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use agentry_model::Agent;
 use agentry_policy::known::Known;
-use agentry_policy::{Action, Judge, Permissions, Rule, Rules, Section};
-use agentry_text::Span;
+use agentry_policy::{
+    Action, Judge, PatternRule, Permissions, Place, Places, Rule, Rules, Section, SectionRules,
+    layers, to_permissions,
+};
+use agentry_text::{FileId, Span, Spanned};
 
 use crate::model::{Way, outside as outside_of};
+use crate::own_words::Word;
 use crate::proof::{self, Proof, told, within};
 
 /// An agent on its way to a harness.
@@ -35,6 +39,30 @@ pub struct Subject {
     pub policy: OnceLock<String>,
     /// The number of that text, once somebody asked for it.
     pub kind: OnceLock<u64>,
+    /// The words of the harness that are given back to it.
+    pub words: Vec<Word>,
+}
+
+/// How far a harness may go beyond what is said of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Slack {
+    /// Nowhere.
+    None,
+    /// It may ask where the source denies, because the guard denies.
+    Denials,
+    /// It may run what the source asks about, because the agent has its own words back.
+    Questions,
+}
+
+impl Slack {
+    /// What is left of an answer.
+    fn of(self, action: Action) -> Action {
+        match (self, action) {
+            (Self::Denials, Action::Deny) => Action::Ask,
+            (Self::Questions, Action::Ask) => Action::Allow,
+            _ => action,
+        }
+    }
 }
 
 /// One text of a prompt.
@@ -71,6 +99,32 @@ pub struct Skill {
 }
 
 impl Subject {
+    /// An agent under its own name, with nothing but what its definition says of it. What it may do is seen
+    /// from stand-in places, so that the same definition gives the same files everywhere.
+    pub fn of(agent: Agent, place: &Place) -> Self {
+        let places = Places::default();
+        let permissions = to_permissions(&agent.policy, place).unwrap_or_default();
+        let judge = Judge::new(layers(&agent.policy, place, &places), places);
+        let prompt = agent.instructions.system.as_ref().map(|system| Part {
+            kind: PartKind::Prompt,
+            origin: String::new(),
+            text: system.value.clone(),
+        });
+        Self {
+            name: agent.name().to_owned(),
+            path: String::new(),
+            digest: String::new(),
+            parts: prompt.into_iter().collect(),
+            skills: Vec::new(),
+            permissions: complete(permissions),
+            judge,
+            agent,
+            policy: OnceLock::new(),
+            kind: OnceLock::new(),
+            words: Vec::new(),
+        }
+    }
+
     /// The whole prompt with what the harness has no place for: each part after an empty line, every
     /// line ended by LF.
     pub fn prompt(&self, kinds: &[PartKind]) -> String {
@@ -125,19 +179,18 @@ impl Subject {
         *self.kind.get_or_init(|| KINDS.get(self.policy().clone(), next))
     }
 
-    /// Whether the rules of a tool stay within what the agent may do; `guarded` where the guard
-    /// denies, so that a person may be asked instead.
-    pub(crate) fn within(&self, way: &Way, guarded: bool) -> Proof {
-        static KNOWN: Known<(u64, bool, Section, Arc<str>), Proof> = Known::new();
+    /// Whether the rules of a tool stay within what the agent may do, or within so much more.
+    pub(crate) fn within(&self, way: &Way, slack: Slack) -> Proof {
+        static KNOWN: Known<(u64, Slack, Section, Arc<str>), Proof> = Known::new();
         let Way { section, layers, .. } = way;
-        KNOWN.get((self.kind(), guarded, *section, way.key()), || {
+        KNOWN.get((self.kind(), slack, *section, way.key()), || {
             let bounds = self.bounds(*section);
-            if !guarded {
+            if slack == Slack::None {
                 return told(*section, layers, &bounds);
             }
             let mut bounds = bounds.to_vec();
             for rule in bounds.iter_mut().flat_map(Rules::all_mut) {
-                rule.action = rule.action.min(Action::Ask);
+                rule.action = slack.of(rule.action);
             }
             told(*section, layers, &bounds)
         })
@@ -154,4 +207,23 @@ impl Subject {
     pub fn permits(&self, section: Section, layers: &[Rules]) -> bool {
         within(layers, &self.bounds(section)) == Proof::Holds
     }
+}
+
+/// The same with every section: what nobody speaks about is asked, reading in the workspace is free.
+fn complete(mut permissions: Permissions) -> Permissions {
+    let nowhere = Span::start_of(FileId::BUILT_IN);
+    for section in Section::ALL {
+        if permissions.get(*section).is_some() {
+            continue;
+        }
+        let inside = PatternRule { pattern: "**/*".to_owned(), action: Action::Allow };
+        let rules =
+            if *section == Section::Read { vec![Spanned::new(inside, nowhere)] } else { vec![] };
+        permissions.sections.push(SectionRules {
+            section: Spanned::new(*section, nowhere),
+            intent: Some(Spanned::new(Action::Ask, nowhere)),
+            rules,
+        });
+    }
+    permissions
 }

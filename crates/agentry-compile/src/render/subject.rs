@@ -1,13 +1,8 @@
 //! One agent, ready to be rendered.
 
-use std::sync::OnceLock;
-
 use agentry_model::Format;
-use agentry_policy::{
-    Action, Judge, PatternRule, Permissions, Places, Section, SectionRules, layers, to_permissions,
-};
 use agentry_targets::{Part, PartKind, Subject};
-use agentry_text::{FileId, Span, Spanned};
+use agentry_text::Span;
 
 use super::skills::skills;
 use crate::digest::digest;
@@ -17,9 +12,8 @@ use crate::prompt::prompt;
 use crate::show::{convertible, with_defaults};
 use crate::world::World;
 
-/// The agent as a harness gets it, under the name `name` if that is given. What it may do is seen from
-/// stand-in places, so that the same definition gives the same files everywhere. The guard asks for its
-/// digest, nobody else does: it is only made if `guarded`.
+/// The agent as a harness gets it, under the name `name` if that is given. The guard asks for its digest,
+/// nobody else does: it is only made if `guarded`.
 pub fn subject(
     world: &dyn World,
     compiled: &Compiled,
@@ -31,21 +25,15 @@ pub fn subject(
     if let Some(system) = &mut agent.instructions.system {
         system.value.push_str(blanks_behind(compiled, system.span));
     }
-    let places = Places::default();
     let place = place(&agent, &compiled.dir);
-    let permissions = to_permissions(&agent.policy, &place).unwrap_or_default();
-    let judge = Judge::new(layers(&agent.policy, &place, &places), places);
+    let own = Subject::of(agent, &place);
     Subject {
-        name: name.unwrap_or(agent.name()).to_owned(),
+        name: name.unwrap_or(&own.name).to_owned(),
         path: from_workspace(compiled),
         digest: if guarded { digest(world, compiled) } else { String::new() },
         parts: parts(world, compiled),
-        skills: skills(world, compiled, &agent),
-        permissions: complete(permissions),
-        judge,
-        agent,
-        policy: OnceLock::new(),
-        kind: OnceLock::new(),
+        skills: skills(world, compiled, &own.agent),
+        ..own
     }
 }
 
@@ -79,23 +67,4 @@ fn parts(world: &dyn World, compiled: &Compiled) -> Vec<Part> {
         text: part.text,
     };
     prompt(world, compiled).into_iter().map(part).collect()
-}
-
-/// The same with every section: what nobody speaks about is asked, reading in the workspace is free.
-fn complete(mut permissions: Permissions) -> Permissions {
-    let nowhere = Span::start_of(FileId::BUILT_IN);
-    for section in Section::ALL {
-        if permissions.get(*section).is_some() {
-            continue;
-        }
-        let inside = PatternRule { pattern: "**/*".to_owned(), action: Action::Allow };
-        let rules =
-            if *section == Section::Read { vec![Spanned::new(inside, nowhere)] } else { vec![] };
-        permissions.sections.push(SectionRules {
-            section: Spanned::new(*section, nowhere),
-            intent: Some(Spanned::new(Action::Ask, nowhere)),
-            rules,
-        });
-    }
-    permissions
 }

@@ -20,8 +20,8 @@ struct Case {
     path: &'static str,
     text: &'static str,
     around: &'static [(&'static str, &'static str)],
-    /// The sections in which it may do less afterwards, which is told: where a harness may ask or not, or
-    /// has a sandbox, a definition says ask, and few harnesses can be made to ask.
+    /// The sections in which it may do less afterwards, which is told: what a sandbox keeps from harm where
+    /// nobody is asked is denied in a definition, and a denial is never lifted again.
     narrowed: &'static [Section],
 }
 
@@ -56,16 +56,12 @@ const CASES: &[Case] = &[
         ".claude/agents/x.md",
         "---\nname: x\ndescription: d\ntools: Read, Grep, Glob\nmodel: sonnet\nmaxTurns: 9\n---\n\nYou review.\n\n```\n---\n```\n",
     ),
+    case(
+        "claude-code",
+        ".claude/agents/x.md",
+        "---\nname: x\ndescription: Use it: always\n---\nHi.\n",
+    ),
     Case {
-        narrowed: &[Section::Mcp, Section::Tool, Section::Skill],
-        ..case(
-            "claude-code",
-            ".claude/agents/x.md",
-            "---\nname: x\ndescription: Use it: always\n---\nHi.\n",
-        )
-    },
-    Case {
-        narrowed: &[Section::Bash],
         around: &[(
             ".claude/settings.json",
             "{\"permissions\": {\"allow\": [\"Bash(git log:*)\"], \"ask\": [\"Bash(git push *)\"], \"deny\": [\"Bash(rm *)\", \"Read(./.env)\"]}}",
@@ -91,29 +87,17 @@ const CASES: &[Case] = &[
         ".pi/agents/x.md",
         "---\nname: x\ndescription: d\ntools: read, grep, find, ls, edit, write, bash, fetch_content\n---\nHi.\n",
     ),
-    Case {
-        ..case(
-            "pi",
-            ".pi/agents/x.md",
-            "---\nname: x\ndescription: d\ntools: read, bash\n---\nHi.\n",
-        )
-    },
-    Case {
-        narrowed: &[Section::Read],
-        ..case(
-            "codex",
-            ".codex/agents/x.toml",
-            "name = \"x\"\ndescription = \"d\"\nmodel = \"gpt-5.5\"\nsandbox_mode = \"read-only\"\nweb_search = \"cached\"\ndeveloper_instructions = \"\"\"\nYou review.\n\"\"\"\n",
-        )
-    },
-    Case {
-        narrowed: &[Section::Edit, Section::Read],
-        ..case(
-            "codex",
-            ".codex/agents/x.toml",
-            "name = \"x\"\ndescription = \"d\"\nsandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\nweb_search = \"live\"\ndeveloper_instructions = \"Hi.\"\n",
-        )
-    },
+    case("pi", ".pi/agents/x.md", "---\nname: x\ndescription: d\ntools: read, bash\n---\nHi.\n"),
+    case(
+        "codex",
+        ".codex/agents/x.toml",
+        "name = \"x\"\ndescription = \"d\"\nmodel = \"gpt-5.5\"\nsandbox_mode = \"read-only\"\nweb_search = \"cached\"\ndeveloper_instructions = \"\"\"\nYou review.\n\"\"\"\n",
+    ),
+    case(
+        "codex",
+        ".codex/agents/x.toml",
+        "name = \"x\"\ndescription = \"d\"\nsandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\nweb_search = \"live\"\ndeveloper_instructions = \"Hi.\"\n",
+    ),
     Case {
         narrowed: &[Section::Read],
         ..case(
@@ -127,27 +111,21 @@ const CASES: &[Case] = &[
         ".gemini/agents/x.md",
         "---\nkind: local\nname: x\ndescription: d\ndisplay_name: The X\nmodel: gemini-3-pro\nmax_turns: 5\ntools: [read_file, list_directory, glob, grep_search, google_web_search]\n---\nYou review.\n",
     ),
-    Case {
-        narrowed: &[Section::Bash],
-        ..case(
-            "gemini",
-            ".gemini/agents/x.md",
-            "---\nname: x\ndescription: d\ntools: [read_file, list_directory, glob, grep_search, replace, write_file, run_shell_command, mcp_github_get_issue]\n---\nHi.\n",
-        )
-    },
+    case(
+        "gemini",
+        ".gemini/agents/x.md",
+        "---\nname: x\ndescription: d\ntools: [read_file, list_directory, glob, grep_search, replace, write_file, run_shell_command, mcp_github_get_issue]\n---\nHi.\n",
+    ),
     case(
         "copilot",
         ".github/agents/x.agent.md",
         "---\nname: The X\ndescription: d\nuser-invocable: false\nmodel: gpt-5\ntools: [read, search, todo]\n---\nYou review.\n",
     ),
-    Case {
-        narrowed: &[Section::Bash, Section::Edit],
-        ..case(
-            "copilot",
-            ".github/agents/x.agent.md",
-            "---\ndescription: d\ntools: [read, search, edit, execute]\n---\nHi.\n",
-        )
-    },
+    case(
+        "copilot",
+        ".github/agents/x.agent.md",
+        "---\ndescription: d\ntools: [read, search, edit, execute]\n---\nHi.\n",
+    ),
 ];
 
 /// What an agent says of itself, a line each.

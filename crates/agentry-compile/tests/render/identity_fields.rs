@@ -40,27 +40,17 @@ const GEMINI: &str = ".gemini/agents/x.md";
 const COPILOT: &str = ".github/agents/x.agent.md";
 
 /// Why what comes back differs.
-const NO_LIST: &str = "without a list an agent has tools that nobody can name: a definition asks about \
-    them, and Claude Code would not";
 const NAMES_ONLY: &str = "it shows names only, which a definition has no word for";
 const ONE_AGENT: &str = "Claude Code holds an agent to such a list only where a person started it";
 const BRINGS_TOOLS: &str = "it brings tools to read and write files";
 const PLANS: &str =
     "nothing may be changed while a plan is made, and the mode of a session above it counts";
 const WRITES: &str = "Pi itself writes that file";
-const SANDBOX: &str = "commands run in a sandbox of Codex, which a definition does not have: they are \
-    asked about, and Codex asks about all only with `untrusted`";
 const SAID: &str = "Codex takes it for granted, and it is said";
-const PICTURES: &str = "what commands are asked about is not shown by another tool";
 const UNBOUND: &str = "a session without a sandbox is never written";
-const HARMLESS: &str = "Gemini asks about commands only under rules that it reads with `--policy`, and \
-    may trust a server";
-const ALIAS: &str = "one name for what VS Code has several names for";
-const FIRST: &str = "a definition has no model of the session that stands before others";
-const ELSEWHERE: &str =
-    "a rule about a path of the project misses the copy in which the agent would work";
-const MAY_ASK: &str = "some programs ask about it and others do not: a definition asks, and Copilot \
-    cannot be made to";
+const THE_SAME: &str = "tools that do the same as those which are taken away go as well";
+const ONE_HELPER: &str = "only some programs hold an agent to the list of its helpers";
+const A_PART: &str = "a part of a tool is not granted by itself";
 
 const CASES: &[Case] = &[
     case(
@@ -94,8 +84,7 @@ const CASES: &[Case] = &[
         "claude-code",
         CLAUDE,
         "tools:\n  - Grep\n  - TodoWrite\n  - Task\n  - WebFetch\nisolation: worktree\n",
-    )
-    .differing(&[("isolation", ELSEWHERE)]),
+    ),
     case(
         "claude-code",
         CLAUDE,
@@ -103,7 +92,10 @@ const CASES: &[Case] = &[
     ),
     case("claude-code", CLAUDE, "tools: Read, Grep\npermissionMode: plan\n"),
     case("claude-code", CLAUDE, "disallowedTools: Bash, Edit\n")
-        .differing(&[("disallowedTools", NO_LIST), ("tools", NO_LIST)]),
+        .differing(&[("disallowedTools", THE_SAME)]),
+    case("claude-code", CLAUDE, "disallowedTools: Write, Edit, NotebookEdit, MultiEdit\n"),
+    case("claude-code", CLAUDE, "model: haiku\n"),
+    case("claude-code", CLAUDE, "tools: Read, Edit\nmemory: project\npermissionMode: acceptEdits\n"),
     case("claude-code", CLAUDE, "tools: Glob\n").differing(&[("tools", NAMES_ONLY)]),
     case("claude-code", CLAUDE, "tools: Read, Agent(helper)\n").differing(&[("tools", ONE_AGENT)]),
     case("claude-code", CLAUDE, "tools: Read, Edit\npermissionMode: plan\nmemory: project\n")
@@ -115,32 +107,27 @@ const CASES: &[Case] = &[
         "tools: read, grep, find, ls, bash, write\nmodel: a/b\nsystemPromptMode: append\ninheritProjectContext: true\ndefaultProgress: true\n",
     ),
     case("pi", PI, "fallbackModels: c/d, e/f\nmodel: a/b\ntimeoutMs: 60000\n"),
-    case("pi", PI, "tools: read\nfallbackModels: c/d, e/f\n")
-        .differing(&[("fallbackModels", FIRST), ("model", FIRST)]),
-    case("pi", PI, "tools: read, bash\noutput: context.md\n")
-        .differing(&[("output", WRITES)]),
+    case("pi", PI, "tools: read\nfallbackModels: c/d, e/f\n"),
+    case("pi", PI, "tools: read, bash\noutput: context.md\n").differing(&[("output", WRITES)]),
+    case("pi", PI, "tools: read, write, bash\noutput: context.md\ndefaultReads: a.md, b/c.md\n"),
+    case("pi", PI, "tools: read, deploy, mcp:github, mcp:docs/search\n"),
     case(
         "codex",
         CODEX,
         "model = \"gpt-5.5\"\nmodel_reasoning_effort = \"high\"\nnickname_candidates = [\"Ada\", \"Eve\"]\nsandbox_mode = \"read-only\"\n",
     )
-    .differing(&[("approval_policy", SANDBOX), ("tools", PICTURES), ("web_search", SAID)]),
+    .differing(&[("web_search", SAID)]),
     case(
         "codex",
         CODEX,
         "sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\nweb_search = \"live\"\n",
-    )
-    .differing(&[("approval_policy", SANDBOX), ("sandbox_mode", SANDBOX), ("tools", PICTURES)]),
+    ),
     case(
         "codex",
         CODEX,
         "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\nweb_search = \"disabled\"\n",
     )
-    .differing(&[
-        ("approval_policy", UNBOUND),
-        ("sandbox_mode", UNBOUND),
-        ("sandbox_workspace_write", UNBOUND),
-    ]),
+    .differing(&[("sandbox_mode", UNBOUND)]),
     case(
         "gemini",
         GEMINI,
@@ -154,26 +141,33 @@ const CASES: &[Case] = &[
         "tools: [read_file, list_directory, glob, grep_search, read_many_files]\n",
     ),
     case("gemini", GEMINI, "tools: [read_file, mcp_github_get_issue, \"mcp_docs_*\"]\n"),
-    case("gemini", GEMINI, "tools: [\"*\"]\n").differing(&[("tools", HARMLESS)]),
+    case("gemini", GEMINI, "tools: [\"*\"]\n"),
+    case("gemini", GEMINI, "tools: [read_file, run_shell_command]\n"),
+    case("gemini", GEMINI, "model: gemini-3-pro\n"),
     case("copilot", COPILOT, "tools: [read, todo]\nmodel: gpt-5\nmetadata:\n  team: docs\n"),
     case(
         "copilot",
         COPILOT,
         "tools: ['codebase', 'usages']\nmodel: gpt-5\nargument-hint: which file\ntarget: vscode\n",
-    )
-    .differing(&[("tools", ALIAS)]),
+    ),
     case(
         "copilot",
         COPILOT,
         "tools: [read, agent]\nagents: [helper]\nuser-invocable: false\nhandoffs:\n  - label: Go\n    agent: helper\n    prompt: Go on.\n    send: false\n",
     )
-    .differing(&[("agents", MAY_ASK), ("tools", MAY_ASK)]),
+    .differing(&[("tools", ONE_HELPER)]),
     case(
         "copilot",
         COPILOT,
         "tools: [read, search, edit, execute, web, 'github/*']\ndisable-model-invocation: true\n",
+    ),
+    case("copilot", COPILOT, "model: gpt-5\n"),
+    case(
+        "copilot",
+        COPILOT,
+        "tools: ['editFiles', 'runCommands', 'problems', 'vscode/openSimpleBrowser', 'fetch', 'findTestFiles']\n",
     )
-    .differing(&[("tools", MAY_ASK)]),
+    .differing(&[("tools", A_PART)]),
 ];
 
 const DESCRIPTION: &str = "Reviews: all.\n\n<example>\nuser: \"hi\"\n</example>";

@@ -138,16 +138,19 @@ fn rules_of_the_user_of_gemini_count() {
 #[test]
 fn tools_of_copilot_by_the_names_of_vs_code() {
     let path = ".github/agents/x.agent.md";
-    let tools = "[search/codebase, edit/editFiles, githubRepo, usages, github/get_issue, docs/*]";
+    let tools =
+        "[search/codebase, edit/editFiles, githubRepo, usages, github/get_issue, docs/*, fetch]";
     let text = format!("---\ndescription: y\ntools: {tools}\n---\nx\n");
     let found = imported("copilot", &[(path, &text)], path).expect("an agent");
     assert_eq!(said(&found, Section::Read), "allow");
     assert_eq!(said(&found, Section::ExternalDirectory), "ask");
     assert_eq!(said(&found, Section::Edit), "ask");
     assert_eq!(said(&found, Section::Bash), "deny");
+    assert_eq!(said(&found, Section::Webfetch), "ask");
+    assert_eq!(said(&found, Section::Websearch), "deny");
     assert_eq!(said(&found, Section::Mcp), "github/get_issue:ask docs/*:ask deny");
     let told = told(&found);
-    assert!(told.contains("`githubRepo` is no tool that is known"), "{told}");
+    assert_eq!(said(&found, Section::Tool), "githubRepo:ask deny");
     assert!(told.contains("some programs ask before `edit`"), "{told}");
 }
 

@@ -28,6 +28,7 @@ mod opencode_guard;
 mod opencode_import;
 mod opencode_oracle;
 mod opencode_search;
+mod own_words;
 mod personal;
 mod pi;
 mod pi_guard;

@@ -12,7 +12,7 @@ use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
 use super::tools::{
     GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
 };
-use super::{KEPT, NAME, patterns, rule};
+use super::{KEPT, NAME, patterns, rule, words};
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, inside};
 use crate::kept::keep_tools;
@@ -22,8 +22,13 @@ use crate::servers::Variables;
 use crate::wildcard::reworded;
 use crate::{Files, Model};
 
-pub(super) const IMPORT: Import =
-    Import { places: &[(".claude/agents", ".md")], is_one, several: None, read };
+pub(super) const IMPORT: Import = Import {
+    places: &[(".claude/agents", ".md")],
+    is_one,
+    several: None,
+    read,
+    words: Some(words::WORDS),
+};
 
 fn is_one(path: &str, text: &str) -> bool {
     let named = || front::read(text).is_some_and(|front| front.metadata.get("name").is_some());
@@ -67,7 +72,8 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     preloaded(&front, &tools, &mut model, &mut draft);
     helpers(&front, &mut model, &mut draft);
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let bound = Bound::new(model);
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
 }
 
 /// An agent knows the skills that its file names, also without the tool that loads others.

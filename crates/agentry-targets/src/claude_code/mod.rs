@@ -41,6 +41,7 @@ mod ruleset;
 mod settings;
 mod share;
 mod tools;
+mod words;
 mod write;
 
 use agentry_text::Data;

@@ -83,12 +83,24 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
         // Nothing runs that the guard did not answer; what holds without it is reported as a limit.
         return found.then(Model::default);
     }
-    found.then(|| of(&tools(&front), known, Silence::Runs))
+    let mut tools = tools(&front);
+    if text("memory").is_some() {
+        // Whoever remembers something is given what it takes to read it and to write it down.
+        let given = ["Read", "Edit", "Write"].map(str::to_owned);
+        tools.removed.retain(|tool| !given.contains(tool));
+        tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));
+    }
+    found.then(|| of(&tools, known, Silence::Runs))
 }
 
 /// The tools that the metadata gives to an agent.
 pub(super) fn tools(front: &Front) -> Tools {
-    let list = |key: &str| front.metadata.get(key).map(|list| names(list).unwrap_or_default());
+    tools_in(&front.metadata)
+}
+
+/// The tools that some metadata gives.
+pub(super) fn tools_in(metadata: &Data) -> Tools {
+    let list = |key: &str| metadata.get(key).map(|list| names(list).unwrap_or_default());
     // `*` is every tool, as if there were no list.
     let listed = list("tools").filter(|names| !names.iter().any(|name| name == "*"));
     Tools { listed, removed: list("disallowedTools").unwrap_or_default() }

@@ -8,6 +8,7 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
+use super::ruleset::tools_in;
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
@@ -17,8 +18,8 @@ use crate::kept::{self, may_have};
 use crate::render::{ask_ahead, each, each_of};
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::{self, Variables};
-use crate::skills;
 use crate::subject::{PartKind, Subject};
+use crate::{own_words, skills};
 
 /// Where Claude Code finds skills.
 const SKILLS: &str = ".claude/skills";
@@ -154,10 +155,19 @@ fn agent<'a>(
     }
     listed.extend(named(subject));
     listed.extend(servers.iter().map(|server| format!("mcp__{}__*", server.name)));
-    let listed = (!free).then_some(listed);
+    let tools = Tools { listed: (!free).then_some(listed), removed };
+    let tools = tools_in(&own_words::applied(subject, Data::Map(lists(&tools))));
     let of_all = plans.iter().copied().chain([of_servers]);
     let allowed = of_all.flat_map(|plan| plan.rules.allow.clone()).collect();
-    Agent { subject, tools: Tools { listed, removed }, servers, allowed }
+    Agent { subject, tools, servers, allowed }
+}
+
+/// The tools of an agent as its metadata says them.
+fn lists(tools: &Tools) -> Vec<(String, Data)> {
+    let listed = tools.listed.as_deref().map(|listed| ("tools".to_owned(), list(listed)));
+    let removed = Some(&tools.removed).filter(|removed| !removed.is_empty());
+    let removed = removed.map(|removed| ("disallowedTools".to_owned(), list(removed)));
+    listed.into_iter().chain(removed).collect()
 }
 
 fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
@@ -166,9 +176,8 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let mut metadata = MapBuilder::new();
     metadata.set("name", Data::str(&subject.name));
     metadata.set("description", Data::str(subject.description()));
-    metadata.set_opt("tools", tools.listed.as_deref().map(list));
-    if !tools.removed.is_empty() {
-        metadata.set("disallowedTools", list(&tools.removed));
+    for (key, value) in lists(tools) {
+        metadata.set(key, value);
     }
     metadata.set_opt("model", model(subject, &mut out).map(Data::str));
     let turns = subject.agent.behaviour.max_turns;
@@ -185,7 +194,8 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
         }
     }
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    match front::write(&subject.path, &metadata.build(), &body) {
+    let metadata = own_words::applied(subject, metadata.build());
+    match front::write(&subject.path, &metadata, &body) {
         Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
         None => out.refuse(
             "description",

@@ -98,7 +98,8 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     permissions(&data, &model, &rules, &mut draft);
     told(&data, &mut draft);
     draft.servers(own.get("mcp_servers"));
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let bound = Bound::new(model);
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: own })
 }
 
 /// All but what the agent may do.

@@ -44,6 +44,7 @@ use std::collections::BTreeSet;
 use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
+use crate::own_words::Words;
 use crate::{Support, Target};
 
 /// What the user calls it.
@@ -84,6 +85,12 @@ pub static TARGET: Target = Target {
         is_one: |path, _| path.contains(".codex/agents/"),
         several: Some(import::SEVERAL),
         read: import::read,
+        words: Some(Words {
+            keys: role::WORDS,
+            meant: Data::clone,
+            fits: role::fits,
+            closed: |_, _| {},
+        }),
     }),
 };
 

@@ -1,14 +1,16 @@
 //! The file of an agent, read as Codex reads it.
 
-use agentry_policy::{Action, Section};
+use agentry_policy::{Action, Rules, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
 use super::setup::{Approval, Sandbox, Setup};
 use super::{prefix, servers};
-use crate::encoding::View;
+use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::import::Wrong;
-use crate::model::{Model, always};
+use crate::model::{Model, always, regex_of_path};
 use crate::personal::files_in;
+use crate::subject::Subject;
+use crate::wildcard::ANYTHING;
 use crate::{Files, Personal};
 
 /// The keys that are understood; Codex ignores an agent with one that it does not know.
@@ -28,6 +30,42 @@ pub(super) const KEYS: &[&str] = &[
     "skills",
     "mcp_servers",
 ];
+
+/// The words by which an agent is let do something.
+pub(super) const WORDS: &[&str] = &[
+    "sandbox_mode",
+    "sandbox_workspace_write",
+    "approval_policy",
+    "web_search",
+    "features",
+    "tools",
+    "skills",
+];
+
+/// Whether the model knows all that a word lets an agent do.
+pub(super) fn fits(_: &Subject, key: &str, value: &Data) -> bool {
+    let word = |known: &[&str]| value.as_str().is_some_and(|word| known.contains(&word));
+    let switches = |known: &[&str]| {
+        let Data::Map(fields) = value else { return false };
+        let is_known = |(key, value): &(String, Data)| {
+            known.contains(&key.as_str()) && matches!(value, Data::Bool(_))
+        };
+        fields.iter().all(is_known)
+    };
+    match key {
+        "sandbox_mode" => word(&["read-only", "workspace-write"]),
+        "approval_policy" => word(&["untrusted", "on-failure", "on-request", "never"]),
+        "web_search" => word(&["disabled", "cached", "live"]),
+        "sandbox_workspace_write" => switches(&TEMPORARY),
+        "features" => switches(&["shell_tool"]),
+        "tools" => switches(&["view_image"]),
+        "skills" => switches(&["include_instructions"]),
+        _ => false,
+    }
+}
+
+/// What keeps a sandbox from writing temporary files.
+pub(super) const TEMPORARY: [&str; 2] = ["exclude_slash_tmp", "exclude_tmpdir_env_var"];
 
 /// Where the rules about commands are.
 pub(super) const RULES: &str = ".codex/rules/agentry.rules";
@@ -100,6 +138,14 @@ pub(super) fn checked(text: &str) -> Result<Data, Wrong> {
     }
 }
 
+/// Temporary files, and no others.
+fn temporary() -> Rules {
+    let matches = Matches::exactly(format!("{}{ANYTHING}", regex_of_path("/tmp")));
+    let entry = Entry { text: "/tmp".to_owned(), action: Action::Allow, matches };
+    let (section, order, default) = (Section::Edit, Order::First, Action::Deny);
+    Encoding { section, order, entries: vec![entry], default }.rules()
+}
+
 /// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for
 /// the mildest or for the strictest.
 pub(super) fn setup(data: &Data, view: View) -> Setup {
@@ -128,7 +174,15 @@ fn is_on(data: &Data, table: &str, key: &str) -> bool {
 /// What an agent may do under these rules.
 pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
     let free = |section| always(section, Action::Allow, "not switched off");
-    let mut model = setup(data, view).model(rules, view);
+    let setup = setup(data, view);
+    let mut model = setup.model(rules, view);
+    let is_off = |key: &&str| {
+        let table = data.get("sandbox_workspace_write");
+        table.and_then(|table| table.get(key)) == Some(&Data::Bool(true))
+    };
+    if view == View::Mildest && setup.writes() && !TEMPORARY.iter().all(is_off) {
+        model.add(Section::Edit, "temporary files", vec![temporary()]);
+    }
     let nothing_said = if view == View::Mildest { "live" } else { "cached" };
     let searches = match data.get("web_search").map(Data::as_str) {
         None => nothing_said,

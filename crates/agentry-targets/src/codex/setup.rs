@@ -88,6 +88,11 @@ impl Setup {
         }
     }
 
+    /// Whether commands write some files without asking.
+    pub(super) fn writes(self) -> bool {
+        self.sandbox == Sandbox::WorkspaceWrite && self.approval != Approval::Untrusted
+    }
+
     /// The commands that run without asking although nobody allows them.
     pub(super) fn harmless(self) -> &'static [Harmless] {
         if self.approval == Approval::Untrusted { HARMLESS } else { &[] }

@@ -7,7 +7,7 @@ use agentry_text::toml;
 
 use super::blind::BLIND;
 use super::prefix::{self, Prefix};
-use super::role::{self, PROJECT, RULES, path};
+use super::role::{self, PROJECT, RULES, TEMPORARY, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
 use super::{KEPT, NAME};
 use crate::encoding::{Encoding, Order, View};
@@ -19,7 +19,7 @@ use crate::protection::protects;
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Settings};
 use crate::subject::{PartKind, Subject};
-use crate::{kept, loss, skills};
+use crate::{kept, loss, own_words, skills};
 
 /// Directories in which Codex finds skills by itself.
 const SKILLS: &[&str] = &[".agents/skills"];
@@ -64,7 +64,7 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     let told = told.unwrap_or_else(|| subject.description());
     role.set("developer_instructions", Data::str(format!("{told}\n")));
     tables(subject, setup, rules, settings, &mut role);
-    let data = role.build();
+    let data = own_words::applied(subject, role.build());
     losses(subject, &data, rules, &mut out);
     session(subject, setup, settings, &mut out);
     let text = format!("{MARK}{}\n{}", subject.path, toml::emit(&data));
@@ -94,8 +94,7 @@ fn tables(
         role.set("skills", off("include_instructions", false));
     }
     if setup.sandbox == Sandbox::WorkspaceWrite {
-        let keys = ["exclude_slash_tmp", "exclude_tmpdir_env_var"];
-        let flags = keys.map(|key| (key.to_owned(), Data::Bool(true)));
+        let flags = TEMPORARY.map(|key| (key.to_owned(), Data::Bool(true)));
         role.set("sandbox_workspace_write", Data::Map(flags.into()));
     }
 }

@@ -6,7 +6,7 @@ use agentry_model::Mode;
 use agentry_policy::{Action, PatternRule, Rules, Section};
 use agentry_text::Data;
 
-use super::tools::{READING, is_served, listed, of, only, tool, whole};
+use super::tools::{READING, is_other, is_served, listed, of, only, tool, whole};
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
@@ -14,7 +14,7 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::model::escape;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Way, lenient};
+use crate::{Files, Model, Subject, Way, lenient};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -49,7 +49,8 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.decided(Section::ALL, "a hook of Copilot", &mut model);
     }
     draft.servers(metadata.get("mcp-servers"));
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let bound = Bound::new(model);
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
 }
 
 fn identity(metadata: &Data, draft: &mut Draft) {
@@ -82,8 +83,10 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         _ => listed(metadata),
     };
     let given: Vec<&str> = names.iter().filter_map(|name| whole(name)).collect();
-    for name in names.iter().filter(|name| *name != "*" && !is_served(name)) {
+    let is_own = |name: &&String| tool(name).is_some() || is_other(name);
+    for name in names.iter().filter(is_own) {
         match (tool(name), whole(name)) {
+            (None, _) if is_plain(name) => {}
             (None, _) => {
                 let detail = format!("`{name}` is no tool that is known: it is left out");
                 draft.lose("tools", LossKind::Dropped, detail);
@@ -96,6 +99,17 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         }
     }
     names
+}
+
+/// Whether a name can be that of a tool or of an agent, and stands for itself alone.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'))
+}
+
+/// Whether all that a word names is known.
+pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
+    let fits = |name: &String| is_plain(name.strip_suffix('*').unwrap_or(name));
+    lenient::words(value).is_some_and(|names| names.iter().all(fits))
 }
 
 /// One answer a section: what its tool may do, or nothing without one.
@@ -119,8 +133,11 @@ fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
     let outside = if touches_files { Action::Ask } else { Action::Deny };
     draft.section(Section::ExternalDirectory, outside);
     let rule = |pattern: &str, action| PatternRule { pattern: pattern.to_owned(), action };
-    let todo = way(Section::Tool).map(|_| rule("todo", Action::Allow));
-    draft.rules(Section::Tool, todo.into_iter().collect(), Action::Deny);
+    let todo = model.ways.iter().find(|way| way.tool == "todo");
+    let todo = todo.map(|_| rule("todo", Action::Allow));
+    let others = names.iter().filter(|name| is_other(name) && is_plain(name));
+    let others = others.map(|name| rule(name, Action::Ask));
+    draft.rules(Section::Tool, todo.into_iter().chain(others).collect(), Action::Deny);
     if names.iter().any(|name| name == "*") {
         draft.section(Section::Mcp, Action::Ask);
     } else {

@@ -31,6 +31,7 @@ use crate::import::Import;
 use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
+use crate::own_words::Words;
 use crate::{Support, Target};
 
 /// What the user calls it.
@@ -70,6 +71,12 @@ pub static TARGET: Target = Target {
         is_one: import::is_one,
         several: None,
         read: import::read,
+        words: Some(Words {
+            keys: &["tools", "agents"],
+            meant: Data::clone,
+            fits: import::fits,
+            closed: |_, _| {},
+        }),
     }),
 };
 

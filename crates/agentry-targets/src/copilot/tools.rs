@@ -5,7 +5,7 @@ use agentry_text::Data;
 
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, outside};
-use crate::wildcard::{ANYTHING, NOTHING};
+use crate::wildcard::NOTHING;
 use crate::{Files, lenient};
 
 /// The tools by their names, with what their calls belong to.
@@ -28,10 +28,14 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("read", &["notebookread", "view", "readfile"]),
     ("search", &["grep", "glob", "codebase", "usages", "findtestfiles"]),
     ("edit", &["multiedit", "write", "notebookedit", "editfiles", "createfile"]),
-    ("web", &["websearch", "webfetch", "fetch"]),
+    ("web", &["websearch", "webfetch"]),
     ("agent", &["custom-agent", "task", "runsubagent"]),
     ("todo", &["todowrite", "todos"]),
 ];
+
+/// Tools of VS Code that are one of the sections of another tool, by all their names.
+const SINGLE: &[(&str, Section)] =
+    &[("fetch", Section::Webfetch), ("web/fetch", Section::Webfetch)];
 
 /// Sets of tools in VS Code, besides those that are called like tools.
 const SETS: &[&str] = &["vscode"];
@@ -85,10 +89,19 @@ pub(super) fn listed(metadata: &Data) -> Vec<String> {
 /// The tool that a name in a file stands for: `edit`, `Write`, and in VS Code `edit/editFiles`.
 pub(super) fn tool(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
+    if single(&name).is_some() {
+        return None;
+    }
     let known = |name: &str| TOOLS.iter().map(|(tool, _)| *tool).find(|tool| *tool == name);
     let alias = || ALIASES.iter().find(|(_, others)| others.contains(&name.as_str()));
     let of_set = || name.split_once('/').and_then(|(set, _)| known(set));
     known(&name).or_else(|| alias().map(|(tool, _)| *tool)).or_else(of_set)
+}
+
+/// The section that a tool is for, which is one of several of another.
+fn single(name: &str) -> Option<Section> {
+    let known = SINGLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    known.map(|(_, section)| *section)
 }
 
 /// The same, if the name stands for all that the tool does.
@@ -103,6 +116,11 @@ pub(super) fn whole(name: &str) -> Option<&'static str> {
 pub(super) fn is_served(name: &str) -> bool {
     let set = name.split_once('/').map(|(set, _)| set.to_ascii_lowercase());
     set.is_some_and(|set| tool(&set).is_none() && !SETS.contains(&set.as_str()))
+}
+
+/// Whether a name is that of a tool which is known by its name only.
+pub(super) fn is_other(name: &str) -> bool {
+    name != "*" && tool(name).is_none() && single(name).is_none() && !is_served(name)
 }
 
 /// What an agent with these tools may do. Some of the programs that read these files ask before a
@@ -121,6 +139,16 @@ pub(super) fn of(names: &[String], view: View) -> Model {
                 model.add(*section, *tool, layers);
             }
         }
+    }
+    for (name, section) in names.iter().filter_map(|name| Some((name, single(name)?))) {
+        let ask = asks(section).then(|| always(section, Action::Ask, "it may ask"));
+        model.add(section, name, layers(name, section).into_iter().chain(ask).collect());
+    }
+    for name in names.iter().filter(|name| is_other(name)) {
+        let ask = || always(Section::Tool, Action::Ask, "it may ask");
+        let asked = (view == View::Strictest).then(ask);
+        let itself = only(Section::Tool, name, &[escape(name)]);
+        model.add(Section::Tool, name, std::iter::once(itself).chain(asked).collect());
     }
     let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
     match view {
@@ -156,19 +184,19 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
 
 /// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
 pub(super) fn server(name: &str) -> Rules {
-    only(Section::Mcp, name, &[of_server(name, ANYTHING)])
+    only(Section::Mcp, name, &[of_server(name)])
 }
 
 /// What several of them stand for together.
 fn servers(names: &[&String]) -> Rules {
-    let regexes: Vec<String> = names.iter().map(|name| of_server(name, "[^/]*")).collect();
+    let regexes: Vec<String> = names.iter().map(|name| of_server(name)).collect();
     only(Section::Mcp, "servers", &regexes)
 }
 
-/// `any` is what the name of a tool may be; none has a `/` in it.
-fn of_server(name: &str, any: &str) -> String {
+/// No name of a tool has a `/` in it.
+fn of_server(name: &str) -> String {
     match name.strip_suffix("/*") {
-        Some(server) => format!("{}/{any}", escape(server)),
+        Some(server) => format!("{}/[^/]*", escape(server)),
         None => escape(name),
     }
 }

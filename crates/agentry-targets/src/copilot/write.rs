@@ -19,7 +19,7 @@ use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{loss, servers, skills};
+use crate::{loss, own_words, servers, skills};
 
 /// The longest prompt that Copilot takes, in characters.
 const LONGEST: usize = 30_000;
@@ -47,14 +47,15 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     metadata.set_opt("model", model(subject, &mut out).map(Data::str));
     let servers = permitted(subject, &mut out);
     let names = tools(subject, settings, &servers);
-    metadata.set("tools", Data::strings(&names));
+    metadata.set("tools", Data::strings(names));
     let written = servers.iter().map(|server| (server.name.clone(), written(server)));
     metadata.set_full("mcp-servers", Data::Map(written.collect()));
     kept::write(subject, NAME, KEPT, &mut metadata);
-    losses(subject, &names, &mut out);
+    let metadata = own_words::applied(subject, metadata.build());
+    losses(subject, &tools::listed(&metadata), &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     length(&body, &mut out);
-    let text = front::write(&subject.path, &metadata.build(), &body);
+    let text = front::write(&subject.path, &metadata, &body);
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == Scope::User { user } else { project };
     out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));
@@ -96,9 +97,15 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
 fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
+    // Without a word about tools it has all of them.
+    let given =
+        own_words::applied(subject, Data::Map(vec![("tools".to_owned(), Data::List(vec![]))]));
+    let given = tools::listed(&given);
     let mut permitted = Vec::new();
     for server in used {
-        if subject.permits(Section::Mcp, &[tools::server(&format!("{}/*", server.name))]) {
+        let name = format!("{}/*", server.name);
+        let is_given = given.iter().any(|tool| *tool == name || tool == "*");
+        if is_given || subject.permits(Section::Mcp, &[tools::server(&name)]) {
             servers::references(server, out);
             permitted.push(server);
         } else {

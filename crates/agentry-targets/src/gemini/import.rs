@@ -14,7 +14,7 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model, lenient};
+use crate::{Files, Model, Subject, lenient};
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
@@ -40,7 +40,8 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
-    Ok(Read { agent: draft.agent, bound: Bound::new(model), losses: draft.losses })
+    let bound = Bound::new(model);
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
 }
 
 /// Keys that Gemini does not have, by which other harnesses take tools away.
@@ -70,6 +71,13 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         draft.lose("permissions.read", LossKind::Narrowed, detail);
     }
     names
+}
+
+/// Whether Gemini has all tools of a list, or a server may.
+pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let fits = |name: &String| is_known(name) && name.chars().all(plain);
+    lenient::words(value).is_some_and(|names| names.iter().all(fits))
 }
 
 /// The rules that an agent says it runs under, and those of the user, the highest priority first. A file

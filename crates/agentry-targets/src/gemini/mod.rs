@@ -47,6 +47,7 @@ use crate::import::Import;
 use agentry_text::Data;
 
 use crate::kept::{Kept, kept};
+use crate::own_words::Words;
 use crate::{Support, Target, lenient};
 
 /// What the user calls it.
@@ -79,6 +80,12 @@ pub static TARGET: Target = Target {
         is_one: |path, text| path.contains(".gemini/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
+        words: Some(Words {
+            keys: &["tools"],
+            meant: Data::clone,
+            fits: import::fits,
+            closed: |_, _| {},
+        }),
     }),
 };
 

@@ -5,7 +5,7 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{Encoded, under_rules, without_rules};
-use super::tools::{NEEDS, OTHERS, Tool, groups, mildest, of, path};
+use super::tools::{NEEDS, OTHERS, Tool, groups, listed, mildest, of, path};
 use super::trust::Trust;
 use super::{KEPT, NAME, policy};
 use crate::encoding::View;
@@ -16,7 +16,7 @@ use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{elsewhere, lenient, loss, servers, skills};
+use crate::{elsewhere, lenient, loss, own_words, servers, skills};
 
 /// Directories in which Gemini finds skills by itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
@@ -50,17 +50,19 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         Scope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
         Scope::Project => format!(".gemini/agentry-policies/{}.toml", subject.name),
     };
-    let (tools, model) = if enforced {
-        let model = of(&tools, &rules, View::Mildest);
-        (tools, model)
-    } else {
-        let plain = without_rules(subject, settings).tools;
+    let read: &[policy::Ruled] = if enforced { &rules } else { &[] };
+    let plain = if enforced { tools.clone() } else { without_rules(subject, settings).tools };
+    let metadata = metadata(subject, &kept_of(subject, plain.clone(), read), &mut out);
+    // What it has of the tools that read is its own choice, and nothing that is lost.
+    let plain = if subject.words.is_empty() { plain } else { listed(&metadata) };
+    if !enforced {
         unread(&tools, &plain, &rules_path, &mut out);
-        let model = mildest(&plain, &[], &Trust::of_project(settings.existing));
-        (plain, model)
+    }
+    let model = if enforced {
+        of(&plain, &rules, View::Mildest)
+    } else {
+        mildest(&plain, &[], &Trust::of_project(settings.existing))
     };
-    let tools = kept_of(subject, tools, if enforced { &rules } else { &[] });
-    let metadata = metadata(subject, &tools, &mut out);
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
     let origin = format!("{}{needs}", subject.path);
@@ -103,7 +105,8 @@ fn advice(scope: Scope, path: &str) -> String {
 fn unread(under_rules: &[String], plain: &[String], path: &str, out: &mut Rendered) {
     // What is lost of the tools of servers is told by itself where some are left.
     let has_some = plain.iter().any(|tool| tool.starts_with("mcp_"));
-    let missing = under_rules.iter().filter(|tool| !plain.contains(tool));
+    let has = |tool: &String| plain.iter().any(|name| name == tool || name == "*");
+    let missing = under_rules.iter().filter(|tool| !has(tool));
     let missing = missing.filter(|tool| !has_some || *tool != "mcp_*");
     let missing: Vec<String> = missing.map(|tool| format!("`{tool}`")).collect();
     if !missing.is_empty() {
@@ -145,7 +148,7 @@ fn metadata(subject: &Subject, tools: &[String], out: &mut Rendered) -> Data {
         };
         out.lose("tools.mcp", LossKind::Dropped, detail);
     }
-    metadata.build()
+    own_words::applied(subject, metadata.build())
 }
 
 /// The first model of Google's.

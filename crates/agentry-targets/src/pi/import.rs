@@ -2,19 +2,22 @@
 
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
+use agentry_text::path::is_plain as is_plain_path;
 use serde_json::Value;
 
 use super::front::{self, Fields};
 use super::model::{Tools, bound, is_foreign, permissions, read, tools};
-use super::tools::groups;
-use super::{KEPT, NAME};
+use super::tools::{DEFAULT, groups};
+use super::{FALLBACKS, KEPT, NAME};
 use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, at};
-use crate::kept::keep_tools;
-use crate::lenient::is_meant;
+use crate::kept::{self, keep_tools};
+use crate::lenient::{self, is_meant};
+use crate::own_words::Words;
 use crate::rendering::LossKind;
+use crate::subject::Subject;
 
 pub(super) const IMPORT: Import = Import {
     places: &[(".pi/agents", ".md"), (".pi/agent/agents", ".md")],
@@ -25,7 +28,31 @@ pub(super) const IMPORT: Import = Import {
     },
     several: None,
     read: import,
+    words: Some(Words { keys: WORDS, meant, fits, closed: |_, _| {} }),
 };
+
+/// The words by which Pi lets an agent do something, or does it itself.
+const WORDS: &[&str] = &["tools", "output", "defaultReads"];
+
+/// An agent without a list of tools has those that Pi has by itself.
+fn meant(metadata: &Data) -> Data {
+    let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
+    if metadata.get("tools").is_none() {
+        fields.push(("tools".to_owned(), Data::strings(DEFAULT)));
+    }
+    Data::Map(fields)
+}
+
+/// Tools by their names, and files of the project.
+fn fits(_: &Subject, key: &str, value: &Data) -> bool {
+    let Some(words) = lenient::words(value) else { return false };
+    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '/');
+    let file = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    words.iter().all(|word| match key {
+        "tools" => word.chars().all(name),
+        _ => word.chars().all(file) && is_plain_path(word),
+    })
+}
 
 /// Fields that need no word: they say what the model says anyway, or how Pi shows the agent.
 const SILENT: &[&str] = &[
@@ -61,11 +88,12 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.lose("metadata", LossKind::Changed, detail);
     }
     draft.description(fields.get("description"));
-    let others = fields.list("fallbackModels").unwrap_or_default();
+    let others = fields.list(FALLBACKS).unwrap_or_default();
     draft.models(fields.get("model").into_iter().chain(others.iter().map(String::as_str)));
     if fields.get("model").is_none() && !others.is_empty() {
         let detail = "Pi tries the model of the session first, and a definition its first one";
         draft.lose("model.preferred", LossKind::Changed, detail);
+        kept::set(&mut draft.agent, NAME, FALLBACKS, Data::str(others.join(", ")));
     }
     let skills = fields.list("skill").or_else(|| fields.list("skills")).unwrap_or_default();
     draft.skills(skills.clone());
@@ -74,17 +102,17 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.lose("permissions", LossKind::Narrowed, detail);
     }
     policy(&tools, &asked(fields), &skills, &mut draft);
-    keep(fields, &tools, &mut draft);
+    let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
+    let metadata = Data::Map(texts.collect());
+    keep(fields, &metadata, &tools, &mut draft);
     let bound = Bound::new(bound(&tools, &skills));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses })
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata })
 }
 
 /// What only Pi understands, and what of its tools is not what it seems.
-fn keep(fields: &Fields, tools: &Tools, draft: &mut Draft) {
-    let texts = fields.0.iter().map(|(key, text)| (key.clone(), Data::str(text)));
-    let texts = Data::Map(texts.collect());
-    draft.keep(NAME, &texts, KEPT);
-    draft.unknown(&texts, SILENT);
+fn keep(fields: &Fields, metadata: &Data, tools: &Tools, draft: &mut Draft) {
+    draft.keep(NAME, metadata, KEPT);
+    draft.unknown(metadata, SILENT);
     let has = |tool: &str| tools.names.contains(tool);
     // An agent that only fetches pages may still be given a shell.
     let groups = groups().into_iter().filter(|group| !group.contains(&"bash") || has("bash"));

@@ -39,6 +39,10 @@ use crate::{Support, Target};
 /// What the user calls it.
 const NAME: &str = "pi";
 
+/// The models that are tried after the first. Pi has agents with some of these and no first one, which
+/// start with the model of the session: such an agent keeps them.
+const FALLBACKS: &str = "fallbackModels";
+
 /// What an agent keeps for Pi. Not `inheritSkills`, which shows it more than its own, and no files.
 const KEPT: &[Kept] = &[
     kept("thinking", is_word),

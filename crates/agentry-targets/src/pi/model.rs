@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, Places, Rules, Section};
 use serde_json::Value;
 
 use super::front::{self, Fields};
@@ -10,8 +10,7 @@ use super::tools::{DEFAULT, NEVER, TOOLS};
 use super::{extension, places};
 use crate::Files;
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
-use crate::model::{Model, always, escape};
-use crate::wildcard::ANYTHING;
+use crate::model::{Model, always, escape, regex_of_path};
 
 /// What pi-subagents keeps for itself: an agent whose rules name one of these is not loaded, like one
 /// whose rules name `bash`.
@@ -42,6 +41,14 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
         return None;
     }
     let mut model = of(&tools(&definition.fields, files, name, View::Mildest));
+    // Pi itself writes what the agent said, and tells it what to read.
+    for (key, section) in [("output", Section::Edit), ("defaultReads", Section::Read)] {
+        let paths = definition.fields.list(key).unwrap_or_default();
+        let paths: Vec<String> = paths.iter().map(|path| in_workspace(path)).collect();
+        if !paths.is_empty() {
+            model.add(section, key, vec![only(section, key, paths)]);
+        }
+    }
     let system = files(&place.system);
     // The main session is this agent if it is told what this agent is told.
     let is_main =
@@ -51,6 +58,11 @@ pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
         whatever(&mut model, "main session");
     }
     Some(model)
+}
+
+/// A file of the project, as the machines see it.
+fn in_workspace(path: &str) -> String {
+    regex_of_path(&format!("{}/{path}", Places::default().workspace))
 }
 
 /// A file as Pi reads it; nothing if it would be passed over.
@@ -216,8 +228,7 @@ pub(super) fn bound(tools: &Tools, skills: &[String]) -> Model {
         let all = always(Section::Webfetch, Action::Allow, "bash");
         model.add(Section::Webfetch, "bash", vec![all]);
     }
-    let names =
-        tools.names.iter().filter(|name| is_foreign(name)).map(|name| named_tool(name, "[^/]*"));
+    let names = tools.names.iter().filter(|name| is_foreign(name)).map(|name| named_tool(name));
     let (servers, others): (Vec<_>, Vec<_>) = names.partition(|it| it.0 == Section::Mcp);
     let regexes = |list: Vec<(Section, String)>| list.into_iter().map(|it| it.1).collect();
     let skills = skills.iter().map(|name| escape(name)).collect();
@@ -238,18 +249,18 @@ pub(super) fn is_foreign(name: &str) -> bool {
 }
 
 /// A tool that somebody else brings: one of a server, or one by name.
-/// `any` is what the name of a tool may be; none has a `/` in it.
-fn named_tool(name: &str, any: &str) -> (Section, String) {
+/// No name of a tool has a `/` in it.
+fn named_tool(name: &str) -> (Section, String) {
     match name.strip_prefix("mcp:") {
         Some(server) if server.contains('/') => (Section::Mcp, escape(server)),
-        Some(server) => (Section::Mcp, format!("{}/{any}", escape(server))),
+        Some(server) => (Section::Mcp, format!("{}/[^/]*", escape(server))),
         None => (Section::Tool, escape(name)),
     }
 }
 
 /// The same as a way to do something.
 fn other(model: &mut Model, name: &str) {
-    let (section, regex) = named_tool(name, ANYTHING);
+    let (section, regex) = named_tool(name);
     model.add(section, name, vec![only(section, name, vec![regex])]);
 }
 

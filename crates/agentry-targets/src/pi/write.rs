@@ -2,6 +2,7 @@
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
+use agentry_text::Data;
 use agentry_text::path::is_plain;
 use serde_json::json;
 
@@ -10,14 +11,13 @@ use super::front::{self, Value};
 use super::primary::{Part, parts};
 use super::rivals::Rivals;
 use super::tools::{BUILT_IN, TOOLS, granted, is_used, report};
-use super::{KEPT, NAME, Place, place, specialists};
-use crate::kept;
-use crate::loss;
+use super::{FALLBACKS, KEPT, NAME, Place, place, specialists};
 use crate::model::Model;
+use crate::own_words::Word;
 use crate::render::each_of;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
-use crate::skills;
 use crate::subject::{PartKind, Subject};
+use crate::{kept, lenient, loss, skills};
 
 /// Directories of a project in which Pi finds skills by itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
@@ -47,6 +47,10 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     } else {
         plain(subject, settings, &mut fields, out)
     };
+    for Word { key, value } in subject.words.iter().filter(|word| word.key != "tools") {
+        let words = value.as_ref().and_then(lenient::words);
+        fields.extend(words.map(|words| (*key, raw(words.join(", ")))));
+    }
     fields.extend(model(subject, out));
     fields.extend(prompting(subject));
     fields.extend(shown(subject, can_read, &place, out));
@@ -105,7 +109,12 @@ fn plain(
     fields: &mut Vec<(&str, Value)>,
     out: &mut Rendered,
 ) -> bool {
-    let tools = granted(subject, settings);
+    let mut tools = granted(subject, settings);
+    let given = subject.words.iter().find(|word| word.key == "tools");
+    let given = given.and_then(|word| word.value.as_ref()).and_then(lenient::words);
+    if let Some(given) = &given {
+        tools = given.iter().map(String::as_str).collect();
+    }
     report(subject, &tools, out);
     if tools.is_empty() {
         loss::toolless(subject, &Model::default(), Some(loss::BY_GUARD), out);
@@ -180,10 +189,13 @@ fn model(subject: &Subject, out: &mut Rendered) -> Vec<(&'static str, Value)> {
     for name in wrong {
         out.lose("model", LossKind::Dropped, format!("`{name}` cannot be written in Pi's lists"));
     }
+    if kept::is(subject, NAME, FALLBACKS, &Data::str(names.join(", "))) {
+        return vec![(FALLBACKS, Value::Text(names.join(", ")))];
+    }
     let Some((first, rest)) = names.split_first() else { return Vec::new() };
     let mut fields = vec![("model", Value::Text(first.clone()))];
     if !rest.is_empty() {
-        fields.push(("fallbackModels", Value::Text(rest.join(", "))));
+        fields.push((FALLBACKS, Value::Text(rest.join(", "))));
     }
     fields
 }

@@ -1,0 +1,283 @@
+//! An imported agent gets the words of its harness back where a definition can only ask. Never more than
+//! that: what the definition denies stays denied, and words that say something else than the definition
+//! count for nothing.
+
+use agentry_compile::policy::{Action, Rules, Section};
+use agentry_compile::targets::proof::{Proof, within};
+use agentry_compile::targets::{LossKind, Rendered, Rendering, Subject, Way, target};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::back::{definition, imported};
+use crate::policies::cases;
+use crate::property::read_back;
+use crate::{GUARD, Wish, file, one, rendering, subjects, told};
+
+const COPILOT: &str = ".github/agents/helper.agent.md";
+const WRITTEN: &str = "---\nname: helper\ndescription: d\ntools: [read, edit, execute]\n---\nHi.\n";
+
+/// The definition that an agent of Copilot becomes, with one text in it changed.
+fn changed(from: &str, to: &str) -> Vec<(String, String)> {
+    let found = imported("copilot", &[(COPILOT, WRITTEN)], COPILOT).expect("an agent");
+    let mut files = definition(&found);
+    let (_, text) = files.iter_mut().find(|(path, _)| path.ends_with("agent.toml")).expect("it");
+    assert!(text.contains(from), "{text}");
+    *text = text.replace(from, to);
+    files
+}
+
+/// The list of tools that comes of a definition for Copilot.
+fn tools(files: &[(String, String)], wish: Wish<'_>) -> String {
+    let rendered = rendering("copilot", files, wish).agents.remove(0);
+    let line = file(&rendered, COPILOT).lines().find(|line| line.starts_with("tools: "));
+    line.expect("a list").to_owned()
+}
+
+#[test]
+fn what_may_run_without_a_question_is_a_gap() {
+    let rendered = rendering("copilot", &changed("", ""), Wish::default()).agents.remove(0);
+    assert!(file(&rendered, COPILOT).contains("tools: [read, edit, execute]"));
+    let told = told(&rendered);
+    for expected in [
+        "gap permissions.bash: as it was written: GitHub Copilot may do `git status` by `execute` without",
+        "gap permissions.edit: as it was written: GitHub Copilot may do `/workspace/src/main.rs` by `edit` without",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
+    assert!(!told.contains("narrowed permissions"), "{told}");
+}
+
+#[test]
+fn whoever_wants_no_gaps_gets_no_words() {
+    let files = changed("", "");
+    assert_eq!(tools(&files, Wish { close_gaps: true, ..Wish::default() }), "tools: []");
+    assert_eq!(tools(&files, GUARD), "tools: [read]");
+}
+
+#[test]
+fn words_count_while_the_definition_says_what_they_say() {
+    let own = "tools: [read, edit, execute]";
+    let bash = |action: &str| format!("[permissions.bash]\nintent = \"{action}\"");
+    let edit = |action: &str| format!("[permissions.edit]\nintent = \"{action}\"");
+    let read = |action: &str| format!("[permissions.read]\nintent = \"{action}\"");
+    let question = |action: &str| format!("[permissions.question]\nintent = \"{action}\"");
+    let rule = |rule: &str| format!("{}\nrules = [\"{rule}\"]", bash("ask"));
+    let cases = [
+        (String::new(), String::new(), own),
+        // Denied since: the others stay.
+        (bash("ask"), bash("deny"), "tools: [read, edit]"),
+        (edit("ask"), edit("deny"), "tools: [read, execute]"),
+        (read("allow"), read("deny"), "tools: [edit, execute]"),
+        (bash("ask"), rule("rm *:deny"), "tools: [read, edit]"),
+        // Asked about since, or allowed: the definition counts, and nothing that was kept.
+        (read("allow"), read("ask"), "tools: []"),
+        (bash("ask"), bash("allow"), "tools: [execute, read]"),
+        (bash("ask"), rule("ls *:allow"), "tools: [read]"),
+        (question("deny"), question("ask"), "tools: [read]"),
+        // Said in other words.
+        (bash("ask"), rule("rm *:ask"), own),
+    ];
+    for (from, to, expected) in cases {
+        assert_eq!(tools(&changed(&from, &to), Wish::default()), expected, "{to}");
+    }
+}
+
+/// Definitions that were made to get more than they say.
+#[test]
+fn words_that_nobody_imported_give_nothing_that_is_denied() {
+    let asks = "[permissions.bash]\nintent = \"ask\"\n[permissions.edit]\nintent = \"ask\"\n";
+    let denies = "[permissions.bash]\nintent = \"deny\"\n[permissions.edit]\nintent = \"deny\"\n";
+    let cases = [
+        ("copilot", denies, "tools = [\"execute\", \"edit\"]", ["execute", "edit"]),
+        ("copilot", denies, "tools = [\"runCommands\", \"Write\"]", ["runCommands", "Write"]),
+        ("copilot", denies, "tools = [\"*\"]", ["execute", "'*'"]),
+        ("claude-code", denies, "tools = \"Bash, Edit\"", ["tools: Bash", "tools: Edit"]),
+        ("claude-code", denies, "tools = \"PowerShell\"", ["tools: PowerShell", "tools: Power"]),
+        (
+            "claude-code",
+            asks,
+            "permissionMode = \"bypassPermissions\"",
+            ["bypass", "permissionMode"],
+        ),
+        ("codex", asks, "sandbox_mode = \"danger-full-access\"", ["danger", "full-access"]),
+        (
+            "codex",
+            asks,
+            "sandbox_mode = \"workspace-write\"\nsandbox_workspace_write = {network_access = true}",
+            ["network", "access"],
+        ),
+        (
+            "codex",
+            denies,
+            "approval_policy = \"never\"\nfeatures = {x = true}",
+            ["x = true", "[features]\nx"],
+        ),
+        ("gemini", denies, "tools = [\"run_shell_command\"]", ["run_shell", "- run_shell"]),
+        ("pi", denies, "tools = \"bash, write, ./x.ts\"", ["bash,", "x.ts"]),
+        ("pi", denies, "output = \"/etc/passwd\"", ["output", "passwd"]),
+    ];
+    for (harness, lines, words, never) in cases {
+        let lines = format!("{lines}[x-harness.{harness}.as-written]\n{words}\n");
+        let rendered = one(harness, &lines, Wish::default());
+        assert_eq!(rendered.refused, None, "{lines}");
+        let text = rendered.files[0].text();
+        for never in never {
+            assert!(!text.contains(never), "{never}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_word_is_nothing() {
+    let long = format!("tools = [{}]", "\"edit\", ".repeat(5_000));
+    let values = [
+        "as-written = 1",
+        "as-written = \"tools\"",
+        "as-written = [\"tools\"]",
+        "[x-harness.H.as-written]\ntools = 5",
+        "[x-harness.H.as-written]\ntools = {a = {b = {c = []}}}",
+        "[x-harness.H.as-written]\ntools = [[\"execute\"]]",
+        "[x-harness.H.as-written]\ntools = [\"edit\\n---\\nhooks: x\"]",
+        "[x-harness.H.as-written]\ntools = \"Read\\npermissionMode: bypassPermissions\"",
+        "[x-harness.H.as-written]\nname = \"other\"\nhooks = {PreToolUse = []}",
+        &format!("[x-harness.H.as-written]\n{long}"),
+    ];
+    for harness in ["copilot", "claude-code", "codex", "gemini", "pi"] {
+        let plain = one(harness, "", Wish::default());
+        for value in values {
+            let head = if value.starts_with('[') { "" } else { "[x-harness.H]\n" };
+            let lines =
+                format!("{head}{value}\n").replace("x-harness.H", &format!("x-harness.{harness}"));
+            let rendered = one(harness, &lines, Wish::default());
+            assert_eq!(rendered.refused, None, "{harness} {value:.80}");
+            assert_eq!(rendered.files, plain.files, "{harness} {value:.80}");
+        }
+    }
+}
+
+/// Two agents that share settings: where one cannot have its words beside the other, it is rendered
+/// without them, and not refused.
+#[test]
+fn agents_beside_each_other_are_all_rendered() {
+    let text =
+        |name: &str, more: &str| format!("---\nname: {name}\ndescription: d\n{more}---\nHi.\n");
+    let (open, shut) = (text("open", ""), text("shut", "disallowedTools: Bash\n"));
+    let files =
+        [(".claude/agents/open.md", open.as_str()), (".claude/agents/shut.md", shut.as_str())];
+    let both =
+        files.map(|(path, _)| definition(&imported("claude-code", &files, path).expect("it")));
+    let rendering = rendering("claude-code", &both.concat(), Wish::default());
+    for (rendered, tools) in rendering.agents.iter().zip(["", "Bash"]) {
+        assert_eq!(rendered.refused, None);
+        let text = rendered.files[0].text();
+        assert!(!text.contains("\ntools:"), "{text}");
+        assert_eq!(
+            text.contains(&format!("disallowedTools: {tools}")),
+            !tools.is_empty(),
+            "{text}"
+        );
+    }
+}
+
+/// The tools of some harnesses, and the file of an agent that has some of them.
+const HARNESSES: &[(&str, &str, &[&str])] = &[
+    (
+        "copilot",
+        ".github/agents/helper.agent.md",
+        &[
+            "read", "search", "edit", "execute", "web", "fetch", "agent", "todo", "deploy",
+            "github/*",
+        ],
+    ),
+    (
+        "claude-code",
+        ".claude/agents/helper.md",
+        &["Read", "Grep", "Edit", "Write", "Bash", "WebFetch", "Agent", "deploy", "mcp__github__x"],
+    ),
+    (
+        "gemini",
+        ".gemini/agents/helper.md",
+        &["read_file", "write_file", "run_shell_command", "web_fetch", "mcp_github_x", "*"],
+    ),
+    (
+        "pi",
+        ".pi/agents/helper.md",
+        &["read", "grep", "edit", "write", "bash", "subagent", "deploy", "mcp:github"],
+    ),
+];
+
+/// Some tools of a harness, and what somebody says otherwise in the definition afterwards.
+fn edited() -> impl Strategy<Value = (usize, Vec<&'static str>, Vec<(Section, Action)>)> {
+    let tools = (0..HARNESSES.len()).prop_flat_map(|at| {
+        let all = HARNESSES[at].2.to_vec();
+        (Just(at), subsequence(all.clone(), 0..=all.len()))
+    });
+    let edit = (select(Section::ALL), select(Action::ALL));
+    let edits = prop::collection::vec(edit, 0..3);
+    (tools, edits).prop_map(|((at, tools), edits)| (at, tools, edits))
+}
+
+/// Whatever the tools were and whatever is said since: nothing that is denied may be done, and nothing that
+/// is asked about without telling.
+#[test]
+fn a_denial_is_never_lifted() {
+    let mut runner = TestRunner::new(Config {
+        cases: cases(200),
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let given = std::cell::Cell::new(0_u32);
+    let property = |(at, tools, edits): (usize, Vec<&str>, Vec<(Section, Action)>)| {
+        let (harness, path, _) = HARNESSES[at];
+        let quoted = || tools.iter().map(|tool| format!("'{tool}'")).collect::<Vec<_>>();
+        let list = match harness {
+            _ if tools.is_empty() => String::new(),
+            "pi" => format!("tools: {}\n", tools.join(", ")),
+            _ => format!("tools: [{}]\n", quoted().join(", ")),
+        };
+        let text = format!("---\nname: helper\ndescription: d\n{list}---\nHi.\n");
+        let mut found = imported(harness, &[(path, &text)], path).expect("an agent");
+        let permissions = found.agent.policy.permissions.as_mut().expect("permissions");
+        for (section, action) in edits {
+            let rules = permissions.sections.iter_mut().find(|it| it.section.value == section);
+            if let Some(intent) = rules.and_then(|rules| rules.intent.as_mut()) {
+                intent.value = action;
+            }
+        }
+        let files = definition(&found);
+        let subject = subjects(&files, None).remove(0);
+        let rendering = rendering(harness, &files, Wish::default());
+        prop_assert_eq!(&rendering.agents[0].refused, &None);
+        given.set(given.get() + u32::from(is_told(&rendering.agents[0])));
+        let wider = wider(harness, &subject, &rendering);
+        prop_assert!(wider.is_none(), "{wider:?}\n{text}{}", rendering.agents[0].files[0].text());
+        Ok(())
+    };
+    runner.run(&edited(), property).expect("denials hold");
+    assert!(given.get() > 20, "words were given back {} times", given.get());
+}
+
+fn is_told(rendered: &Rendered) -> bool {
+    let is_gap = |loss: &agentry_compile::targets::Loss| {
+        loss.kind == LossKind::Gap && loss.detail.starts_with("as it was written: ")
+    };
+    rendered.losses.iter().any(is_gap)
+}
+
+/// A way to do what is denied, or what is asked about where nobody tells.
+fn wider(harness: &str, subject: &Subject, rendering: &Rendering) -> Option<String> {
+    let model = read_back(target(harness).expect("a target"), rendering)?;
+    let told = is_told(&rendering.agents[0]);
+    let bounds = |section: Section| {
+        let mut bounds = subject.bounds(section).to_vec();
+        for rule in bounds.iter_mut().flat_map(Rules::all_mut).filter(|_| told) {
+            if rule.action == Action::Ask {
+                rule.action = Action::Allow;
+            }
+        }
+        bounds
+    };
+    let is_wider = |way: &&Way| within(&way.layers, &bounds(way.section)) != Proof::Holds;
+    model.ways.iter().find(is_wider).map(|way| format!("{} {}", way.section, way.tool))
+}

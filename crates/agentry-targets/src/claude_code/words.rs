@@ -1,0 +1,82 @@
+//! The words by which Claude Code lets an agent do something.
+
+use agentry_policy::{PatternRule, Section};
+use agentry_text::Data;
+
+use super::encode::is_denied;
+use super::ruleset::tools_in;
+use super::tools::{GROUPS, beside, entries, name_of};
+use crate::own_words::{Word, Words};
+use crate::subject::Subject;
+
+pub(super) const WORDS: Words = Words {
+    keys: &["tools", "disallowedTools", "permissionMode", "isolation", "memory"],
+    meant,
+    fits,
+    closed,
+};
+
+/// What a list takes away of what it gives is the same as one that does not give it, and brackets say
+/// nothing.
+fn meant(metadata: &Data) -> Data {
+    let Data::Map(mut fields) = metadata.clone() else { return metadata.clone() };
+    let tools = tools_in(metadata);
+    let is_usual = |mode: &Data| matches!(mode.as_str(), Some("default" | "manual"));
+    let lists = ["tools", "disallowedTools"];
+    fields.retain(|(key, value)| {
+        let is_default = key == "permissionMode" && is_usual(value);
+        !(lists.contains(&key.as_str()) || is_default)
+    });
+    let today = |name: &str| if name == "Task" { "Agent".to_owned() } else { name.to_owned() };
+    let (key, names) = match &tools.listed {
+        Some(listed) => ("tools", listed.iter().filter(|name| tools.has(name)).collect()),
+        None => ("disallowedTools", tools.removed.iter().collect::<Vec<_>>()),
+    };
+    if tools.listed.is_some() || !names.is_empty() {
+        fields.push((key.to_owned(), Data::strings(names.into_iter().map(|it| today(it)))));
+    }
+    Data::Map(fields)
+}
+
+fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let is_name = |entry: &&str| name_of(entry).chars().all(plain) && !entry.contains("---");
+    match key {
+        "tools" | "disallowedTools" => entries(value).is_some_and(|it| it.iter().all(is_name)),
+        // Never one that asks about nothing at all.
+        "permissionMode" => {
+            let modes = ["default", "manual", "plan", "dontAsk", "acceptEdits"];
+            value.as_str().is_some_and(|mode| modes.contains(&mode))
+        }
+        "isolation" => value.as_str() == Some("worktree") && is_alike(subject),
+        "memory" => matches!(value.as_str(), Some("user" | "project" | "local")),
+        _ => false,
+    }
+}
+
+/// Takes away every tool by which that could be done which is denied as a whole.
+fn closed(subject: &Subject, words: &mut [Word]) {
+    let Some(word) = words.iter_mut().find(|word| word.key == "disallowedTools") else { return };
+    let written = word.value.as_ref().and_then(entries).unwrap_or_default();
+    let mut all: Vec<String> = written.into_iter().map(|it| it.trim().to_owned()).collect();
+    for group in GROUPS.iter().filter(|group| is_denied(subject, group.section)) {
+        let tools = group.tools.iter().copied().chain(beside(group.section));
+        let more: Vec<String> =
+            tools.filter(|tool| !all.iter().any(|it| it == tool)).map(str::to_owned).collect();
+        all.extend(more);
+    }
+    word.value = (!all.is_empty()).then(|| Data::str(all.join(", ")));
+}
+
+/// Whether all files of the project are alike: a rule about one of them misses the copy of the project in
+/// which an agent may work.
+fn is_alike(subject: &Subject) -> bool {
+    let is_about_all = |rule: &PatternRule| {
+        matches!(rule.pattern.as_str(), "**/*" | "**" | "*" | ".")
+            || rule.pattern.starts_with(['/', '~'])
+    };
+    [Section::Edit, Section::Read].iter().all(|section| {
+        let rules = subject.permissions.get(*section);
+        rules.is_none_or(|rules| rules.rules.iter().all(|rule| is_about_all(&rule.value)))
+    })
+}

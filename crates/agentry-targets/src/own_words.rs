@@ -1,0 +1,307 @@
+//! The words by which a harness let an agent do something, kept when the agent is imported and given back
+//! when it is rendered for that harness again.
+//!
+//! What a harness may or may not ask about is asked about in a definition: that is the least that its
+//! files may mean. Rendered again, the agent would lose the tool, since that is held against the most that
+//! they may mean. So the words are kept as they were written, and count for as long as the definition says
+//! what they are read as. What it denies stays denied, which is proved like everything else; what it asks
+//! about may then run without a question, which is told as a gap. Whoever wants no gaps, or has the guard,
+//! gets no words back.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use agentry_policy::{Action, Place, Rules, Section};
+use agentry_text::Data;
+
+use crate::import::{Import, Imported, Read, narrowed};
+use crate::proof::{Proof, within};
+use crate::render::Written;
+use crate::rendering::{Loss, LossKind, Rendered, Rendering, Scope, Settings};
+use crate::subject::{Slack, Subject};
+use crate::{Files, Model, Target, kept, lenient};
+
+/// The words of a harness.
+#[derive(Debug)]
+pub struct Words {
+    /// What they are called in the metadata of an agent.
+    pub keys: &'static [&'static str],
+    /// The same metadata for all agents that have the same words.
+    pub meant: fn(&Data) -> Data,
+    /// Whether the model of the harness knows all that a value lets an agent do, which a session without
+    /// limits never is. Of a list, each word is asked about by itself as well.
+    pub fits: fn(&Subject, &str, &Data) -> bool,
+    /// The same words with more of them that take away what the definition denies.
+    pub closed: fn(&Subject, &mut [Word]),
+}
+
+/// One of them, for one agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    /// What it is called.
+    pub key: &'static str,
+    /// What it says; nothing if it is not there.
+    pub value: Option<Data>,
+}
+
+/// Where an agent keeps them.
+const KEY: &str = "as-written";
+
+/// The longest list of which each word is looked at.
+const LONGEST: usize = 100;
+
+/// The metadata of an agent with the words that are given back to it.
+pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
+    let Data::Map(mut fields) = metadata else { return metadata };
+    for Word { key, value } in &subject.words {
+        let at = fields.iter().position(|(known, _)| known == key);
+        match (at.and_then(|at| fields.get_mut(at)), value) {
+            (Some((_, field)), Some(value)) => *field = value.clone(),
+            (None, Some(value)) => fields.push(((*key).to_owned(), value.clone())),
+            (_, None) => fields.retain(|(known, _)| known != key),
+        }
+    }
+    Data::Map(fields)
+}
+
+/// Agents with the words that each of them gets back.
+pub(crate) fn given_back<'a>(
+    target: &Target,
+    mut subjects: Cow<'a, [Subject]>,
+    settings: &Settings<'_>,
+) -> Cow<'a, [Subject]> {
+    let keeps = |subject: &Subject| kept::get(&subject.agent, target.name, KEY).is_some();
+    if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
+        return subjects;
+    }
+    for subject in subjects.to_mut().iter_mut().filter(|subject| keeps(subject)) {
+        let words = Trial::new(target, subject, settings).and_then(|trial| trial.granted());
+        subject.words = words.unwrap_or_default();
+    }
+    subjects
+}
+
+/// Takes the words from agents that would be refused with them beside others; whether there are any.
+/// `refused` are those that are refused already, and `rendered` what became of all others.
+pub(crate) fn taken_back(
+    subjects: &mut Cow<'_, [Subject]>,
+    refused: &[Option<Rendered>],
+    rendered: &[Rendered],
+) -> bool {
+    let left = refused.iter().enumerate().filter(|(_, refused)| refused.is_none());
+    let wrong = left.zip(rendered).filter(|(_, rendered)| rendered.refused.is_some());
+    let has_words = |at: &usize| subjects.get(*at).is_some_and(|it| !it.words.is_empty());
+    let wrong: Vec<usize> = wrong.map(|((at, _), _)| at).filter(has_words).collect();
+    for at in &wrong {
+        if let Some(subject) = subjects.to_mut().get_mut(*at) {
+            subject.words.clear();
+        }
+    }
+    !wrong.is_empty()
+}
+
+/// Tells what may run without a question because an agent has its words back, a call for each section.
+pub(crate) fn report(target: &Target, subject: &Subject, model: &Model, out: &mut Rendered) {
+    let mut sections = BTreeSet::new();
+    for way in model.ways.iter().filter(|_| !subject.words.is_empty()) {
+        let Proof::Fails { example, source, .. } = subject.within(way, Slack::None) else {
+            continue;
+        };
+        if sections.insert(way.section) {
+            let detail = format!(
+                "as it was written: {} may do `{example}` by `{}` without a question, which is {source} \
+                 in the source; `--close-gaps` takes that away",
+                target.title, way.tool
+            );
+            out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
+        }
+    }
+}
+
+/// Keeps the words of an imported agent that it would not have after it was rendered again, as far as it
+/// would get them back.
+pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, files: &Files<'_>) {
+    let Some(words) = target.import.as_ref().and_then(|import| import.words.as_ref()) else {
+        return;
+    };
+    let written = words.keys.iter().filter_map(|key| {
+        let value = metadata.get(key).filter(|value| **value != Data::Null)?;
+        Some(((*key).to_owned(), value.clone()))
+    });
+    let written: Vec<(String, Data)> = written.collect();
+    let mut agent = imported.agent.clone();
+    kept::set(&mut agent, target.name, KEY, Data::Map(written));
+    let settings = Settings {
+        scope: Scope::Project,
+        guard: false,
+        close_gaps: false,
+        force: true,
+        options: &[],
+        existing: files,
+    };
+    let subject = Subject::of(agent, &Place::default());
+    let Some(trial) = Trial::new(target, &subject, &settings) else { return };
+    let meant = |granted: &[Word]| Some(words.said(&trial.read(granted)?.metadata));
+    let before = meant(&[]);
+    if before == Some(words.said(metadata)) {
+        return;
+    }
+    let Some(granted) = trial.granted().filter(|granted| meant(granted) != before) else { return };
+    imported.losses.insert(told(target, &granted, words.keys, metadata));
+    imported.agent = subject.agent;
+}
+
+/// Says what is kept.
+fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Loss {
+    let given = |key: &&str| granted.iter().any(|word| word.key == *key);
+    let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
+    let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
+    let what = match names.as_slice() {
+        [] => "that nothing is said of tools is".to_owned(),
+        [one] => format!("{one} is"),
+        several => format!("{} are", several.join(", ")),
+    };
+    let place = kept::place(target.name);
+    let detail = format!(
+        "{what} kept in `{place}.{KEY}`, and comes back to {} while the permissions stay as they are",
+        target.title
+    );
+    Loss { field: "permissions".to_owned(), kind: LossKind::Changed, detail }
+}
+
+impl Words {
+    /// What metadata says by them, whatever the order and the kind of a list.
+    fn said(&self, metadata: &Data) -> Vec<Option<Data>> {
+        let metadata = (self.meant)(metadata);
+        let value = |key: &&str| {
+            let value = metadata.get(key)?;
+            let sorted = lenient::words(value).map(|it| it.into_iter().collect::<BTreeSet<_>>());
+            Some(sorted.map_or_else(|| value.clone(), Data::strings))
+        };
+        self.keys.iter().map(value).collect()
+    }
+}
+
+/// An agent that is rendered to see what its words come to.
+struct Trial<'a> {
+    target: &'a Target,
+    import: &'a Import,
+    words: &'a Words,
+    subject: &'a Subject,
+    settings: &'a Settings<'a>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(target: &'a Target, subject: &'a Subject, settings: &'a Settings<'a>) -> Option<Self> {
+        let import = target.import.as_ref()?;
+        let words = import.words.as_ref()?;
+        Some(Self { target, import, words, subject, settings })
+    }
+
+    /// The words that the agent gets back: all of them if their denials hold, else those that may be had
+    /// one by one. None if the definition says something else than they do.
+    fn granted(&self) -> Option<Vec<Word>> {
+        let kept = kept::get(&self.subject.agent, self.target.name, KEY)?;
+        let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
+        let all: Vec<Word> = self.words.keys.iter().map(word).collect();
+        if !self.is_said(self.read(&all)?) {
+            return None;
+        }
+        let mut closed = all.clone();
+        (self.words.closed)(self.subject, &mut closed);
+        for all in [&all, &closed] {
+            if all.iter().all(|word| self.fits(word)) && self.holds(all) {
+                return Some(all.clone());
+            }
+        }
+        let mut granted = Vec::new();
+        for word in all {
+            let some = || self.some_of(&word, &granted);
+            let more = if self.may_have(&word, &granted) { Some(word.clone()) } else { some() };
+            granted.extend(more);
+        }
+        Some(granted)
+    }
+
+    /// Whether a word may be had besides others.
+    fn may_have(&self, word: &Word, others: &[Word]) -> bool {
+        self.fits(word) && self.holds(&[others, std::slice::from_ref(word)].concat())
+    }
+
+    fn fits(&self, word: &Word) -> bool {
+        let fits = |value: &Data| (self.words.fits)(self.subject, word.key, value);
+        word.value.as_ref().is_none_or(fits)
+    }
+
+    /// Of a word that is a list, what may be had of it besides others and what the agent has anyway.
+    fn some_of(&self, word: &Word, others: &[Word]) -> Option<Word> {
+        let wanted = lenient::words(word.value.as_ref()?).filter(|it| it.len() <= LONGEST)?;
+        let has = self.read(others)?.metadata.get(word.key).and_then(lenient::words)?;
+        let mut list = has.clone();
+        for item in wanted.iter().filter(|item| !has.contains(item)) {
+            let mut longer = list.clone();
+            longer.push(item.clone());
+            let [alone, whole] = [vec![item.clone()], longer.clone()]
+                .map(|list| Word { key: word.key, value: Some(Data::strings(list)) });
+            if self.fits(&alone) && self.holds(&[others, &[whole]].concat()) {
+                list = longer;
+            }
+        }
+        let place = |item: &String| wanted.iter().position(|it| it == item);
+        list.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
+        let is_text = matches!(word.value, Some(Data::Str(_)));
+        let value = if is_text { Data::str(list.join(", ")) } else { Data::strings(&list) };
+        (list.len() > has.len()).then_some(Word { key: word.key, value: Some(value) })
+    }
+
+    fn rendering(&self, words: &[Word]) -> Rendering {
+        let subject = Subject { words: words.to_vec(), ..self.subject.clone() };
+        (self.target.render)(&[subject], self.settings)
+    }
+
+    /// Whether the harness would do nothing with these words that the definition denies.
+    fn holds(&self, words: &[Word]) -> bool {
+        let rendering = self.rendering(words);
+        let written = Written::of(&rendering, self.settings);
+        let model = written.model(self.target.model, self.subject);
+        model.is_some_and(|model| {
+            let mut ways = model.ways.iter();
+            ways.all(|way| self.subject.within(way, Slack::Questions) == Proof::Holds)
+        })
+    }
+
+    /// The agent as it would be read with these words. What is outside the project does not count, so that
+    /// the same definition gives the same files everywhere.
+    fn read(&self, words: &[Word]) -> Option<Read> {
+        let rendering = self.rendering(words);
+        let written = Written::of(&rendering, self.settings);
+        let is_outside = |path: &str| ["~", "/", "../"].iter().any(|it| path.starts_with(it));
+        let files = |path: &str| if is_outside(path) { None } else { written.text(path) };
+        let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
+        let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+        (self.import.read)(&files, &own.path).ok()
+    }
+
+    /// Whether the definition says what an agent was read as. It may deny more.
+    fn is_said(&self, read: Read) -> bool {
+        let read = narrowed(self.target, read).agent;
+        let read = Subject::of(read, &Place::default());
+        // No harness says anything about variables.
+        let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
+        sections.all(|section| {
+            let (own, read) = (self.subject.bounds(*section), read.bounds(*section));
+            within(&own, &read) == Proof::Holds && within(&read, &undenied(&own)) == Proof::Holds
+        })
+    }
+}
+
+/// The same rules without denials.
+fn undenied(rules: &[Rules]) -> Vec<Rules> {
+    let mut rules = rules.to_vec();
+    for rule in rules.iter_mut().flat_map(Rules::all_mut) {
+        if rule.action == Action::Deny {
+            rule.action = Action::Allow;
+        }
+    }
+    rules
+}
