@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use agentry_policy::{Action, Place, Rules, Section};
 use agentry_text::Data;
+use rayon::prelude::*;
 
 use crate::import::{Import, Imported, Read, narrowed};
 use crate::proof::{Proof, within};
@@ -74,10 +75,10 @@ pub(crate) fn given_back<'a>(
     if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
         return subjects;
     }
-    for subject in subjects.to_mut().iter_mut().filter(|subject| keeps(subject)) {
+    subjects.to_mut().par_iter_mut().filter(|subject| keeps(subject)).for_each(|subject| {
         let words = Trial::new(target, subject, settings).and_then(|trial| trial.granted());
         subject.words = words.unwrap_or_default();
-    }
+    });
     subjects
 }
 
@@ -254,32 +255,42 @@ impl<'a> Trial<'a> {
         (list.len() > has.len()).then_some(Word { key: word.key, value: Some(value) })
     }
 
-    fn rendering(&self, words: &[Word]) -> Rendering {
+    /// Looks at the files that the agent would have with these words. What is outside the project does not
+    /// count, so that the same definition gives the same files everywhere; nor do other agents, which would
+    /// be read once for each of them.
+    fn rendered<T>(&self, words: &[Word], look: impl Fn(&Rendering, &Written<'_>) -> T) -> T {
+        let is_place = |path: &str| {
+            let mut places = self.import.places.iter();
+            places.any(|(place, _)| path.strip_suffix('/') == Some(place))
+        };
+        let existing = |path: &str| {
+            let outside = ["~", "/", "../"].iter().any(|start| path.starts_with(start));
+            if outside || is_place(path) { None } else { (self.settings.existing)(path) }
+        };
+        let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
+        let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };
         let subject = Subject { words: words.to_vec(), ..self.subject.clone() };
-        (self.target.render)(&[subject], self.settings)
+        let rendering = (self.target.render)(&[subject], &settings);
+        look(&rendering, &Written::of(&rendering, &settings))
     }
 
     /// Whether the harness would do nothing with these words that the definition denies.
     fn holds(&self, words: &[Word]) -> bool {
-        let rendering = self.rendering(words);
-        let written = Written::of(&rendering, self.settings);
-        let model = written.model(self.target.model, self.subject);
+        let model =
+            self.rendered(words, |_, written| written.model(self.target.model, self.subject));
         model.is_some_and(|model| {
             let mut ways = model.ways.iter();
             ways.all(|way| self.subject.within(way, Slack::Questions) == Proof::Holds)
         })
     }
 
-    /// The agent as it would be read with these words. What is outside the project does not count, so that
-    /// the same definition gives the same files everywhere.
+    /// The agent as it would be read with these words.
     fn read(&self, words: &[Word]) -> Option<Read> {
-        let rendering = self.rendering(words);
-        let written = Written::of(&rendering, self.settings);
-        let is_outside = |path: &str| ["~", "/", "../"].iter().any(|it| path.starts_with(it));
-        let files = |path: &str| if is_outside(path) { None } else { written.text(path) };
-        let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
-        let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
-        (self.import.read)(&files, &own.path).ok()
+        self.rendered(words, |rendering, written| {
+            let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
+            let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+            (self.import.read)(&|path| written.text(path), &own.path).ok()
+        })
     }
 
     /// Whether the definition says what an agent was read as. It may deny more.
