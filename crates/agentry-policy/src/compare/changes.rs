@@ -1,0 +1,158 @@
+//! What a change of rules gained and lost, rule by rule.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::{Decision, KINDS, TOO_LARGE, decide, index, kind, same, side};
+use crate::automata::fold::Folder;
+use crate::automata::machine::NONE;
+use crate::automata::subject::Example;
+use crate::automata::{TooLarge, search};
+use crate::pattern::{Kind, Protections, Subject};
+use crate::{Action, Rule, Rules};
+
+/// What changed between two versions of a section.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// What is less strict now.
+    pub gained: Vec<Change>,
+    /// What is stricter now.
+    pub lost: Vec<Change>,
+    /// Why this is not the whole truth; then it must be taken for a gain.
+    pub unknown: Option<String>,
+}
+
+/// Subjects that one rule used to decide about and another one does now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The narrower pattern of the two.
+    pub pattern: String,
+    /// The old answer.
+    pub from: Action,
+    /// The new answer.
+    pub to: Action,
+    /// One of the shortest subjects.
+    pub example: String,
+    /// What decided; nothing when there was no layer.
+    pub old: Option<Decision>,
+    /// What decides.
+    pub new: Option<Decision>,
+}
+
+/// What `new` gained and lost against `old`.
+pub fn diff(old: &[&Rules], new: &[&Rules], protections: Protections) -> Diff {
+    let unknown = |why: &str| Diff { unknown: Some(why.to_owned()), ..Diff::default() };
+    let Some(kind) = kind(old, new) else { return unknown(KINDS) };
+    if same(old, new) {
+        return Diff::default();
+    }
+    find_changes(kind, old, new, protections).unwrap_or_else(|_| unknown(TOO_LARGE))
+}
+
+fn find_changes(
+    kind: Kind,
+    old: &[&Rules],
+    new: &[&Rules],
+    protections: Protections,
+) -> Result<Diff, TooLarge> {
+    let folder = Folder::new(kind, protections)?;
+    let (before, after) = (Labels::new(old), Labels::new(new));
+    let left = side(&folder, old, |layer, rule| before.of(layer, rule), |l| before.action(l))?;
+    let right = side(&folder, new, |layer, rule| after.of(layer, rule), |l| after.action(l))?;
+    let mut found: Vec<((u32, u32), String)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    search::outputs(&left, &right, |a, b, text| {
+        let differ = a != NONE && b != NONE && before.action(a) != after.action(b);
+        if differ && seen.insert((b, a)) {
+            let both = |subject: Subject<'_>| {
+                (decide(old, subject, protections), decide(new, subject, protections))
+            };
+            let example = Example::decode(kind, &text()).filled(both).usual(kind, both);
+            found.push(((b, a), example.to_string()));
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.sort_by_key(|(labels, _)| *labels);
+    let mut diff = Diff::default();
+    for ((b, a), example) in found {
+        let (from, to) = (before.action(a), after.action(b));
+        let pattern = narrower(&folder, before.rule(a), after.rule(b))?;
+        let change =
+            Change { pattern, from, to, example, old: before.decision(a), new: after.decision(b) };
+        let side = if to < from { &mut diff.gained } else { &mut diff.lost };
+        let same = |other: &&mut Change| {
+            (&other.pattern, other.from, other.to) == (&change.pattern, from, to)
+        };
+        match side.iter_mut().find(same) {
+            Some(other) if other.example.chars().count() <= change.example.chars().count() => {}
+            Some(other) => *other = change,
+            None => side.push(change),
+        }
+    }
+    Ok(diff)
+}
+
+/// The narrower pattern of two rules; without one of them, or for the intent, everything.
+fn narrower(folder: &Folder, old: Option<&Rule>, new: Option<&Rule>) -> Result<String, TooLarge> {
+    let written = |rule: Option<&Rule>| rule.cloned().filter(|rule| !rule.pattern.is_everything());
+    let (old, new) = match (written(old), written(new)) {
+        (None, None) => return Ok("*".to_owned()),
+        (Some(rule), None) | (None, Some(rule)) => return Ok(rule.pattern.text),
+        (Some(old), Some(new)) => (old.pattern, new.pattern),
+    };
+    let (mut only_old, mut only_new) = (false, false);
+    search::outputs(&folder.leaf(&old)?, &folder.leaf(&new)?, |a, b, _| {
+        only_old |= b == NONE;
+        only_new |= a == NONE;
+        if only_old && only_new { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let literal = |text: &str| text.chars().filter(|c| *c != '*').count();
+    Ok(match (only_old, only_new) {
+        (false, true) => old.text,
+        (true, true) if literal(&old.text) > literal(&new.text) => old.text,
+        _ => new.text,
+    })
+}
+
+/// The rules of a side, numbered through all its layers.
+struct Labels<'a> {
+    layers: &'a [&'a Rules],
+    firsts: Vec<usize>,
+}
+
+impl<'a> Labels<'a> {
+    fn new(layers: &'a [&'a Rules]) -> Self {
+        let mut firsts = vec![];
+        let mut next = 0;
+        for rules in layers {
+            firsts.push(next);
+            next += rules.rules.len() + 1;
+        }
+        Self { layers, firsts }
+    }
+
+    fn of(&self, layer: usize, rule: usize) -> u32 {
+        index(self.firsts.get(layer).map_or(0, |first| first + rule))
+    }
+
+    fn place(&self, label: u32) -> Option<(usize, usize)> {
+        let after = self.firsts.partition_point(|first| *first <= label as usize);
+        let layer = after.checked_sub(1)?;
+        Some((layer, label as usize - self.firsts[layer]))
+    }
+
+    fn rule(&self, label: u32) -> Option<&'a Rule> {
+        let (layer, rule) = self.place(label)?;
+        let rules = self.layers.get(layer)?;
+        Some(rules.rules.get(rule).unwrap_or(&rules.intent))
+    }
+
+    fn action(&self, label: u32) -> Action {
+        self.rule(label).map_or(Action::Allow, |rule| rule.action)
+    }
+
+    fn decision(&self, label: u32) -> Option<Decision> {
+        let (layer, rule) = self.place(label)?;
+        Some(Decision { layer, rule, action: self.action(label) })
+    }
+}

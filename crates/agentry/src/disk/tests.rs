@@ -1,0 +1,118 @@
+use super::*;
+
+fn folder() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap().to_owned();
+    (folder, root)
+}
+
+/// Many paths at once lead where each of them leads alone.
+#[cfg(unix)]
+#[test]
+fn paths_side_by_side_are_real_as_alone() {
+    use std::os::unix::fs::symlink;
+    let (_folder, root) = folder();
+    fs::create_dir_all(format!("{root}/a/b")).unwrap();
+    fs::write(format!("{root}/a/file"), "").unwrap();
+    symlink("a", format!("{root}/to-a")).unwrap();
+    symlink("../file", format!("{root}/a/b/to-file")).unwrap();
+    symlink("loop", format!("{root}/loop")).unwrap();
+    symlink("/proc/self/cwd", format!("{root}/process")).unwrap();
+    let names = [
+        "",
+        "a",
+        "a/b",
+        "a/b/to-file",
+        "a/file",
+        "a/file/x",
+        "to-a/file",
+        "to-a/b/to-file",
+        "to-a/b/new",
+        "to-a/../x",
+        "new/deep/x",
+        "new/../x",
+        "loop/x",
+        "loop",
+        "process/x",
+        "process",
+    ];
+    let paths: Vec<String> = names.iter().map(|name| format!("{root}/{name}")).collect();
+    let disk = Disk::default();
+    let alone: Vec<_> = paths.iter().map(|path| disk.real(path)).collect();
+    assert_eq!(disk.real_of_all(&paths), alone);
+    assert_eq!(disk.real_of_all(&["/".to_owned()]), [Some("/".to_owned())]);
+}
+
+/// What the search looked into is not read again, but only for the first who asks.
+#[test]
+fn a_file_that_was_peeked_at_is_read_once() {
+    let (_folder, root) = folder();
+    let path = format!("{root}/agent.json");
+    fs::write(&path, "old").unwrap();
+    let disk = Disk::default();
+    assert_eq!(disk.peek(&root, &path, 10).unwrap(), b"old");
+    fs::write(&path, "new").unwrap();
+    assert_eq!(disk.read(&root, &path, 10).unwrap(), b"old");
+    assert_eq!(disk.read(&root, &path, 10).unwrap(), b"new");
+    assert_eq!(disk.peek(&root, &path, 2), Err(ReadError::TooLarge(3)));
+}
+
+#[test]
+fn files_are_read_whole_and_no_further_than_the_limit() {
+    let (_folder, root) = folder();
+    let path = format!("{root}/x");
+    // The size that was told, the size that is there, the limit, and what is read.
+    for (told, size, limit, read) in
+        [(0, 0, 9, 0), (5, 5, 9, 5), (9, 4, 9, 4), (2, 7, 9, 7), (2, 20, 9, 10), (0, 3, 9, 3)]
+    {
+        fs::write(&path, vec![b'x'; size]).unwrap();
+        let bytes = contents(fs::File::open(&path).unwrap(), told, limit).unwrap();
+        assert_eq!(bytes.len(), read, "{told} {size}");
+    }
+}
+
+#[test]
+fn a_placeholder_is_no_file() {
+    let (_folder, root) = folder();
+    let path = format!("{root}/agent.yaml");
+    fs::write(&path, PLACEHOLDER).unwrap();
+    let disk = Disk::default();
+    assert_eq!(disk.read(&root, &path, 100), Err(ReadError::Missing));
+    assert_eq!(disk.kind(&path), EntryKind::Missing);
+    assert_eq!(disk.list(&root, &root), Ok(Vec::new()));
+    disk.walk(&root, &mut |_| panic!("there is nothing"));
+    fs::write(&path, format!("{PLACEHOLDER}name: x\n")).unwrap();
+    assert_eq!(disk.kind(&path), EntryKind::File);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_leave_are_refused_and_others_followed() {
+    use std::os::unix::fs::symlink;
+    let (_folder, root) = folder();
+    fs::create_dir_all(format!("{root}/agent/skills")).unwrap();
+    fs::write(format!("{root}/agent/real"), "real").unwrap();
+    fs::write(format!("{root}/secret"), "secret").unwrap();
+    symlink("../real", format!("{root}/agent/skills/inside")).unwrap();
+    symlink("../../secret", format!("{root}/agent/skills/outside")).unwrap();
+    symlink("..", format!("{root}/agent/up")).unwrap();
+    let agent = format!("{root}/agent");
+    let read = |path: &str| {
+        let bytes = Disk::default().read(&agent, &format!("{agent}/{path}"), 100);
+        bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let cases = [
+        ("real", Ok("real".to_owned())),
+        ("skills/inside", Ok("real".to_owned())),
+        ("./skills//inside", Ok("real".to_owned())),
+        ("skills/outside", Err(ReadError::Escapes)),
+        ("up/secret", Err(ReadError::Escapes)),
+        ("../secret", Err(ReadError::Escapes)),
+        ("skills", Err(ReadError::NotAFile)),
+        ("nothing", Err(ReadError::Missing)),
+        ("real/x", Err(ReadError::Missing)),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(read(path), expected, "{path}");
+    }
+}
