@@ -110,9 +110,9 @@ pub(crate) fn report(target: &Target, subject: &Subject, model: &Model, out: &mu
         };
         if sections.insert(way.section) {
             let detail = format!(
-                "as it was written: {} may do `{example}` by `{}` without a question, which is {source} \
-                 in the source; `--close-gaps` takes that away",
-                target.title, way.tool
+                "as it was written: `{example}` is {source} in the source and not asked about in {}; \
+                 `--close-gaps` takes that away",
+                target.title
             );
             out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
         }

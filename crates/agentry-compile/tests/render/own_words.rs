@@ -40,8 +40,8 @@ fn what_may_run_without_a_question_is_a_gap() {
     assert!(file(&rendered, COPILOT).contains("tools: [read, edit, execute]"));
     let told = told(&rendered);
     for expected in [
-        "gap permissions.bash: as it was written: GitHub Copilot may do `git status` by `execute` without",
-        "gap permissions.edit: as it was written: GitHub Copilot may do `/workspace/src/main.rs` by `edit` without",
+        "gap permissions.bash: as it was written: `git status` is ask in the source and not asked about in GitHub Copilot",
+        "gap permissions.edit: as it was written: `/workspace/src/main.rs` is ask in the source and not asked",
     ] {
         assert!(told.contains(expected), "{told}");
     }
