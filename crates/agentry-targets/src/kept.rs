@@ -1,6 +1,7 @@
 //! What one harness understands and a definition has no word for. An imported agent keeps it in the
-//! extension `x-harness`, and gets it back where it is rendered for that harness again. Nothing in it
-//! permits anything: tools that are named there only take others of their section away.
+//! extension `x-harness`, and gets it back where it is rendered for that harness again. Nothing of that
+//! permits anything: tools that are named there only take others of their section away. What an agent was
+//! let do stands in the same extension, and is a matter of `own_words`.
 
 use std::borrow::Cow;
 
@@ -74,6 +75,20 @@ pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
     if let Data::Map(harnesses) = &mut all.value {
         harnesses.retain(|(known, _)| known != harness);
         harnesses.push((harness.to_owned(), Data::Map(of_harness)));
+    }
+}
+
+/// Keeps a value for a harness no longer.
+pub(crate) fn remove(agent: &mut Agent, harness: &str, key: &str) {
+    let all = agent.extensions.iter_mut().filter(|(known, _)| known == KEY);
+    let of_harness = all.filter_map(|(_, all)| match &mut all.value {
+        Data::Map(harnesses) => harnesses.iter_mut().find(|(known, _)| known == harness),
+        _ => None,
+    });
+    for (_, fields) in of_harness {
+        if let Data::Map(fields) = fields {
+            fields.retain(|(known, _)| known != key);
+        }
     }
 }
 

@@ -11,16 +11,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use agentry_model::Agent;
 use agentry_policy::{Action, Place, Rules, Section};
 use agentry_text::Data;
 use rayon::prelude::*;
 
 use crate::import::{Import, Imported, Read, narrowed};
-use crate::proof::{Proof, within};
+use crate::proof::{self, Proof, within};
 use crate::render::Written;
 use crate::rendering::{Loss, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, Target, kept, lenient};
+use crate::{Files, Model, Target, Way, kept, lenient};
 
 /// The words of a harness.
 #[derive(Debug)]
@@ -45,8 +46,8 @@ pub struct Word {
     pub value: Option<Data>,
 }
 
-/// Where an agent keeps them.
-const KEY: &str = "as-written";
+/// Where an agent keeps them, in the block of their harness.
+const AS_WRITTEN: &str = "as-written";
 
 /// The longest list of which each word is looked at.
 const LONGEST: usize = 100;
@@ -65,13 +66,19 @@ pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
     Data::Map(fields)
 }
 
+/// What is given back under a key, if anything is: a value, or that there is none.
+pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<Option<&'a Data>> {
+    let word = subject.words.iter().find(|word| word.key == key)?;
+    Some(word.value.as_ref())
+}
+
 /// Agents with the words that each of them gets back.
 pub(crate) fn given_back<'a>(
     target: &Target,
     mut subjects: Cow<'a, [Subject]>,
     settings: &Settings<'_>,
 ) -> Cow<'a, [Subject]> {
-    let keeps = |subject: &Subject| kept::get(&subject.agent, target.name, KEY).is_some();
+    let keeps = |subject: &Subject| keeps(&subject.agent, target);
     if settings.guard || settings.close_gaps || !subjects.iter().any(keeps) {
         return subjects;
     }
@@ -101,22 +108,99 @@ pub(crate) fn taken_back(
     !wrong.is_empty()
 }
 
-/// Tells what may run without a question because an agent has its words back, a call for each section.
-pub(crate) fn report(target: &Target, subject: &Subject, model: &Model, out: &mut Rendered) {
-    let mut sections = BTreeSet::new();
-    for way in model.ways.iter().filter(|_| !subject.words.is_empty()) {
-        let Proof::Fails { example, source, .. } = subject.within(way, Slack::None) else {
-            continue;
-        };
-        if sections.insert(way.section) {
-            let detail = format!(
-                "as it was written: `{example}` is {source} in the source and not asked about in {}; \
-                 `--close-gaps` takes that away",
-                target.title
-            );
-            out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
-        }
+/// Whether a way does more than the agent may only because it has its words back: what is asked about may
+/// run without a question, which is told once for each section.
+pub(crate) fn excuse(
+    target: &Target,
+    subject: &Subject,
+    way: &Way,
+    proof: &Proof,
+    out: &mut Rendered,
+) -> bool {
+    let Proof::Fails { example, source, .. } = proof else { return false };
+    if subject.words.is_empty() || subject.within(way, Slack::Questions) != Proof::Holds {
+        return false;
     }
+    if out.unasked.insert(way.section) {
+        let detail = format!(
+            "as it was written: `{example}` is {source} in the source and not asked about in {}; \
+             `--close-gaps` takes that away",
+            target.title
+        );
+        out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
+    }
+    true
+}
+
+/// Whether a way does more than the agent may, beyond what is told of the `known` ways already.
+pub(crate) fn beyond(subject: &Subject, way: &Way, known: &Model) -> Proof {
+    let same = |it: &&Way| it.section == way.section && it.tool == way.tool;
+    let Some(known) = known.ways.iter().find(same) else { return subject.within(way, Slack::None) };
+    match proof::told(way.section, &way.layers, &known.layers) {
+        Proof::Fails { example, target, .. } => {
+            let bounds = subject.bounds(way.section);
+            let source = proof::action(&bounds.iter().collect::<Vec<_>>(), &example);
+            if source <= target { Proof::Holds } else { Proof::Fails { example, source, target } }
+        }
+        other => other,
+    }
+}
+
+/// Tells that words are kept which do not come back.
+pub(crate) fn report(
+    target: &Target,
+    subject: &Subject,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+) {
+    let wanted = !settings.guard && !settings.close_gaps;
+    if wanted && keeps(&subject.agent, target) && subject.words.is_empty() {
+        let detail = "it does not say what the permissions and the settings that are there say, and is \
+                      passed over: take it out, or import the agent again";
+        out.lose(place(target), LossKind::Narrowed, detail);
+    }
+}
+
+fn keeps(agent: &Agent, target: &Target) -> bool {
+    let has_words = target.import.as_ref().is_some_and(|import| import.words.is_some());
+    has_words && kept::get(agent, target.name, AS_WRITTEN).is_some()
+}
+
+/// Where an agent keeps its words, in words; what is lost or told of them is told of this field.
+pub fn place(target: &Target) -> String {
+    format!("{}.{AS_WRITTEN}", kept::place(target.name))
+}
+
+/// The agent without words that a format made useless: `result`, which it made of the agent, says
+/// something else than they do. Nothing if they count.
+pub fn forgotten(
+    target: &Target,
+    agent: &Agent,
+    result: &Agent,
+    files: &Files<'_>,
+) -> Option<Agent> {
+    if !keeps(agent, target) {
+        return None;
+    }
+    let subject = Subject::of(result.clone(), &Place::default());
+    let counts = anywhere(files, |settings| {
+        Trial::new(target, &subject, settings).is_some_and(|trial| trial.useful().is_some())
+    });
+    let mut bare = agent.clone();
+    kept::remove(&mut bare, target.name, AS_WRITTEN);
+    (!counts).then_some(bare)
+}
+
+/// Renders for a project that nothing is known of but its files.
+fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) -> T) -> T {
+    render(&Settings {
+        scope: Scope::Project,
+        guard: false,
+        close_gaps: false,
+        force: true,
+        options: &[],
+        existing: files,
+    })
 }
 
 /// Keeps the words of an imported agent that it would not have after it was rendered again, as far as it
@@ -131,25 +215,17 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
     });
     let written: Vec<(String, Data)> = written.collect();
     let mut agent = imported.agent.clone();
-    kept::set(&mut agent, target.name, KEY, Data::Map(written));
-    let settings = Settings {
-        scope: Scope::Project,
-        guard: false,
-        close_gaps: false,
-        force: true,
-        options: &[],
-        existing: files,
-    };
+    kept::set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = Subject::of(agent, &Place::default());
-    let Some(trial) = Trial::new(target, &subject, &settings) else { return };
-    let meant = |granted: &[Word]| Some(words.said(&trial.read(granted)?.metadata));
-    let before = meant(&[]);
-    if before == Some(words.said(metadata)) {
-        return;
+    let granted = anywhere(files, |settings| {
+        let trial = Trial::new(target, &subject, settings)?;
+        let has_them = trial.said(&[]) == Some(words.said(metadata));
+        trial.useful().filter(|_| !has_them)
+    });
+    if let Some(granted) = granted {
+        imported.losses.insert(told(target, &granted, words.keys, metadata));
+        imported.agent = subject.agent;
     }
-    let Some(granted) = trial.granted().filter(|granted| meant(granted) != before) else { return };
-    imported.losses.insert(told(target, &granted, words.keys, metadata));
-    imported.agent = subject.agent;
 }
 
 /// Says what is kept.
@@ -158,16 +234,13 @@ fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Lo
     let names = keys.iter().filter(|key| given(key) && metadata.get(key).is_some());
     let names: Vec<String> = names.map(|key| format!("`{key}`")).collect();
     let what = match names.as_slice() {
-        [] => "that nothing is said of tools is".to_owned(),
-        [one] => format!("{one} is"),
-        several => format!("{} are", several.join(", ")),
+        [] => "that nothing is said of tools comes".to_owned(),
+        [one] => format!("{one} comes"),
+        several => format!("{} come", several.join(", ")),
     };
-    let place = kept::place(target.name);
-    let detail = format!(
-        "{what} kept in `{place}.{KEY}`, and comes back to {} while the permissions stay as they are",
-        target.title
-    );
-    Loss { field: "permissions".to_owned(), kind: LossKind::Changed, detail }
+    let title = target.title;
+    let detail = format!("{what} back to {title} while the permissions stay as they are");
+    Loss { field: place(target), kind: LossKind::Changed, detail }
 }
 
 impl Words {
@@ -199,10 +272,19 @@ impl<'a> Trial<'a> {
         Some(Self { target, import, words, subject, settings })
     }
 
-    /// The words that the agent gets back: all of them if their denials hold, else those that may be had
-    /// one by one. None if the definition says something else than they do.
+    /// The words that the agent gets back, if it would not have the same without them.
+    fn useful(&self) -> Option<Vec<Word>> {
+        self.granted().filter(|granted| self.said(granted) != self.said(&[]))
+    }
+
+    /// What its file would say with these words.
+    fn said(&self, granted: &[Word]) -> Option<Vec<Option<Data>>> {
+        Some(self.words.said(&self.read(granted)?.metadata))
+    }
+
+    /// The words that the agent gets back; none if the definition says something else than they do.
     fn granted(&self) -> Option<Vec<Word>> {
-        let kept = kept::get(&self.subject.agent, self.target.name, KEY)?;
+        let kept = kept::get(&self.subject.agent, self.target.name, AS_WRITTEN)?;
         let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
         let all: Vec<Word> = self.words.keys.iter().map(word).collect();
         if !self.is_said(self.read(&all)?) {
@@ -210,18 +292,22 @@ impl<'a> Trial<'a> {
         }
         let mut closed = all.clone();
         (self.words.closed)(self.subject, &mut closed);
-        for all in [&all, &closed] {
-            if all.iter().all(|word| self.fits(word)) && self.holds(all) {
-                return Some(all.clone());
-            }
-        }
+        let fits =
+            |words: &&Vec<Word>| words.iter().all(|word| self.fits(word)) && self.holds(words);
+        let whole = [&all, &closed].into_iter().find(fits).cloned();
+        Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
+    }
+
+    /// The words that may be had, each besides those before it. Whichever come first: what is given is
+    /// proved together each time, and never taken back.
+    fn one_by_one(&self, all: &[Word]) -> Vec<Word> {
         let mut granted = Vec::new();
         for word in all {
-            let some = || self.some_of(&word, &granted);
-            let more = if self.may_have(&word, &granted) { Some(word.clone()) } else { some() };
+            let some = || self.some_of(word, &granted);
+            let more = if self.may_have(word, &granted) { Some(word.clone()) } else { some() };
             granted.extend(more);
         }
-        Some(granted)
+        granted
     }
 
     /// Whether a word may be had besides others.
@@ -293,7 +379,8 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Whether the definition says what an agent was read as. It may deny more.
+    /// Whether the definition says what an agent was read as. It may deny more: whether that holds is asked
+    /// where the words are given back.
     fn is_said(&self, read: Read) -> bool {
         let read = narrowed(self.target, read).agent;
         let read = Subject::of(read, &Place::default());
@@ -306,7 +393,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The same rules without denials.
+/// The same rules with everything allowed that they deny.
 fn undenied(rules: &[Rules]) -> Vec<Rules> {
     let mut rules = rules.to_vec();
     for rule in rules.iter_mut().flat_map(Rules::all_mut) {

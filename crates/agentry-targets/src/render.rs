@@ -195,7 +195,7 @@ fn prove_ahead(
             model.ways.par_iter().filter_map(move |way| Some((*subject, way, out?)))
         });
         ways.for_each(|(subject, way, out)| {
-            subject.within(way, slack(subject, way.section, settings, out));
+            subject.within(way, slack(way.section, settings, out));
         });
     };
     let blind = || {
@@ -238,24 +238,31 @@ fn beyond_the_project(
     let personal = target.personal.as_ref().filter(|personal| personal.is_there(settings));
     let Some(personal) = personal else { return };
     let written = Written::of(rendering, settings);
-    let models = each(subjects, |subject| written.model(personal.model, subject));
-    for ((subject, model), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
+    let models = each(subjects, |subject| {
+        let known = (!subject.words.is_empty()).then(|| written.model(target.model, subject));
+        (written.model(personal.model, subject), known.flatten())
+    });
+    for ((subject, (model, known)), out) in subjects.iter().zip(models).zip(&mut rendering.agents) {
         let model = model.filter(|_| out.refused.is_none());
         for way in model.iter().flat_map(|model| model.ways.iter()) {
-            let proof = subject.within(way, slack(subject, way.section, settings, out));
+            let known = known.as_ref().filter(|_| out.unasked.contains(&way.section));
+            let proof = match known {
+                Some(known) => own_words::beyond(subject, way, known),
+                None => subject.within(way, slack(way.section, settings, out)),
+            };
             personal.report(way, proof, out);
         }
     }
 }
 
 /// How far a harness may go beyond what is said of an agent in a section.
-fn slack(subject: &Subject, section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
+fn slack(section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
     if settings.guard && out.guarded.contains(&section) {
         Slack::Denials
-    } else if subject.words.is_empty() {
-        Slack::None
-    } else {
+    } else if out.unasked.contains(&section) {
         Slack::Questions
+    } else {
+        Slack::None
     }
 }
 
@@ -273,11 +280,13 @@ fn verify(
         return;
     };
     for way in model.ways.iter() {
-        let proof = subject.within(way, slack(subject, way.section, settings, out));
+        let proof = subject.within(way, slack(way.section, settings, out));
         let guards = target.guard.is_some() && !settings.guard;
-        bound(way.section, proof, (target.title, guards), out);
+        if !own_words::excuse(target, subject, way, &proof, out) {
+            bound(way.section, proof, (target.title, guards), out);
+        }
     }
-    own_words::report(target, subject, model, out);
+    own_words::report(target, subject, settings, out);
     if settings.guard && target.guard.is_some() {
         unseen::programs(subject, out);
     }

@@ -55,6 +55,9 @@ pub struct Rendered {
     pub refused: Option<Refusal>,
     /// The sections in which the harness may ask where the source denies, because the guard denies.
     pub guarded: BTreeSet<Section>,
+    /// The sections in which the harness may do without a question what the source asks about, because the
+    /// agent has its own words back.
+    pub unasked: BTreeSet<Section>,
 }
 
 /// A file to write.
@@ -127,11 +130,12 @@ impl Rendered {
 
     /// Takes over what was noted elsewhere.
     pub(crate) fn add(&mut self, other: Self) {
-        let Self { files, replaced, losses, refused, guarded } = other;
+        let Self { files, replaced, losses, refused, guarded, unasked } = other;
         self.files.extend(files);
         self.replaced.extend(replaced);
         self.losses.extend(losses);
         self.guarded.extend(guarded);
+        self.unasked.extend(unasked);
         self.refused = self.refused.take().or(refused);
     }
 

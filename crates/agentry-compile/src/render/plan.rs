@@ -105,6 +105,8 @@ pub struct Refused {
     pub message: String,
     /// What to do.
     pub hint: &'static str,
+    /// What would happen by force.
+    pub instead: Option<Box<Change>>,
 }
 
 /// What a plan is made of, beside the files that should be there.
@@ -235,7 +237,11 @@ impl Planner<'_> {
         let Wanted { path, bytes, target, agent, shared } = file;
         let refuse = |message: String, hint| {
             let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-            Err(Refused { path, target, agent, message, hint })
+            Err(Refused { path, target, agent, message, hint, instead: None })
+        };
+        let change = |kind, before, forced| {
+            let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
+            Change { path, target, agent, kind, before, after: Some(bytes.clone()), forced }
         };
         let mut forced = false;
         let (kind, before) = match (self.situation.present)(path) {
@@ -254,7 +260,10 @@ impl Planner<'_> {
                     Present::File(found) => {
                         match self.whose(file, &found) {
                             Some((message, hint)) if !self.situation.force => {
-                                return refuse(message, hint);
+                                let instead = change(ChangeKind::Update, Some(found), true);
+                                let instead = Some(Box::new(instead));
+                                return refuse(message, hint)
+                                    .map_err(|refused| Refused { instead, ..refused });
                             }
                             whose => forced = whose.is_some(),
                         }
@@ -264,8 +273,7 @@ impl Planner<'_> {
                 }
             }
         };
-        let (path, target, agent) = (path.clone(), target.clone(), agent.clone());
-        Ok(Change { path, target, agent, kind, before, after: Some(bytes.clone()), forced })
+        Ok(change(kind, before, forced))
     }
 
     /// Why a file that is there is replaced by force only: somebody else wrote or edited it.
@@ -302,7 +310,7 @@ impl Planner<'_> {
 
     fn refuse(&mut self, file: &Wanted, message: String, hint: &'static str) {
         let Wanted { path, target, agent, .. } = file.clone();
-        self.refused.push(Refused { path, target, agent, message, hint });
+        self.refused.push(Refused { path, target, agent, message, hint, instead: None });
     }
 
     /// Whether a file of the agent, or one of all agents, must stay as it is.

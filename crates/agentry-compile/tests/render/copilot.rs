@@ -195,7 +195,7 @@ fn import_takes_what_people_write() {
     assert_eq!(told(Section::Mcp), ("deny", 1));
     assert_eq!(told(Section::Tool), ("deny", 1));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["metadata", "name", "permissions", "permissions"]);
+    assert_eq!(fields, ["metadata", "name", "permissions", "x-harness.copilot.as-written"]);
     assert!(!definition(&imported).is_empty());
 }
 

@@ -180,6 +180,59 @@ fn agents_beside_each_other_are_all_rendered() {
     }
 }
 
+/// What the user's own settings allow beyond the words is told all the same.
+#[test]
+fn the_settings_of_the_user_are_told_beside_the_words() {
+    let path = ".codex/agents/x.toml";
+    let text = "name = \"x\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n\
+        sandbox_mode = \"workspace-write\"\napproval_policy = \"untrusted\"\n";
+    let files = definition(&imported("codex", &[(path, text)], path).expect("an agent"));
+    let mine = "prefix_rule(pattern=[\"npm\", \"publish\"], decision=\"allow\")\n";
+    let existing = &[("~/.codex/rules/mine.rules", mine)];
+    let rendered =
+        rendering("codex", &files, Wish { existing, ..Wish::default() }).agents.remove(0);
+    assert!(file(&rendered, path).contains("sandbox_mode = \"workspace-write\""));
+    let told = told(&rendered);
+    assert!(told.contains("as it was written: `"), "{told}");
+    assert!(told.contains("`npm publish` is ask in the source and allow here"), "{told}");
+}
+
+/// Rules of Codex hold for every session: an agent that has its own words back needs none that ask.
+#[test]
+fn words_of_codex_leave_other_sessions_alone() {
+    let path = ".codex/agents/x.toml";
+    let text = "name = \"x\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n\
+        sandbox_mode = \"workspace-write\"\n";
+    let files = definition(&imported("codex", &[(path, text)], path).expect("an agent"));
+    let rendering = rendering("codex", &files, Wish::default());
+    assert!(file(&rendering.agents[0], path).contains("sandbox_mode = \"workspace-write\""));
+    assert_eq!(rendering.shared, []);
+}
+
+/// What is listed is not denied in the same file.
+#[test]
+fn pi_has_no_tool_that_it_denies() {
+    for (tools, expected) in [("find", "tools: contact_supervisor"), ("read, edit", "tools: read")]
+    {
+        let path = ".pi/agents/x.md";
+        let text = format!("---\nname: x\ndescription: d\ntools: {tools}\n---\nHi.\n");
+        let files = definition(&imported("pi", &[(path, &text)], path).expect("an agent"));
+        let rendered = rendering("pi", &files, Wish::default()).agents.remove(0);
+        let line = file(&rendered, path).lines().find(|line| line.starts_with("tools: "));
+        assert_eq!(line, Some(expected), "{tools}");
+    }
+}
+
+/// Words that do not count are told of.
+#[test]
+fn words_that_are_passed_over_are_told() {
+    let files =
+        changed("[permissions.read]\nintent = \"allow\"", "[permissions.read]\nintent = \"ask\"");
+    let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
+    let told = told(&rendered);
+    assert!(told.contains("narrowed x-harness.copilot.as-written: it does not say what"), "{told}");
+}
+
 /// The tools of some harnesses, and the file of an agent that has some of them.
 const HARNESSES: &[(&str, &str, &[&str])] = &[
     (
@@ -268,9 +321,10 @@ fn is_told(rendered: &Rendered) -> bool {
 /// A way to do what is denied, or what is asked about where nobody tells.
 fn wider(harness: &str, subject: &Subject, rendering: &Rendering) -> Option<String> {
     let model = read_back(target(harness).expect("a target"), rendering)?;
-    let told = is_told(&rendering.agents[0]);
+    let unasked = &rendering.agents[0].unasked;
     let bounds = |section: Section| {
         let mut bounds = subject.bounds(section).to_vec();
+        let told = unasked.contains(&section);
         for rule in bounds.iter_mut().flat_map(Rules::all_mut).filter(|_| told) {
             if rule.action == Action::Ask {
                 rule.action = Action::Allow;

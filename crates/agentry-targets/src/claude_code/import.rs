@@ -263,7 +263,12 @@ fn servers(list: Option<&Data>, draft: &mut Draft) {
 fn silence(front: &Front, draft: &mut Draft) -> Silence {
     let mode = front.metadata.get("permissionMode").and_then(Data::as_str);
     if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
-        let detail = format!("`{mode}` is no promise: a session above it decides, and asks here");
+        let here = match mode {
+            "dontAsk" => "what no rule allows is denied here",
+            "plan" => "what is not reading is denied here",
+            _ => "asked about here",
+        };
+        let detail = format!("`{mode}` is no promise, as a session above it decides: {here}");
         draft.lose("permissionMode", LossKind::Narrowed, detail);
     }
     match mode {

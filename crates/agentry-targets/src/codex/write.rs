@@ -144,6 +144,11 @@ fn wanted(subject: &Subject) -> Option<Vec<Prefix>> {
     let rules = written.iter().flat_map(|rules| &rules.rules);
     let strict = rules.filter(|rule| rule.action > Action::Allow);
     let strict: Vec<Prefix> = strict.filter_map(|rule| Prefix::around(&rule.value)).collect();
+    if !subject.words.is_empty() {
+        // It is asked about what it was asked about; only what is denied needs a rule.
+        let denied = strict.into_iter().filter(|rule| rule.action == Action::Deny);
+        return Some(denied.collect()).filter(|denied: &Vec<Prefix>| !denied.is_empty());
+    }
     let edits = |setup: &&Setup| {
         let model = setup.model(&[], View::Mildest);
         let mut ways = model.ways.iter().filter(|way| way.section == Section::Edit);
@@ -203,7 +208,7 @@ fn common(subjects: &[Subject]) -> Vec<Prefix> {
                 let model = setup.model(&rules, View::Mildest);
                 model.ways.iter().all(|way| subject.permits(way.section, &way.layers))
             };
-            SETUPS.iter().any(|setup| setup.shell && fits(setup))
+            !subject.words.is_empty() || SETUPS.iter().any(|setup| setup.shell && fits(setup))
         });
         if wanted.len() == before {
             return rules;

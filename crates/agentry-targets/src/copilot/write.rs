@@ -19,7 +19,7 @@ use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{loss, own_words, servers, skills};
+use crate::{lenient, loss, own_words, servers, skills};
 
 /// The longest prompt that Copilot takes, in characters.
 const LONGEST: usize = 30_000;
@@ -97,10 +97,12 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
 fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
-    // Without a word about tools it has all of them.
-    let given =
-        own_words::applied(subject, Data::Map(vec![("tools".to_owned(), Data::List(vec![]))]));
-    let given = tools::listed(&given);
+    let given = match own_words::given(subject, "tools") {
+        Some(Some(list)) => lenient::words(list).unwrap_or_default(),
+        // Without a list it has all tools.
+        Some(None) => vec!["*".to_owned()],
+        None => Vec::new(),
+    };
     let mut permitted = Vec::new();
     for server in used {
         let name = format!("{}/*", server.name);

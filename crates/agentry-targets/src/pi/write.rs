@@ -17,7 +17,7 @@ use crate::own_words::Word;
 use crate::render::each_of;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{PartKind, Subject};
-use crate::{kept, lenient, loss, skills};
+use crate::{kept, lenient, loss, own_words, skills};
 
 /// Directories of a project in which Pi finds skills by itself.
 const SKILLS: &[&str] = &[".pi/skills", ".agents/skills"];
@@ -47,6 +47,7 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     } else {
         plain(subject, settings, &mut fields, out)
     };
+    // The metadata of Pi is lines and no data: what is given back goes in by hand.
     for Word { key, value } in subject.words.iter().filter(|word| word.key != "tools") {
         let words = value.as_ref().and_then(lenient::words);
         fields.extend(words.map(|words| (*key, raw(words.join(", ")))));
@@ -110,8 +111,7 @@ fn plain(
     out: &mut Rendered,
 ) -> bool {
     let mut tools = granted(subject, settings);
-    let given = subject.words.iter().find(|word| word.key == "tools");
-    let given = given.and_then(|word| word.value.as_ref()).and_then(lenient::words);
+    let given = own_words::given(subject, "tools").flatten().and_then(lenient::words);
     if let Some(given) = &given {
         tools = given.iter().map(String::as_str).collect();
     }
@@ -124,7 +124,9 @@ fn plain(
     let listed = if tools.is_empty() { "contact_supervisor".to_owned() } else { tools.join(", ") };
     fields.push(("tools", raw(listed)));
     let denied = TOOLS.iter().filter(|tool| {
-        tool.name != "bash" && tool.reaches.iter().all(|section| !is_used(subject, *section))
+        tool.name != "bash"
+            && !tools.contains(&tool.name)
+            && tool.reaches.iter().all(|section| !is_used(subject, *section))
     });
     let denied: serde_json::Map<_, _> =
         denied.map(|tool| (tool.name.to_owned(), json!("deny"))).collect();

@@ -12,6 +12,7 @@ use agentry_compile::model::LossKind::Changed;
 use agentry_compile::targets::LossKind;
 use agentry_compile::targets::import::{Imported, Wrong, import_from};
 use agentry_compile::targets::kept::{completed, place};
+use agentry_compile::targets::own_words;
 use agentry_compile::text::path::{is_portable, join};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
@@ -100,7 +101,7 @@ fn one(
     let path = &found.path;
     let (mut agent, losses) = read(disk, found).map_err(|why| refused(path, &why))?;
     let Some(others) = others else {
-        return written(args, found, &agent, losses, &args.output).map(Some);
+        return written((disk, args), found, &agent, losses, &args.output).map(Some);
     };
     let name = agent.name().to_owned();
     if !is_file_name(&name) {
@@ -108,7 +109,7 @@ fn one(
         return Err(Failure::new(message).hint("import it alone, with a name in `--output`"));
     }
     let output = |name: &str| join(&args.output, &file_name(args.to, name));
-    let whole = written(args, found, &agent, losses, &output(&name))?;
+    let whole = written((disk, args), found, &agent, losses, &output(&name))?;
     let Some(other) = others.iter().find(|other| other.is_called(&name)) else {
         return Ok(Some(whole));
     };
@@ -125,7 +126,7 @@ fn one(
     let mut losses = whole.losses;
     losses.retain(|loss| loss.of_reading);
     losses.push(Lost { field: "name".to_owned(), kind: "changed", detail, ..Lost::default() });
-    written(args, found, &agent, losses, &output(&free)).map(Some)
+    written((disk, args), found, &agent, losses, &output(&free)).map(Some)
 }
 
 /// Reads one agent, and tells what was lost by that.
@@ -160,7 +161,7 @@ fn free_name(name: &str, others: &[Agent]) -> String {
 
 /// An agent as files at `output`, with what was lost before and what is lost by that.
 fn written(
-    args: &Import,
+    (disk, args): (&Disk, &Import),
     found: &Found,
     agent: &Model,
     mut losses: Vec<Lost>,
@@ -169,6 +170,19 @@ fn written(
     let target = target(args.to, output, String::new());
     let harness = found.harness.name;
     let mut converted = convert(agent, args.to, &target);
+    let around = |file: &str| found.read(disk, file).ok().flatten();
+    let bare = own_words::forgotten(found.harness, agent, &converted.agent, &around);
+    if let Some(bare) = &bare {
+        let field = own_words::place(found.harness);
+        let words = losses.iter_mut().filter(|loss| loss.field == field);
+        for loss in words {
+            let detail =
+                format!("not kept: {} has narrower rules, so that it would not come back", args.to);
+            *loss = Lost { kind: "dropped", detail, missing: true, ..std::mem::take(loss) };
+        }
+        converted = convert(bare, args.to, &target);
+    }
+    let agent = bare.as_ref().unwrap_or(agent);
     let completed = completed(agent, &converted.agent, harness);
     if let Some((more, _)) = &completed {
         converted = convert(more, args.to, &target);

@@ -62,6 +62,30 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
     assert!(ran.stderr.contains("possible values: opencode"), "{ran}");
 }
 
+/// What Copilot let an agent do comes back to it from every format that keeps the rules; where a format has
+/// narrower ones, the import says that it does not.
+#[test]
+fn words_come_back_or_the_import_says_so() {
+    let file = ".github/agents/fixer.agent.md";
+    let text =
+        "---\nname: fixer\ndescription: Fixes bugs\ntools: [read, edit, execute]\n---\nFix.\n";
+    for (format, to, comes) in [
+        ("agent-toml", "agents/fixer", true),
+        ("agentfs", "agents/fixer", true),
+        ("agent-dir", "agents/fixer", true),
+        ("manifest", "agents/fixer.agent", false),
+        ("agent-md", "agents/fixer.agent.md", false),
+    ] {
+        let test = Test::new().file("agentry.toml", "").file(file, text);
+        let ran = test.run(&format!("import {file} --to {format} -o {to}")).exits(0);
+        assert_eq!(ran.stdout.contains("`tools` comes back to GitHub Copilot"), comes, "{ran}");
+        assert_eq!(ran.stdout.contains("not kept"), !comes, "{ran}");
+        test.run("render --target copilot --force").exits(0);
+        let tools = test.read(file).contains("tools: [read, edit, execute]");
+        assert_eq!(tools, comes, "{format}\n{}", test.read(file));
+    }
+}
+
 /// The smallest agent of each harness of which a definition keeps everything.
 const SMALL: &[(&str, &str)] = &[
     (".claude/agents/a.md", "---\nname: a\ndescription: d\ntools: Read, Grep, Glob\n---\nHello.\n"),

@@ -96,7 +96,9 @@ fn what_was_edited_by_hand_stays() {
     "#);
     assert_eq!(test.read(HELPER), "mine");
     assert!(test.read(PUSHER).contains("You push."), "the others are written");
-    test.run("render --check").exits(1);
+    let ran = test.run("render --check").exits(1);
+    assert!(ran.stdout.contains("\n-mine\n"), "{ran}");
+    assert!(ran.stdout.contains("\n+You answer questions.\n"), "{ran}");
     test.run("render --force").exits(0);
     assert!(test.read(HELPER).contains("You answer questions."));
 }

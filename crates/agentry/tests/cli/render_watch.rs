@@ -82,6 +82,17 @@ fn each_change_is_rendered_until_it_is_interrupted() {
 }
 
 #[test]
+fn what_is_refused_is_told_with_its_reason() {
+    let test = workspace();
+    test.write(".opencode/agents/helper.md", "mine");
+    let watching = Watching::start(&test);
+    watching.until("refused  helper: `.opencode/agents/helper.md` is there already");
+    watching.until("= help: ");
+    watching.until("1 refused");
+    assert_eq!(watching.interrupt(), Some(130));
+}
+
+#[test]
 fn a_broken_definition_ends_nothing() {
     let test = workspace();
     let watching = Watching::start(&test);

@@ -61,6 +61,7 @@ impl Planner<'_> {
                     agent,
                     message,
                     hint: "remove it by hand",
+                    instead: None,
                 });
             }
         }

@@ -53,6 +53,6 @@ impl Planner<'_> {
     fn keep(&mut self, entry: &Entry, message: String, hint: &'static str) {
         let Entry { path, target, agent, .. } = entry.clone();
         self.kept.push(entry.clone());
-        self.refused.push(Refused { path, target, agent, message, hint });
+        self.refused.push(Refused { path, target, agent, message, hint, instead: None });
     }
 }

@@ -187,6 +187,24 @@ impl<'a> Report<'a> {
         }));
     }
 
+    /// What was refused and why, for whoever is shown nothing else.
+    pub(super) fn refused(&self) -> String {
+        let text = |it: &Value, key: &str| it.get(key).and_then(Value::as_str).map(str::to_owned);
+        let mut out = String::new();
+        for it in &self.refused {
+            let who = text(it, "agent").map_or(String::new(), |name| format!("{name}: "));
+            let [target, message] =
+                ["target", "message"].map(|key| text(it, key).unwrap_or_default());
+            out.push_str(&visible(&format!("refused  {who}{message} ({target})")));
+            out.push('\n');
+            if let Some(hint) = text(it, "hint") {
+                out.push_str(&visible(&format!("  = help: {hint}")));
+                out.push('\n');
+            }
+        }
+        out
+    }
+
     /// Takes down what is lost for a target.
     fn lost<'d>(&mut self, done: &'d Done, ran: &'d Ran) -> Vec<Told<'d>> {
         let asked = agents(done, ran)
@@ -273,11 +291,13 @@ impl<'a> Report<'a> {
 
     /// What differs from what would be rendered.
     fn drift(&mut self, done: &Done) {
-        for change in &done.plan.changes {
+        let refused = done.plan.refused.iter().filter_map(|refused| refused.instead.as_deref());
+        let before = self.text.len();
+        for change in done.plan.changes.iter().chain(refused) {
             let diff = drift(change, &done.place.shown(&change.path));
             diff.lines().for_each(|line| self.line(line));
         }
-        if done.plan.changes.iter().any(|change| change.kind != ChangeKind::Keep) {
+        if self.text.len() > before {
             self.text.push('\n');
         }
     }

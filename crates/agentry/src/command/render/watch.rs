@@ -43,7 +43,7 @@ pub(super) fn run(args: &Render) -> Outcome {
             Ok((done, _)) => {
                 let mut report = Report::new(args);
                 done.iter().for_each(|done| report.project(done));
-                print(&format!("{}\n", report.summary()));
+                print(&format!("{}{}\n", report.refused(), report.summary()));
                 watch.remember(&done);
             }
             Err(failure) => complain(&failure),
