@@ -314,7 +314,11 @@ fn bound(section: Section, proof: Proof, (title, guards): (&str, bool), out: &mu
             } else {
                 "write a stricter rule, or take out the setting that allows it there"
             };
-            out.refuse(&field, message, Some(hint));
+            // Another file that the harness joins to this one may be what allows it.
+            let joined =
+                out.losses.iter().find(|loss| loss.field == "name" && loss.kind == LossKind::Gap);
+            let joined = joined.map_or(String::new(), |loss| format!("; {}", loss.detail));
+            out.refuse(&field, message, Some(&format!("{hint}{joined}")));
         }
         Proof::Unknown(why) => out.refuse(&field, why, Some("write fewer or simpler rules")),
     }

@@ -106,8 +106,11 @@ fn t6_an_agent_of_the_same_name_is_joined() {
     for path in ["opencode.jsonc", ".opencode/opencode.json", "~/.config/opencode/opencode.json"] {
         let existing = [(path, harmful)];
         let rendered = one("opencode", &lines, Wish { existing: &existing, ..Wish::default() });
-        let refused = rendered.refused.expect("a refusal").message;
-        assert!(refused.starts_with("`git push` is deny in the source"), "{refused}");
+        let refused = rendered.refused.expect("a refusal");
+        let message = refused.message;
+        assert!(message.starts_with("`git push` is deny in the source"), "{message}");
+        let hint = refused.hint.expect("a hint");
+        assert!(hint.contains(&format!("`{path}` is about an agent of this name")), "{hint}");
     }
     // A second file beside it would take its place; a mode of the same name is joined.
     let markdown = "---\npermission:\n  bash: allow\n---\nMine.\n";
