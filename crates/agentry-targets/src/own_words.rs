@@ -49,8 +49,18 @@ pub struct Word {
 /// Where an agent keeps them, in the block of their harness.
 const AS_WRITTEN: &str = "as-written";
 
-/// The longest list of which each word is looked at.
+/// The longest list that counts: each word of it may have to be looked at.
 const LONGEST: usize = 100;
+
+/// The words of a list; nothing for anything else, or for a list with something else in it.
+pub(crate) fn names(value: &Data) -> Option<Vec<String>> {
+    let is_list = match value {
+        Data::Str(_) => true,
+        Data::List(items) => items.iter().all(|item| item.as_str().is_some()),
+        _ => false,
+    };
+    lenient::words(value).filter(|_| is_list)
+}
 
 /// The metadata of an agent with the words that are given back to it.
 pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
@@ -109,7 +119,7 @@ pub(crate) fn taken_back(
 }
 
 /// Whether a way does more than the agent may only because it has its words back: what is asked about may
-/// run without a question, which is told once for each section.
+/// run without a question, which is told.
 pub(crate) fn excuse(
     target: &Target,
     subject: &Subject,
@@ -121,14 +131,13 @@ pub(crate) fn excuse(
     if subject.words.is_empty() || subject.within(way, Slack::Questions) != Proof::Holds {
         return false;
     }
-    if out.unasked.insert(way.section) {
-        let detail = format!(
-            "as it was written: `{example}` is {source} in the source and not asked about in {}; \
-             `--close-gaps` takes that away",
-            target.title
-        );
-        out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
-    }
+    out.unasked.insert(way.section);
+    let detail = format!(
+        "as it was written: `{example}` is {source} in the source and not asked about in {}; \
+         `--close-gaps` takes that away",
+        target.title
+    );
+    out.lose(format!("permissions.{}", way.section), LossKind::Gap, detail);
     true
 }
 
@@ -163,7 +172,7 @@ pub(crate) fn report(
 
 fn keeps(agent: &Agent, target: &Target) -> bool {
     let has_words = target.import.as_ref().is_some_and(|import| import.words.is_some());
-    has_words && kept::get(agent, target.name, AS_WRITTEN).is_some()
+    has_words && matches!(kept::get(agent, target.name, AS_WRITTEN), Some(Data::Map(_)))
 }
 
 /// Where an agent keeps its words, in words; what is lost or told of them is told of this field.
@@ -287,6 +296,10 @@ impl<'a> Trial<'a> {
         let kept = kept::get(&self.subject.agent, self.target.name, AS_WRITTEN)?;
         let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
         let all: Vec<Word> = self.words.keys.iter().map(word).collect();
+        let lists = all.iter().filter_map(|word| names(word.value.as_ref()?));
+        if !matches!(kept, Data::Map(_)) || lists.map(|list| list.len()).any(|it| it > LONGEST) {
+            return None;
+        }
         if !self.is_said(self.read(&all)?) {
             return None;
         }
@@ -320,29 +333,28 @@ impl<'a> Trial<'a> {
         word.value.as_ref().is_none_or(fits)
     }
 
-    /// Of a word that is a list, what may be had of it besides others and what the agent has anyway.
+    /// Of a word that is a list, what may be had of it besides others, if the agent has less without it.
     fn some_of(&self, word: &Word, others: &[Word]) -> Option<Word> {
-        let wanted = lenient::words(word.value.as_ref()?).filter(|it| it.len() <= LONGEST)?;
-        let has = self.read(others)?.metadata.get(word.key).and_then(lenient::words)?;
-        let mut list = has.clone();
-        for item in wanted.iter().filter(|item| !has.contains(item)) {
-            let mut longer = list.clone();
-            longer.push(item.clone());
-            let [alone, whole] = [vec![item.clone()], longer.clone()]
-                .map(|list| Word { key: word.key, value: Some(Data::strings(list)) });
-            if self.fits(&alone) && self.holds(&[others, &[whole]].concat()) {
-                list = longer;
+        let wanted = names(word.value.as_ref()?)?;
+        let is_text = matches!(word.value, Some(Data::Str(_)));
+        let of = |list: &[&String]| {
+            let list: Vec<&str> = list.iter().map(|item| item.as_str()).collect();
+            let value = if is_text { Data::str(list.join(", ")) } else { Data::strings(list) };
+            Word { key: word.key, value: Some(value) }
+        };
+        let mut list: Vec<&String> = Vec::new();
+        for item in &wanted {
+            list.push(item);
+            if !(self.fits(&of(&[item])) && self.holds(&[others, &[of(&list)]].concat())) {
+                list.pop();
             }
         }
-        let place = |item: &String| wanted.iter().position(|it| it == item);
-        list.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
-        let is_text = matches!(word.value, Some(Data::Str(_)));
-        let value = if is_text { Data::str(list.join(", ")) } else { Data::strings(&list) };
-        (list.len() > has.len()).then_some(Word { key: word.key, value: Some(value) })
+        let has = self.read(others)?.metadata.get(word.key).and_then(lenient::words)?;
+        list.iter().any(|item| !has.contains(item)).then(|| of(&list))
     }
 
-    /// Looks at the files that the agent would have with these words. What is outside the project does not
-    /// count, so that the same definition gives the same files everywhere; nor do other agents, which would
+    /// Looks at the files that the agent would have with these words. What is outside the project, or one
+    /// person's own in it, does not count, so that the same definition gives the same files everywhere; nor do other agents, which would
     /// be read once for each of them.
     fn rendered<T>(&self, words: &[Word], look: impl Fn(&Rendering, &Written<'_>) -> T) -> T {
         let is_place = |path: &str| {
@@ -351,7 +363,12 @@ impl<'a> Trial<'a> {
         };
         let existing = |path: &str| {
             let outside = ["~", "/", "../"].iter().any(|start| path.starts_with(start));
-            if outside || is_place(path) { None } else { (self.settings.existing)(path) }
+            let personal = path.ends_with(".local.json");
+            if outside || personal || is_place(path) {
+                None
+            } else {
+                (self.settings.existing)(path)
+            }
         };
         let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
         let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };

@@ -280,7 +280,8 @@ fn verify(
         return;
     };
     for way in model.ways.iter() {
-        let proof = subject.within(way, slack(way.section, settings, out));
+        let guarded = settings.guard && out.guarded.contains(&way.section);
+        let proof = subject.within(way, if guarded { Slack::Denials } else { Slack::None });
         let guards = target.guard.is_some() && !settings.guard;
         if !own_words::excuse(target, subject, way, &proof, out) {
             bound(way.section, proof, (target.title, guards), out);

@@ -110,12 +110,15 @@ impl Subject {
             origin: String::new(),
             text: system.value.clone(),
         });
+        let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
+        let skills = names.map(|name| Skill { name, files: None, dir: None });
+        let skills: Vec<Skill> = skills.collect();
         Self {
             name: agent.name().to_owned(),
             path: String::new(),
             digest: String::new(),
             parts: prompt.into_iter().collect(),
-            skills: Vec::new(),
+            skills,
             permissions: complete(permissions),
             judge,
             agent,

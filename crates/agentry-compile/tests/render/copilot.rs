@@ -193,9 +193,12 @@ fn import_takes_what_people_write() {
     assert_eq!(told(Section::Read), ("allow", 0));
     assert_eq!(told(Section::ExternalDirectory), ("ask", 0));
     assert_eq!(told(Section::Mcp), ("deny", 1));
-    assert_eq!(told(Section::Tool), ("deny", 1));
+    assert_eq!(told(Section::Tool), ("deny", 0));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["metadata", "name", "permissions", "x-harness.copilot.as-written"]);
+    assert_eq!(
+        fields,
+        ["metadata", "name", "permissions", "tools", "x-harness.copilot.as-written"]
+    );
     assert!(!definition(&imported).is_empty());
 }
 

@@ -30,8 +30,11 @@ fn changed(from: &str, to: &str) -> Vec<(String, String)> {
 /// The list of tools that comes of a definition for Copilot.
 fn tools(files: &[(String, String)], wish: Wish<'_>) -> String {
     let rendered = rendering("copilot", files, wish).agents.remove(0);
-    let line = file(&rendered, COPILOT).lines().find(|line| line.starts_with("tools: "));
-    line.expect("a list").to_owned()
+    let lines = file(&rendered, COPILOT).lines().skip_while(|line| !line.starts_with("tools:"));
+    let mut lines = lines.take_while(|line| line.starts_with("tools:") || line.starts_with("  - "));
+    let first = lines.next().expect("a list").to_owned();
+    let items: Vec<&str> = lines.filter_map(|line| line.strip_prefix("  - ")).collect();
+    if items.is_empty() { first } else { format!("{first} [{}]", items.join(", ")) }
 }
 
 #[test]
@@ -128,9 +131,145 @@ fn words_that_nobody_imported_give_nothing_that_is_denied() {
     }
 }
 
+/// All sections denied, but for these.
+fn denying(but: &[(&str, &str)]) -> String {
+    let action =
+        |section: &str| but.iter().find(|(known, _)| *known == section).map_or("deny", |it| it.1);
+    let section = |section: &Section| {
+        format!("[permissions.{section}]\nintent = \"{}\"\n", action(section.as_str()))
+    };
+    Section::ALL.iter().map(section).collect()
+}
+
+/// Ways around a denial that somebody who reads the code of a harness would try.
+#[test]
+fn words_that_mean_more_than_they_seem() {
+    let reads = &[("read", "allow"), ("external_directory", "ask")][..];
+    let fetches = &[("read", "allow"), ("external_directory", "ask"), ("webfetch", "ask")][..];
+    let all = &[
+        ("read", "allow"),
+        ("external_directory", "ask"),
+        ("edit", "ask"),
+        ("bash", "ask"),
+        ("webfetch", "ask"),
+        ("websearch", "ask"),
+        ("delegate", "ask"),
+        ("mcp", "ask"),
+    ][..];
+    let cases: &[(&str, &[(&str, &str)], &str, &str)] = &[
+        // Tools that go with others, and have no rules.
+        ("claude-code", &[], "tools = \"Monitor\"", "tools: Monitor"),
+        ("claude-code", reads, "tools = \"Read, Monitor, MultiEdit\"", "tools: Read, Monitor"),
+        ("claude-code", &[], "tools = \"Monitor(x) Bash Edit Write\"", "tools: Monitor"),
+        // What stands in brackets is read in more than one way.
+        ("claude-code", fetches, "tools = \"Read, WebFetch(x) Bash\"", "WebFetch(x)"),
+        ("claude-code", fetches, "tools = \"Read, WebFetch((a), Bash, x)\"", "WebFetch("),
+        ("claude-code", fetches, "tools = \"Read, WebFetch(\\n\\u0007x: y)\"", "WebFetch("),
+        ("claude-code", reads, "tools = [\"Read\", [\"Bash\"], 5]", "- Bash"),
+        // Every tool is more than those that are known.
+        ("copilot", all, "tools = [\"*\"]", "\"*\""),
+        ("gemini", all, "tools = [\"*\"]", "\"*\""),
+        // Names that nobody knows, or that run whatever they are told.
+        ("copilot", reads, "tools = [\"read\", \"run_in_terminal\"]", "run_in_terminal"),
+        ("copilot", reads, "tools = [\"read\", \"vscode/runCommand\"]", "runCommand"),
+        ("copilot", reads, "tools = [\"read\", \"vscode\"]", "vscode"),
+        ("copilot", reads, "tools = [\"read\", \"runTests\"]", "runTests"),
+        ("copilot", &[], "tools = [[\"execute\"]]", "execute"),
+        ("copilot", reads, "tools = [\"read\", 5, {\"k\\n\" = \"v\"}]", "k"),
+        ("copilot", all, "\"no words\" = 1", "questions\n---"),
+        // Behind a link, a file of the project lies elsewhere.
+        ("pi", &[("read", "allow"), ("edit", "allow")], "output = \"link/passwd\"", "output: link"),
+    ];
+    for (harness, but, words, never) in cases {
+        let tool = "[permissions.tool]\nintent = \"deny\"\nrules = [\"run_in_terminal:ask\"]\n";
+        let named = denying(but).replace("[permissions.tool]\nintent = \"deny\"\n", tool);
+        for lines in [denying(but), named] {
+            let lines = format!("{lines}[x-harness.{harness}.as-written]\n{words}\n");
+            let rendered = one(harness, &lines, Wish::default());
+            assert_eq!(rendered.refused, None, "{lines}");
+            let text = rendered.files[0].text();
+            assert!(!text.contains(never), "{never}\n{text}");
+        }
+    }
+}
+
+/// What the file of an agent of Codex does not say, the session that starts it does.
+#[test]
+fn silence_of_codex_may_be_a_session_without_limits() {
+    let edit = "[permissions.edit]\nintent = \"ask\"\nrules = [\"/etc/**:deny\"]\n";
+    let but = [
+        ("read", "allow"),
+        ("external_directory", "allow"),
+        ("websearch", "allow"),
+        ("skill", "allow"),
+    ];
+    let lines = denying(&but).replace("[permissions.edit]\nintent = \"deny\"\n", edit);
+    for words in ["", "approval_policy = \"never\"\n"] {
+        let lines = format!("{lines}[x-harness.codex.as-written]\n{words}");
+        let rendered = one("codex", &lines, Wish::default());
+        assert!(
+            file(&rendered, ".toml").contains("sandbox_mode = "),
+            "{}",
+            rendered.files[0].text()
+        );
+    }
+    let edit = "[permissions.edit]\nintent = \"allow\"\nrules = [\"/var/**:deny\"]\n";
+    let lines = denying(&but).replace("[permissions.edit]\nintent = \"deny\"\n", edit);
+    let lines = format!(
+        "{lines}[x-harness.codex.as-written]\nsandbox_mode = \"workspace-write\"\n\
+         sandbox_workspace_write = {{exclude_slash_tmp = true, exclude_tmpdir_env_var = false}}\n"
+    );
+    let rendered = one("codex", &lines, Wish::default());
+    assert!(!file(&rendered, ".toml").contains("env_var = false"), "{}", rendered.files[0].text());
+}
+
+/// Each server may do what is asked about: each is told.
+#[test]
+fn every_way_is_told() {
+    let text = "---\nname: helper\ndescription: d\ntools: [read, 'alpha/*', 'beta/*']\n---\nHi.\n";
+    let files = definition(&imported("copilot", &[(COPILOT, text)], COPILOT).expect("an agent"));
+    let rendered = rendering("copilot", &files, Wish::default()).agents.remove(0);
+    let told = told(&rendered);
+    for server in ["alpha", "beta"] {
+        assert!(told.contains(&format!("as it was written: `{server}/")), "{told}");
+    }
+    let memory =
+        "---\nname: helper\ndescription: d\ntools: Read, Edit, Write\nmemory: user\n---\nHi.\n";
+    let path = ".claude/agents/helper.md";
+    let files = definition(&imported("claude-code", &[(path, memory)], path).expect("an agent"));
+    let rendered = rendering("claude-code", &files, Wish::default()).agents.remove(0);
+    assert!(file(&rendered, path).contains("memory: user"));
+    let told = crate::told(&rendered);
+    assert!(told.contains("/.claude/agent-memory"), "{told}");
+}
+
+/// Lists of tools that VS Code writes into new files, and that older files have.
+#[test]
+fn tools_of_vs_code_come_back_together() {
+    for tools in [
+        "['vscode', 'execute', 'read', 'agent', 'edit', 'search', 'web', 'todo']",
+        "['changes', 'codebase', 'editFiles', 'fetch', 'problems', 'runCommands', 'search', 'vscodeAPI']",
+        "['read', 'todo', 'problems', 'think']",
+    ] {
+        let text = format!("---\nname: helper\ndescription: d\ntools: {tools}\n---\nHi.\n");
+        let files =
+            definition(&imported("copilot", &[(COPILOT, &text)], COPILOT).expect("an agent"));
+        assert_eq!(tools_of(&files), tools.replace('\'', ""), "{tools}");
+    }
+    // What is not given back does not bring a wider name for the rest.
+    let text =
+        "---\ndescription: d\ntools: ['search/codebase', 'problems', 'secret_tool']\n---\nHi.\n";
+    let files = definition(&imported("copilot", &[(COPILOT, text)], COPILOT).expect("an agent"));
+    assert_eq!(tools_of(&files), "[search/codebase, problems]");
+}
+
+fn tools_of(files: &[(String, String)]) -> String {
+    tools(files, Wish::default()).trim_start_matches("tools: ").to_owned()
+}
+
 #[test]
 fn what_is_no_word_is_nothing() {
-    let long = format!("tools = [{}]", "\"edit\", ".repeat(5_000));
+    let long = format!("tools = [{}]", "\"edit\", \"Read\", ".repeat(5_000));
     let values = [
         "as-written = 1",
         "as-written = \"tools\"",

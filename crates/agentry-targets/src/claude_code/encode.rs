@@ -262,22 +262,27 @@ pub(super) fn servers(subject: &Subject, scope: Scope) -> Plan {
     entries.retain(|entry| !names.contains(&entry.text));
     entries.extend(names.iter().filter_map(|name| entry(Section::Mcp, name, Action::Allow)));
     let bounds = subject.bounds(Section::Mcp);
-    let mut encoding =
-        encoding(Section::Mcp, entries, Action::Deny).narrowed(&[], &bounds).encoding;
+    let mut encoding = encoding(Section::Mcp, entries, Action::Deny)
+        .narrowed(&[never(Section::Mcp)], &bounds)
+        .encoding;
     encoding.entries.retain(|entry| entry.action != Action::Deny || !names.contains(&entry.text));
     let kept = encoding.entries.iter().any(|entry| names.contains(&entry.text));
     Plan { kept, rules: lists(encoding.entries, kept) }
 }
 
-/// Single tools of servers that are set up elsewhere, as the source names them.
+/// Tools of servers that are set up elsewhere, as the source names them: single ones, or all of a server.
 fn single(subject: &Subject) -> impl Iterator<Item = String> {
     let declared =
         |server: &str| subject.agent.tools.mcp.iter().flatten().any(|known| known.name == server);
     let rules = source(subject, Section::Mcp).filter(|rule| rule.action < Action::Deny);
     rules.filter_map(move |rule| {
         let (server, tool) = rule.pattern.split_once('/')?;
-        let plain = is_plain(server) && is_plain(tool) && !server.contains("__");
-        (plain && !declared(server)).then(|| format!("mcp__{server}__{tool}"))
+        let plain = is_plain(server) && !server.contains("__") && !declared(server);
+        let name = match tool {
+            "*" | "**" => format!("mcp__{server}"),
+            tool => format!("mcp__{server}__{tool}"),
+        };
+        (plain && name.chars().all(|c| is_plain(c.encode_utf8(&mut [0; 4])))).then_some(name)
     })
 }
 

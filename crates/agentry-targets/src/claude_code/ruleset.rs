@@ -11,7 +11,7 @@ use agentry_text::Data;
 use super::front::{self, Front};
 use super::rule::{beside, entry};
 use super::settings::{self, Known, Lists};
-use super::tools::{GROUPS, PARTS, SEARCHING, Tools, UNASKED, names};
+use super::tools::{BESIDE, GROUPS, PARTS, SEARCHING, Tools, UNASKED, names};
 use super::{hook, paths};
 use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, always, escape, regex_of_path};
@@ -90,7 +90,27 @@ fn by(known: &Known, files: &Files<'_>, name: &str) -> Option<Model> {
         tools.removed.retain(|tool| !given.contains(tool));
         tools.listed.iter_mut().for_each(|listed| listed.extend(given.clone()));
     }
-    found.then(|| of(&tools, known, Silence::Runs))
+    let mut model = of(&tools, known, Silence::Runs);
+    if text("memory").is_some() {
+        remembering(&mut model);
+    }
+    found.then_some(model)
+}
+
+/// What an agent remembers is read and written without a question.
+fn remembering(model: &mut Model) {
+    let Places { workspace, home, .. } = Places::default();
+    let roots = [workspace, home.unwrap_or_default()];
+    let places = ["agent-memory", "agent-memory-local"];
+    let places = places.iter().flat_map(|place| {
+        let below = move |root: &String| regex_of_path(&format!("{root}/.claude/{place}"));
+        roots.iter().map(move |root| format!("{}{ANYTHING}", below(root)))
+    });
+    let places: Vec<String> = places.collect();
+    for section in [Section::Edit, Section::Read] {
+        let rules = only(section, &places, Action::Allow, Action::Deny).rules();
+        model.add(section, "memory", vec![rules]);
+    }
 }
 
 /// The tools that the metadata gives to an agent.
@@ -145,9 +165,15 @@ fn made(tools: &Tools, known: &Known, silence: Silence) -> Model {
             model.add(group.section, *tool, layers);
         }
     }
-    if silence == Silence::Runs && tools.has("PowerShell") {
-        let free = always(Section::Bash, Action::Allow, "PowerShell");
-        model.add(Section::Bash, "PowerShell", vec![free]);
+    for (tool, section) in BESIDE.iter().filter(|_| silence == Silence::Runs) {
+        if tools.has(tool) {
+            let layers = match section {
+                Section::Read | Section::Edit => vec![files(*section, known, silence).rules()],
+                // No rule about commands holds for other shells.
+                _ => vec![always(*section, Action::Allow, tool)],
+            };
+            model.add(*section, *tool, layers);
+        }
     }
     by_name(tools, known, silence, &mut model);
     model
@@ -196,11 +222,13 @@ pub(super) fn workspace() -> Entry {
     Entry { text: "inside".to_owned(), action: Action::Allow, matches }
 }
 
-/// What no call is ever about: the directory itself as a file, a page by another scheme.
+/// What no call is ever about: the directory itself as a file, a page by another scheme, a tool of a server
+/// with a `/` in its name.
 pub(super) fn never(section: Section) -> Rules {
     let regex = match section {
         Section::Edit | Section::Read => regex_of_path(&Places::default().workspace),
         Section::Webfetch => format!("(?:wss?|ftp)://{ANYTHING}"),
+        Section::Mcp => format!("[^/]*/[^/]*/{ANYTHING}"),
         _ => NOTHING.to_owned(),
     };
     let matches = Matches::exactly(regex);
@@ -264,6 +292,9 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             rules.entries.extend(only(section, &unasked(), Action::Allow, Action::Ask).entries);
         }
         let mut layers = vec![rules.rules()];
+        if silence == Silence::Runs {
+            layers.push(never(section));
+        }
         if tools.listed.is_some() {
             layers.push(only(section, &names, Action::Allow, Action::Deny).rules());
         }

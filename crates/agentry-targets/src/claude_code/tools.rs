@@ -48,14 +48,16 @@ pub(super) const UNASKED: &[&str] = &[
 ];
 
 /// Tools that belong to a section although no rule of it holds for them: they go with its own.
-const BESIDE: &[(&str, Section)] = &[
+pub(super) const BESIDE: &[(&str, Section)] = &[
     ("PowerShell", Section::Bash),
     ("Monitor", Section::Bash),
     ("MultiEdit", Section::Edit),
     ("LS", Section::Read),
     ("NotebookRead", Section::Read),
-    ("Task", Section::Delegate),
 ];
+
+/// What a tool was called before.
+const OLDER: &str = "Task";
 
 /// The tools beside those of a section.
 pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {
@@ -64,12 +66,12 @@ pub(super) fn beside(section: Section) -> impl Iterator<Item = &'static str> {
 
 /// Whether a tool goes with others, and is never listed by itself.
 pub(super) fn is_beside(tool: &str) -> bool {
-    tool != "Task" && BESIDE.iter().any(|(name, _)| *name == tool)
+    BESIDE.iter().any(|(name, _)| *name == tool)
 }
 
 /// The section that decides about a tool; nothing for one that is known by its name only.
 pub(super) fn section_of(tool: &str) -> Option<Section> {
-    let group = GROUPS.iter().find(|group| group.tools.contains(&tool));
+    let group = GROUPS.iter().find(|group| group.tools.contains(&plain(tool)));
     let beside = || BESIDE.iter().find(|(name, _)| *name == tool).map(|(_, section)| *section);
     let mcp = || tool.starts_with("mcp__").then_some(Section::Mcp);
     group.map(|group| group.section).or_else(beside).or_else(mcp)
@@ -109,7 +111,7 @@ fn takes(entry: &str, tool: &str) -> bool {
 
 /// The name of a tool today.
 fn plain(name: &str) -> &str {
-    if name == "Task" { "Agent" } else { name }
+    if name == OLDER { "Agent" } else { name }
 }
 
 /// The names in a list of tools: separated by commas, or one an item. What stands in brackets after

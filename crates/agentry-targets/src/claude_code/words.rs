@@ -5,8 +5,8 @@ use agentry_text::Data;
 
 use super::encode::is_denied;
 use super::ruleset::tools_in;
-use super::tools::{GROUPS, beside, entries, name_of};
-use crate::own_words::{Word, Words};
+use super::tools::{GROUPS, beside, entries};
+use crate::own_words::{self, Word, Words};
 use crate::subject::Subject;
 
 pub(super) const WORDS: Words = Words {
@@ -39,10 +39,11 @@ fn meant(metadata: &Data) -> Data {
 }
 
 fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
-    let is_name = |entry: &&str| name_of(entry).chars().all(plain) && !entry.contains("---");
     match key {
-        "tools" | "disallowedTools" => entries(value).is_some_and(|it| it.iter().all(is_name)),
+        "tools" | "disallowedTools" => {
+            let is_list = own_words::names(value).is_some();
+            is_list && entries(value).is_some_and(|it| it.iter().all(|entry| is_entry(entry)))
+        }
         // Never one that asks about nothing at all.
         "permissionMode" => {
             let modes = ["default", "manual", "plan", "dontAsk", "acceptEdits"];
@@ -54,8 +55,27 @@ fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
     }
 }
 
-/// Takes away every tool by which that could be done which is denied as a whole.
+/// Whether an entry is a name, perhaps with something in brackets behind it, in whatever way it is read.
+fn is_entry(entry: &str) -> bool {
+    let entry = entry.trim_matches(' ');
+    let (name, inner) = match entry.strip_suffix(')') {
+        Some(rest) => rest.split_once('(').unwrap_or(("", "")),
+        None => (entry, ""),
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let inside = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '(' | ')');
+    !name.is_empty()
+        && name.chars().all(plain)
+        && inner.chars().all(inside)
+        && !inner.contains("---")
+}
+
+/// Takes away every tool by which that could be done which is denied as a whole, from an agent that has all
+/// tools but some.
 fn closed(subject: &Subject, words: &mut [Word]) {
+    if words.iter().any(|word| word.key == "tools" && word.value.is_some()) {
+        return;
+    }
     let Some(word) = words.iter_mut().find(|word| word.key == "disallowedTools") else { return };
     let written = word.value.as_ref().and_then(entries).unwrap_or_default();
     let mut all: Vec<String> = written.into_iter().map(|it| it.trim().to_owned()).collect();

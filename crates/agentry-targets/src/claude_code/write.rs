@@ -149,8 +149,7 @@ fn agent<'a>(
         }
         let narrow = !plan.kept || (group.section == Section::Bash && !plan.rules.is_only_allow());
         if free && narrow {
-            let others = beside(group.section).filter(|tool| !plan.kept || *tool == "PowerShell");
-            removed.extend(others.map(str::to_owned));
+            removed.extend(beside(group.section).map(str::to_owned));
         }
     }
     listed.extend(named(subject));

@@ -1,6 +1,6 @@
 //! The file of an agent, read as Codex reads it.
 
-use agentry_policy::{Action, Rules, Section};
+use agentry_policy::{Action, Section};
 use agentry_text::{Data, FileId, Findings, Severity, Source, toml};
 
 use super::setup::{Approval, Sandbox, Setup};
@@ -138,12 +138,20 @@ pub(super) fn checked(text: &str) -> Result<Data, Wrong> {
     }
 }
 
-/// Temporary files, and no others.
-fn temporary() -> Rules {
-    let matches = Matches::exactly(format!("{}{ANYTHING}", regex_of_path("/tmp")));
-    let entry = Entry { text: "/tmp".to_owned(), action: Action::Allow, matches };
-    let (section, order, default) = (Section::Edit, Order::First, Action::Deny);
-    Encoding { section, order, entries: vec![entry], default }.rules()
+/// The temporary files that a sandbox lets an agent write: those in `/tmp`, and wherever `$TMPDIR` is.
+fn temporary(data: &Data, model: &mut Model) {
+    let [slash_tmp, variable] = TEMPORARY.map(|key| {
+        let table = data.get("sandbox_workspace_write");
+        table.and_then(|table| table.get(key)) != Some(&Data::Bool(true))
+    });
+    let places = [(slash_tmp, regex_of_path("/tmp")), (variable, String::new())];
+    for (_, place) in places.into_iter().filter(|(is_open, _)| *is_open) {
+        let matches = Matches::exactly(format!("{place}{ANYTHING}"));
+        let entry = Entry { text: "temporary".to_owned(), action: Action::Allow, matches };
+        let (section, order, default) = (Section::Edit, Order::First, Action::Deny);
+        let rules = Encoding { section, order, entries: vec![entry], default }.rules();
+        model.add(section, "temporary files", vec![rules]);
+    }
 }
 
 /// How an agent is set up. What its file does not say, or says in words that nobody knows, is taken for
@@ -160,7 +168,8 @@ pub(super) fn setup(data: &Data, view: View) -> Setup {
     };
     let sandbox = word("sandbox_mode").and_then(|word| word.parse().ok());
     let sandbox = sandbox.unwrap_or(match view {
-        View::Mildest => Sandbox::WorkspaceWrite,
+        // The session that starts it may have none.
+        View::Mildest => Sandbox::Unbound,
         View::Strictest => Sandbox::ReadOnly,
     });
     Setup { shell: is_on(data, "features", "shell_tool"), approval, sandbox }
@@ -176,12 +185,8 @@ pub(super) fn of(data: &Data, rules: &[prefix::Prefix], view: View) -> Model {
     let free = |section| always(section, Action::Allow, "not switched off");
     let setup = setup(data, view);
     let mut model = setup.model(rules, view);
-    let is_off = |key: &&str| {
-        let table = data.get("sandbox_workspace_write");
-        table.and_then(|table| table.get(key)) == Some(&Data::Bool(true))
-    };
-    if view == View::Mildest && setup.writes() && !TEMPORARY.iter().all(is_off) {
-        model.add(Section::Edit, "temporary files", vec![temporary()]);
+    if view == View::Mildest && setup.writes() {
+        temporary(data, &mut model);
     }
     let nothing_said = if view == View::Mildest { "live" } else { "cached" };
     let searches = match data.get("web_search").map(Data::as_str) {

@@ -6,7 +6,9 @@ use agentry_model::Mode;
 use agentry_policy::{Action, PatternRule, Rules, Section};
 use agentry_text::Data;
 
-use super::tools::{READING, is_other, is_served, listed, of, only, tool, whole};
+use super::tools::{
+    READING, TODO, is_known, is_other, is_served, listed, of, only, single, tool, whole,
+};
 use super::{KEPT, KEYS, NAME};
 use crate::encoding::View;
 use crate::import::{Bound, Read, Wrong};
@@ -14,7 +16,7 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::model::escape;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, Way, lenient};
+use crate::{Files, Model, Subject, Way, lenient, own_words};
 
 /// Whether a file is one: by its place, or by keys that no definition format has.
 pub(super) fn is_one(path: &str, text: &str) -> bool {
@@ -83,10 +85,10 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
         _ => listed(metadata),
     };
     let given: Vec<&str> = names.iter().filter_map(|name| whole(name)).collect();
-    let is_own = |name: &&String| tool(name).is_some() || is_other(name);
-    for name in names.iter().filter(is_own) {
+    let is_ours = |name: &&String| *name != "*" && !is_served(name) && single(name).is_none();
+    for name in names.iter().filter(is_ours) {
         match (tool(name), whole(name)) {
-            (None, _) if is_plain(name) => {}
+            _ if is_other(name) => {}
             (None, _) => {
                 let detail = format!("`{name}` is no tool that is known: it is left out");
                 draft.lose("tools", LossKind::Dropped, detail);
@@ -107,9 +109,12 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Whether all that a word names is known.
-pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
-    let fits = |name: &String| is_plain(name.strip_suffix('*').unwrap_or(name));
-    lenient::words(value).is_some_and(|names| names.iter().all(fits))
+pub(super) fn fits(_: &Subject, key: &str, value: &Data) -> bool {
+    let fits = |name: &String| {
+        let plain = is_plain(name.strip_suffix('*').unwrap_or(name));
+        plain && (key == "agents" || is_known(name))
+    };
+    own_words::names(value).is_some_and(|names| names.iter().all(fits))
 }
 
 /// One answer a section: what its tool may do, or nothing without one.
@@ -133,11 +138,13 @@ fn permissions(names: &[String], model: &Model, draft: &mut Draft) {
     let outside = if touches_files { Action::Ask } else { Action::Deny };
     draft.section(Section::ExternalDirectory, outside);
     let rule = |pattern: &str, action| PatternRule { pattern: pattern.to_owned(), action };
-    let todo = model.ways.iter().find(|way| way.tool == "todo");
-    let todo = todo.map(|_| rule("todo", Action::Allow));
+    let all = names.iter().any(|name| name == "*");
+    let todo = all || names.iter().any(|name| whole(name) == Some(TODO));
+    let todo = todo.then(|| rule(TODO, Action::Allow));
     let others = names.iter().filter(|name| is_other(name) && is_plain(name));
     let others = others.map(|name| rule(name, Action::Ask));
-    draft.rules(Section::Tool, todo.into_iter().chain(others).collect(), Action::Deny);
+    let unknown = if all { Action::Ask } else { Action::Deny };
+    draft.rules(Section::Tool, todo.into_iter().chain(others).collect(), unknown);
     if names.iter().any(|name| name == "*") {
         draft.section(Section::Mcp, Action::Ask);
     } else {

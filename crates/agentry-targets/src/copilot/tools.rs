@@ -16,18 +16,34 @@ pub(super) const TOOLS: &[(&str, &[Section])] = &[
     ("edit", &[Section::Edit]),
     ("web", &[Section::Webfetch, Section::Websearch]),
     ("agent", &[Section::Delegate]),
-    ("todo", &[Section::Tool]),
+    (TODO, &[Section::Tool]),
 ];
+
+/// The tool for lists, which is known by its name.
+pub(super) const TODO: &str = "todo";
 
 /// The tools that read, of which an agent may have one.
 pub(super) const READING: &[&str] = &["read", "search"];
 
 /// Other names of the same tools, in files that people wrote.
 const ALIASES: &[(&str, &[&str])] = &[
-    ("execute", &["shell", "bash", "powershell", "runcommands", "runinterminal", "terminal"]),
+    (
+        "execute",
+        &[
+            "shell",
+            "bash",
+            "powershell",
+            "runcommands",
+            "runinterminal",
+            "terminal",
+            "runtasks",
+            "runtests",
+            "runnotebooks",
+        ],
+    ),
     ("read", &["notebookread", "view", "readfile"]),
     ("search", &["grep", "glob", "codebase", "usages", "findtestfiles"]),
-    ("edit", &["multiedit", "write", "notebookedit", "editfiles", "createfile"]),
+    ("edit", &["multiedit", "write", "notebookedit", "editfiles", "createfile", "new"]),
     ("web", &["websearch", "webfetch"]),
     ("agent", &["custom-agent", "task", "runsubagent"]),
     ("todo", &["todowrite", "todos"]),
@@ -37,8 +53,26 @@ const ALIASES: &[(&str, &[&str])] = &[
 const SINGLE: &[(&str, Section)] =
     &[("fetch", Section::Webfetch), ("web/fetch", Section::Webfetch)];
 
-/// Sets of tools in VS Code, besides those that are called like tools.
-const SETS: &[&str] = &["vscode"];
+/// The set of the tools of VS Code itself. Some of them run commands and install programs.
+const EDITOR: &str = "vscode";
+
+/// Tools of VS Code that show or ask something, and are known by their names only.
+const NAMED: &[&str] = &[
+    "askquestions",
+    "changes",
+    "extensions",
+    "getprojectsetupinfo",
+    "githubrepo",
+    "opensimplebrowser",
+    "problems",
+    "searchresults",
+    "selection",
+    "terminallastcommand",
+    "terminalselection",
+    "testfailure",
+    "think",
+    "vscodeapi",
+];
 
 /// Tools that do all that the tool does whose name they stand for; others do a part of it.
 const WHOLE: &[&str] = &[
@@ -99,7 +133,7 @@ pub(super) fn tool(name: &str) -> Option<&'static str> {
 }
 
 /// The section that a tool is for, which is one of several of another.
-fn single(name: &str) -> Option<Section> {
+pub(super) fn single(name: &str) -> Option<Section> {
     let known = SINGLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     known.map(|(_, section)| *section)
 }
@@ -115,44 +149,85 @@ pub(super) fn whole(name: &str) -> Option<&'static str> {
 /// Whether a name in a file is about tools of a server: `github/*`, `github/create_issue`.
 pub(super) fn is_served(name: &str) -> bool {
     let set = name.split_once('/').map(|(set, _)| set.to_ascii_lowercase());
-    set.is_some_and(|set| tool(&set).is_none() && !SETS.contains(&set.as_str()))
+    set.is_some_and(|set| tool(&set).is_none() && set != EDITOR)
 }
 
 /// Whether a name is that of a tool which is known by its name only.
 pub(super) fn is_other(name: &str) -> bool {
-    name != "*" && tool(name).is_none() && single(name).is_none() && !is_served(name)
+    NAMED.contains(&name.to_ascii_lowercase().as_str()) || of_editor(name).is_some()
+}
+
+/// The name of a tool of VS Code itself; empty for all of them.
+fn of_editor(name: &str) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let rest = name.strip_prefix(EDITOR)?;
+    if rest.is_empty() { Some(String::new()) } else { rest.strip_prefix('/').map(str::to_owned) }
+}
+
+/// Whether a name in a file is known.
+pub(super) fn is_known(name: &str) -> bool {
+    let own = || tool(name).is_some() || single(name).is_some() || is_other(name);
+    name == "*" || own() || is_served(name)
 }
 
 /// What an agent with these tools may do. Some of the programs that read these files ask before a
 /// command or a change, others do not.
 pub(super) fn of(names: &[String], view: View) -> Model {
     let mut model = Model::default();
-    let all = names.iter().any(|name| name == "*");
-    let asks = |section| view == View::Strictest && ASKED.contains(&section);
-    let meant = |name: &String| if view == View::Mildest { tool(name) } else { whole(name) };
-    for (tool, sections) in TOOLS {
-        if all || names.iter().any(|name| meant(name) == Some(*tool)) {
-            for section in *sections {
-                let mut layers = layers(tool, *section);
-                let ask = asks(*section).then(|| always(*section, Action::Ask, "it may ask"));
-                layers.extend(ask);
-                model.add(*section, *tool, layers);
-            }
+    let has = |tool: &str| {
+        let meant =
+            |name: &String| if view == View::Mildest { self::tool(name) } else { whole(name) };
+        is_all(names) || names.iter().any(|name| meant(name) == Some(tool))
+    };
+    let own = TOOLS.iter().filter(|(tool, _)| has(tool));
+    let own = own.flat_map(|(tool, sections)| sections.iter().map(|section| (*tool, *section)));
+    let singles = names.iter().filter_map(|name| Some((name.as_str(), single(name)?)));
+    for (tool, section) in own.chain(singles).filter(|(_, section)| *section != Section::Tool) {
+        let asks = view == View::Strictest && ASKED.contains(&section);
+        let ask = asks.then(|| always(section, Action::Ask, "it may ask"));
+        model.add(section, tool, layers(tool, section).into_iter().chain(ask).collect());
+    }
+    // Whatever VS Code itself can be told to do.
+    let whatever = |name: &String| of_editor(name).is_some_and(|it| !NAMED.contains(&it.as_str()));
+    if view == View::Mildest && names.iter().any(whatever) {
+        for section in [Section::Bash, Section::Edit] {
+            model.add(section, EDITOR, layers(EDITOR, section));
         }
     }
-    for (name, section) in names.iter().filter_map(|name| Some((name, single(name)?))) {
-        let ask = asks(section).then(|| always(section, Action::Ask, "it may ask"));
-        model.add(section, name, layers(name, section).into_iter().chain(ask).collect());
+    by_name(names, view, has(TODO), &mut model);
+    servers(names, view, &mut model);
+    model
+}
+
+fn is_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == "*")
+}
+
+/// The tools that a definition knows by their names: the one for lists, and those that may ask.
+fn by_name(names: &[String], view: View, lists: bool, model: &mut Model) {
+    let entry = |name: &str, action| Entry {
+        text: name.to_owned(),
+        action,
+        matches: Matches::exactly(escape(name)),
+    };
+    let action = if view == View::Strictest { Action::Ask } else { Action::Allow };
+    let others = names.iter().filter(|name| is_other(name));
+    let mut entries: Vec<Entry> = others.map(|name| entry(name, action)).collect();
+    entries.extend(lists.then(|| entry(TODO, Action::Allow)));
+    if !entries.is_empty() {
+        // All tools are also those that nobody knows.
+        let default = if is_all(names) { action } else { Action::Deny };
+        let (section, order) = (Section::Tool, Order::First);
+        let encoding = Encoding { section, order, entries, default };
+        model.add(section, TODO, vec![encoding.rules()]);
     }
-    for name in names.iter().filter(|name| is_other(name)) {
-        let ask = || always(Section::Tool, Action::Ask, "it may ask");
-        let asked = (view == View::Strictest).then(ask);
-        let itself = only(Section::Tool, name, &[escape(name)]);
-        model.add(Section::Tool, name, std::iter::once(itself).chain(asked).collect());
-    }
+}
+
+/// The tools of servers.
+fn servers(names: &[String], view: View, model: &mut Model) {
     let served: Vec<&String> = names.iter().filter(|name| is_served(name)).collect();
     match view {
-        View::Mildest if all => {
+        View::Mildest if is_all(names) => {
             model.add(Section::Mcp, "*", vec![always(Section::Mcp, Action::Allow, "all tools")]);
         }
         View::Mildest => {
@@ -162,11 +237,11 @@ pub(super) fn of(names: &[String], view: View) -> Model {
         }
         View::Strictest => {
             let ask = always(Section::Mcp, Action::Ask, "it may ask");
-            let only = (!all).then(|| servers(&served));
+            let regexes: Vec<String> = served.iter().map(|name| of_server(name)).collect();
+            let only = (!is_all(names)).then(|| only(Section::Mcp, "servers", &regexes));
             model.add(Section::Mcp, "servers", std::iter::once(ask).chain(only).collect());
         }
     }
-    model
 }
 
 /// What one tool may do in a section.
@@ -185,12 +260,6 @@ pub(super) fn layers(tool: &str, section: Section) -> Vec<Rules> {
 /// What a name of a server's tools stands for: `github/*`, `github/create_issue`.
 pub(super) fn server(name: &str) -> Rules {
     only(Section::Mcp, name, &[of_server(name)])
-}
-
-/// What several of them stand for together.
-fn servers(names: &[&String]) -> Rules {
-    let regexes: Vec<String> = names.iter().map(|name| of_server(name)).collect();
-    only(Section::Mcp, "servers", &regexes)
 }
 
 /// No name of a tool has a `/` in it.

@@ -14,7 +14,7 @@ use crate::imported::{Draft, at, stem};
 use crate::kept::keep_tools;
 use crate::personal::files_in;
 use crate::rendering::LossKind;
-use crate::{Files, Model, Subject, lenient};
+use crate::{Files, Model, Subject, lenient, own_words};
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let text = files(path).ok_or("it is not there")?;
@@ -77,7 +77,7 @@ fn names(metadata: &Data, draft: &mut Draft) -> Vec<String> {
 pub(super) fn fits(_: &Subject, _: &str, value: &Data) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
     let fits = |name: &String| is_known(name) && name.chars().all(plain);
-    lenient::words(value).is_some_and(|names| names.iter().all(fits))
+    own_words::names(value).is_some_and(|names| names.iter().all(fits))
 }
 
 /// The rules that an agent says it runs under, and those of the user, the highest priority first. A file
@@ -147,7 +147,9 @@ fn permissions(
             Section::Read | Section::Edit => draft.files(section, intent, Action::Deny),
             Section::Tool => {
                 let todos = PatternRule { pattern: way.tool.clone(), action: intent };
-                draft.rules(section, vec![todos], Action::Deny);
+                // All tools are also those that nobody knows.
+                let all = names.iter().any(|name| name == "*");
+                draft.rules(section, vec![todos], if all { Action::Ask } else { Action::Deny });
             }
             Section::Mcp => {
                 let (written, intent) = servers(names, written, intent, limits);

@@ -152,12 +152,18 @@ pub(super) fn mildest(names: &[String], rules: &[Ruled], trust: &Trust) -> Model
 /// What an agent with these tools may do under these rules.
 pub(super) fn of(names: &[String], rules: &[Ruled], view: View) -> Model {
     let mut model = Model::default();
+    // All tools are also those that nobody knows, which may ask.
+    let all = names.iter().any(|name| name == "*");
+    let unknown = if all { Action::Ask } else { Action::Deny };
     let has = |name: &str| names.iter().any(|listed| listed == "*" || listed == name);
     for tool in TOOLS.iter().chain(OTHERS).filter(|tool| has(tool.name)) {
         // The names of files are not what is in them.
         if view == View::Mildest || !NAMES_ONLY.contains(&tool.name) {
-            model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool));
+            model.add_readings(tool.name, &encoding(tool, rules, view), &beside(tool, unknown));
         }
+    }
+    if view == View::Mildest && all {
+        model.add(Section::Tool, "*", vec![always(Section::Tool, Action::Allow, "all tools")]);
     }
     let servers = names.iter().filter(|name| *name == "*" || name.starts_with("mcp_"));
     if servers.count() > 0 {
@@ -199,11 +205,13 @@ fn listed_only(entries: Vec<Entry>) -> Encoding {
 
 /// What one tool may do under rules that are about all of its calls.
 pub(super) fn layers(tool: &Tool, rules: &[Ruled]) -> Vec<Rules> {
-    std::iter::once(encoding(tool, rules, View::Mildest).rules()).chain(beside(tool)).collect()
+    std::iter::once(encoding(tool, rules, View::Mildest).rules())
+        .chain(beside(tool, Action::Deny))
+        .collect()
 }
 
-/// What holds beside the rules.
-fn beside(tool: &Tool) -> Vec<Rules> {
+/// What holds beside the rules; `unknown` for tools that are known by no name.
+fn beside(tool: &Tool, unknown: Action) -> Vec<Rules> {
     match tool.section {
         Section::Read | Section::Edit => {
             let beyond = always(Section::ExternalDirectory, Action::Deny, "outside the workspace");
@@ -219,7 +227,7 @@ fn beside(tool: &Tool) -> Vec<Rules> {
                 section: Section::Tool,
                 order: Order::First,
                 entries: vec![only],
-                default: Action::Deny,
+                default: unknown,
             };
             vec![named.rules()]
         }

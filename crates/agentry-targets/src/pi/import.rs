@@ -14,8 +14,8 @@ use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, at};
 use crate::kept::{self, keep_tools};
-use crate::lenient::{self, is_meant};
-use crate::own_words::Words;
+use crate::lenient::is_meant;
+use crate::own_words::{self, Words};
 use crate::rendering::LossKind;
 use crate::subject::Subject;
 
@@ -44,13 +44,15 @@ fn meant(metadata: &Data) -> Data {
 }
 
 /// Tools by their names, and files of the project.
-fn fits(_: &Subject, key: &str, value: &Data) -> bool {
-    let Some(words) = lenient::words(value) else { return false };
+fn fits(subject: &Subject, key: &str, value: &Data) -> bool {
+    let Some(words) = own_words::names(value) else { return false };
+    // Behind a link, a file of the project lies elsewhere.
+    let leaves = subject.permissions.mildest(Section::ExternalDirectory) < Action::Deny;
     let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '/');
     let file = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     words.iter().all(|word| match key {
         "tools" => word.chars().all(name),
-        _ => word.chars().all(file) && is_plain_path(word),
+        _ => leaves && word.chars().all(file) && is_plain_path(word),
     })
 }
 
