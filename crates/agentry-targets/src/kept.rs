@@ -58,6 +58,12 @@ pub(crate) fn is(subject: &Subject, harness: &str, key: &str, value: &Data) -> b
     get(&subject.agent, harness, key) == Some(value)
 }
 
+/// Whether a list that an agent keeps for a harness has this word.
+pub(crate) fn lists(subject: &Subject, harness: &str, key: &str, word: &str) -> bool {
+    let kept = get(&subject.agent, harness, key);
+    matches!(kept, Some(Data::List(kept)) if kept.iter().any(|it| it.as_str() == Some(word)))
+}
+
 /// Keeps a value for a harness.
 pub(crate) fn set(agent: &mut Agent, harness: &str, key: &str, value: Data) {
     let known = agent.extensions.iter().position(|(known, _)| known == KEY);
@@ -138,8 +144,7 @@ pub(crate) fn keep_tools(
 
 /// Whether an agent keeps a tool by its name.
 pub(crate) fn keeps(subject: &Subject, harness: &str, tool: &str) -> bool {
-    let kept = get(&subject.agent, harness, TOOLS);
-    matches!(kept, Some(Data::List(kept)) if kept.iter().any(|it| it.as_str() == Some(tool)))
+    lists(subject, harness, TOOLS, tool)
 }
 
 /// Whether an agent may have a tool of these groups: where it keeps some of a group, only those.

@@ -111,7 +111,7 @@ impl Subject {
             text: system.value.clone(),
         });
         let names = agent.skills.iter().flatten().map(|skill| skill.name.clone());
-        let skills = names.map(|name| Skill { name, files: None, dir: None });
+        let skills = names.map(|name| Skill { name, files: Some(Vec::new()), dir: None });
         let skills: Vec<Skill> = skills.collect();
         Self {
             name: agent.name().to_owned(),

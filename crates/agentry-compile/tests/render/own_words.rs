@@ -94,7 +94,7 @@ fn words_that_nobody_imported_give_nothing_that_is_denied() {
     let cases = [
         ("copilot", denies, "tools = [\"execute\", \"edit\"]", ["execute", "edit"]),
         ("copilot", denies, "tools = [\"runCommands\", \"Write\"]", ["runCommands", "Write"]),
-        ("copilot", denies, "tools = [\"*\"]", ["execute", "'*'"]),
+        ("copilot", denies, "tools = [\"*\"]", ["execute", "\"*\""]),
         ("claude-code", denies, "tools = \"Bash, Edit\"", ["tools: Bash", "tools: Edit"]),
         ("claude-code", denies, "tools = \"PowerShell\"", ["tools: PowerShell", "tools: Power"]),
         (

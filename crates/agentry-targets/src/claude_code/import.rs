@@ -12,10 +12,10 @@ use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
 use super::tools::{
     GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
 };
-use super::{KEPT, NAME, patterns, rule, words};
+use super::{KEPT, NAME, OTHER_SKILLS, patterns, rule, words};
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, inside};
-use crate::kept::keep_tools;
+use crate::kept::{self, keep_tools};
 use crate::model::escape;
 use crate::rendering::LossKind;
 use crate::servers::Variables;
@@ -51,6 +51,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         // Whatever rules allow, nothing is changed.
         known.rules.allow.clear();
     }
+    other_skills(files, &front, &mut draft);
     let tools = tools(&front);
     keep_tools(&mut draft.agent, NAME, &groups(), |_| true, |tool| tools.has(tool));
     let silence = silence(&front, &mut draft);
@@ -74,6 +75,22 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     helpers(&front, &mut model, &mut draft);
     let bound = Bound::new(model);
     Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
+}
+
+/// Keeps the names of skills that are neither in the project nor in the home.
+fn other_skills(files: &Files<'_>, front: &Front, draft: &mut Draft) {
+    let is_there = |name: &String| {
+        let places = [".claude/skills", "~/.claude/skills", ".agents/skills", "skills"];
+        places.iter().any(|place| files(&format!("{place}/{name}/SKILL.md")).is_some())
+    };
+    let named = front.metadata.get("skills").and_then(names).unwrap_or_default();
+    let other: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
+    if !other.is_empty() {
+        let detail =
+            format!("`{}` is not here, and is named for Claude Code only", other.join("`, `"));
+        draft.lose("skills", LossKind::Changed, detail);
+        kept::set(&mut draft.agent, NAME, OTHER_SKILLS, Data::strings(other));
+    }
 }
 
 /// An agent knows the skills that its file names, also without the tool that loads others.

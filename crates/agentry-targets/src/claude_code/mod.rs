@@ -63,6 +63,10 @@ const KEPT: &[Kept] = &[
     kept("initialPrompt", |data| data.as_str().is_some()),
 ];
 
+/// Where an imported agent keeps the names of skills that are not there: they may come with a plugin, or lie
+/// in the home of whoever starts it.
+const OTHER_SKILLS: &str = "skills";
+
 /// Claude Code.
 pub static TARGET: Target = Target {
     name: NAME,

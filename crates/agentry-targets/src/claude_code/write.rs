@@ -12,7 +12,7 @@ use super::ruleset::tools_in;
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
-use super::{KEPT, NAME, front, hook, losses};
+use super::{KEPT, NAME, OTHER_SKILLS, front, hook, losses};
 use crate::front::MARK;
 use crate::kept::{self, may_have};
 use crate::render::{ask_ahead, each, each_of};
@@ -181,8 +181,11 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     metadata.set_opt("model", model(subject, &mut out).map(Data::str));
     let turns = subject.agent.behaviour.max_turns;
     metadata.set_opt("maxTurns", turns.map(|turns| Data::Int(turns.value)));
-    let skills = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
-    metadata.set_full("skills", Data::strings(skills));
+    let found = skills::copy(subject, &[SKILLS], SKILLS, &mut out);
+    let names = subject.skills.iter().map(|skill| skill.name.as_str());
+    let names =
+        names.filter(|name| found.contains(name) || kept::lists(subject, NAME, OTHER_SKILLS, name));
+    metadata.set_full("skills", Data::strings(names));
     metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
     kept::write(subject, NAME, KEPT, &mut metadata);
     if settings.guard {
