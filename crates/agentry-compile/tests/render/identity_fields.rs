@@ -91,7 +91,7 @@ const CASES: &[Case] = &[
         "tools: Read, WebSearch, mcp__github__get_issue\nskills:\n  - pdf\n",
     ),
     case("claude-code", CLAUDE, "tools: Read, Grep\npermissionMode: plan\n"),
-    case("claude-code", CLAUDE, "tools: Read, Edit\nskills: pdf, plugin-skill\nmemory: project\n"),
+    case("claude-code", CLAUDE, "tools: Read, Edit\nskills: [pdf, plugin-skill]\nmemory: project\n"),
     case("claude-code", CLAUDE, "tools: Read, mcp__github, mcp__playwright__browser_click\n"),
     case("claude-code", CLAUDE, "disallowedTools: Bash, Edit\n")
         .differing(&[("disallowedTools", THE_SAME)]),

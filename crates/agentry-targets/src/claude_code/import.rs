@@ -86,9 +86,6 @@ fn other_skills(files: &Files<'_>, front: &Front, draft: &mut Draft) {
     let named = front.metadata.get("skills").and_then(names).unwrap_or_default();
     let other: Vec<String> = named.into_iter().filter(|name| !is_there(name)).collect();
     if !other.is_empty() {
-        let detail =
-            format!("`{}` is not here, and is named for Claude Code only", other.join("`, `"));
-        draft.lose("skills", LossKind::Changed, detail);
         kept::set(&mut draft.agent, NAME, OTHER_SKILLS, Data::strings(other));
     }
 }
