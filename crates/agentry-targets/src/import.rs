@@ -15,7 +15,7 @@ use crate::own_words::Words;
 use crate::proof::{Proof, told, within};
 use crate::rendering::{Loss, LossKind};
 use crate::sources::{Checked, Sources};
-use crate::{Files, Model, Target, own_words};
+use crate::{Files, Model, Target, kept, own_words};
 
 /// How the agents of a harness are read.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Import {
     /// Reads the agent at a path, or the one that [`Several::path`] made, as leniently as the harness does; why not otherwise. Its policy is
     /// the nearest that the reader has words for: it is narrowed afterwards.
     pub read: fn(&Files<'_>, &str) -> Result<Read, Wrong>,
+    /// Whether an agent takes the place of one that is built in, if it has the name.
+    pub overrides: bool,
     /// The words that an agent keeps for the harness, and may get back; none where each of them has one
     /// meaning.
     pub words: Option<Words>,
@@ -98,6 +100,8 @@ pub struct Read {
     pub losses: BTreeSet<Loss>,
     /// All that its file says besides its prompt.
     pub metadata: Data,
+    /// What the harness calls it, if that is no name here.
+    pub called: Option<String>,
 }
 
 /// What a harness permits for sure. A [`Model`] is the most that the files of a harness may mean, which
@@ -164,7 +168,8 @@ pub fn import_from(target: &Target, sources: &Sources<'_>, path: &str) -> Result
 
 /// An agent as it was read. Rules that would permit more than the harness does are made stricter.
 pub(crate) fn narrowed(target: &Target, read: Read) -> Imported {
-    let Read { mut agent, bound, losses, metadata: _ } = read;
+    let Read { mut agent, bound, losses, metadata: _, called } = read;
+    kept::keep_name(&mut agent, target, called);
     let permissions = agent.policy.permissions.get_or_insert_default();
     for section in bounded() {
         if permissions.get(section).is_some() {

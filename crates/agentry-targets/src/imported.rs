@@ -7,6 +7,7 @@ use agentry_policy::{Action, PatternRule, Permissions, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::Model;
+use crate::import::{Bound, Read};
 use crate::kept::{self, Kept};
 use crate::model::always;
 use crate::rendering::{Loss, LossKind};
@@ -22,6 +23,8 @@ pub(crate) struct Draft {
     pub(crate) losses: BTreeSet<Loss>,
     /// The fields that are kept for the harness, or told of.
     seen: Vec<&'static str>,
+    /// What the harness calls it, if that is no name here.
+    called: Option<String>,
 }
 
 /// A value that no file of ours holds.
@@ -41,6 +44,7 @@ impl Draft {
         if let Some(name) = draft.agent.identity.display_name.take() {
             let detail = format!("`{}` became `{}`", name.value, draft.agent.name());
             draft.lose("name", LossKind::Changed, detail);
+            draft.called = Some(name.value);
         }
         draft
     }
@@ -55,6 +59,12 @@ impl Draft {
         draft.agent.instructions.system = Some(at(prompt.trim().to_owned()));
         draft.agent.policy.permissions = Some(Permissions::default());
         draft
+    }
+
+    /// The agent as it was read.
+    pub(crate) fn read(self, bound: Bound, metadata: Data) -> Read {
+        let Self { agent, losses, called, seen: _ } = self;
+        Read { agent, bound, losses, metadata, called }
     }
 
     /// Notes what has no place in the model.

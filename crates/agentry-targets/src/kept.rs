@@ -9,6 +9,7 @@ use agentry_model::Agent;
 use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Span, Spanned};
 
+use crate::Target;
 use crate::subject::Subject;
 
 /// A field that an agent keeps for its harness.
@@ -198,8 +199,35 @@ fn says_the_same(one: Option<&str>, other: Option<&str>) -> bool {
     plain(one) == plain(other)
 }
 
+/// What a harness called the agent, if the definition has another name or the harness has an agent of that
+/// name itself.
+const NAME: &str = "name";
+
+/// Keeps what a harness called an agent.
+pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<String>) {
+    let is_built_in = target.built_in.iter().any(|known| known.eq_ignore_ascii_case(agent.name()));
+    let own = is_built_in.then(|| agent.name().to_owned());
+    if let Some(name) = called.or(own).filter(|name| is_name(name)) {
+        set(agent, target.name, NAME, Data::str(name));
+    }
+}
+
+/// Whether a text can be the name of a file everywhere, and of an agent.
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    text.chars().all(fits) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// What a harness called an agent that it is rendered for again under its own name.
+pub(crate) fn name<'a>(target: &Target, subject: &'a Subject) -> Option<&'a str> {
+    let kept = get(&subject.agent, target.name, NAME).and_then(Data::as_str)?;
+    let same = agentry_model::slug(kept) == subject.name || kept == subject.name;
+    (is_name(kept) && same && subject.agent.name() == agentry_model::slug(kept)).then_some(kept)
+}
+
 /// Agents with what they keep for a harness where they say nothing else.
-pub(crate) fn filled<'a>(harness: &str, subjects: &'a [Subject]) -> Cow<'a, [Subject]> {
+pub(crate) fn filled<'a>(target: &Target, subjects: &'a [Subject]) -> Cow<'a, [Subject]> {
+    let harness = target.name;
     let keeps = |subject: &Subject| {
         subject.agent.extension(KEY).is_some_and(|kept| kept.get(harness).is_some())
     };
@@ -209,6 +237,9 @@ pub(crate) fn filled<'a>(harness: &str, subjects: &'a [Subject]) -> Cow<'a, [Sub
     let mut all = subjects.to_vec();
     for subject in &mut all {
         fill(&mut subject.agent, harness);
+        if let Some(name) = name(target, subject).map(str::to_owned) {
+            subject.name = name;
+        }
     }
     Cow::Owned(all)
 }

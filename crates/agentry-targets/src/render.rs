@@ -17,7 +17,7 @@ use crate::{Files, Model, Target, is_written_by, kept, own_words, unplaced, unse
 /// source, or that the harness would not find under its name, has a refusal and no files; nothing of
 /// it is in the files that the others share.
 pub fn render(target: &Target, subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let subjects = kept::filled(target.name, subjects);
+    let subjects = kept::filled(target, subjects);
     let mut subjects = own_words::given_back(target, subjects, settings);
     let mut refused: Vec<Option<Rendered>> =
         subjects.iter().map(|subject| name(target, subject)).collect();
@@ -113,7 +113,9 @@ pub fn read_back(
     rendering: &Rendering,
     settings: &Settings<'_>,
 ) -> Option<Model> {
-    Written::of(rendering, settings).model(target.model, subject)
+    let name = kept::name(target, subject).unwrap_or(&subject.name);
+    let written = Written::of(rendering, settings);
+    (target.model)(&|path: &str| written.text(path), name)
 }
 
 /// The files as they would be.
@@ -333,11 +335,14 @@ fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
         "set another name in `agentry.toml`: `[render.{}.aliases]` `{name} = \"…\"`",
         target.name
     );
-    if target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+    let is_known = kept::name(target, subject) == Some(name);
+    let overrides = is_known && target.import.as_ref().is_some_and(|import| import.overrides);
+    if !overrides && target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name)) {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
     }
-    if let Some(why) = wrong_name(name) {
+    let small = name.to_ascii_lowercase();
+    if let Some(why) = wrong_name(if is_known { &small } else { name }) {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
     }
     out.refused.is_some().then_some(out)

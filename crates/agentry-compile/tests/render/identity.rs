@@ -243,3 +243,52 @@ fn agents_as_people_write_them() {
         check(case);
     }
 }
+
+/// Names that are none here, and names that the harness has itself, come back to it; not to others, not
+/// under an alias, and not to an agent that nobody imported.
+#[test]
+fn names_come_back() {
+    let markdown =
+        |name: &str| format!("---\nname: {name}\ndescription: d\ntools: read\n---\nHi.\n");
+    let codex = "name = \"pr_explorer\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
+    let claude = "---\nname: LinusCritic\ndescription: d\ntools: Read\n---\nHi.\n";
+    let cases = [
+        ("pi", ".pi/agents/scout.md", markdown("scout"), ".pi/agents/scout.md"),
+        (
+            "codex",
+            ".codex/agents/pr_explorer.toml",
+            codex.to_owned(),
+            ".codex/agents/pr_explorer.toml",
+        ),
+        (
+            "claude-code",
+            ".claude/agents/linus.md",
+            claude.to_owned(),
+            ".claude/agents/LinusCritic.md",
+        ),
+        (
+            "copilot",
+            ".github/agents/ui_ux.agent.md",
+            "---\ndescription: d\ntools: [read]\n---\nHi.\n".to_owned(),
+            ".github/agents/ui_ux.agent.md",
+        ),
+    ];
+    for (harness, path, text, expected) in &cases {
+        let found = crate::back::imported(harness, &[(path, text)], path).expect("an agent");
+        let files = definition(&found);
+        let rendered = crate::rendering(harness, &files, crate::Wish::default()).agents.remove(0);
+        assert_eq!(rendered.refused, None, "{path}");
+        assert_eq!(rendered.files[0].path, *expected);
+        let wish = crate::Wish { alias: Some("other"), ..crate::Wish::default() };
+        let rendered = crate::rendering(harness, &files, wish).agents.remove(0);
+        assert!(rendered.files[0].path.contains("/other."), "{}", rendered.files[0].path);
+        let gemini = crate::rendering("gemini", &files, crate::Wish::default()).agents.remove(0);
+        let small = agentry_compile::model::slug(found.agent.name());
+        assert_eq!(gemini.files[0].path, format!(".gemini/agents/{small}.md"));
+    }
+    let native = crate::rendering("pi", &crate::agent("scout", ""), crate::Wish::default());
+    assert!(native.agents[0].refused.is_some());
+    let forged = "[x-harness.pi]\nname = \"worker\"\n";
+    let forged = crate::rendering("pi", &crate::agent("scout", forged), crate::Wish::default());
+    assert!(forged.agents[0].refused.is_some());
+}

@@ -27,6 +27,7 @@ pub(super) const IMPORT: Import = Import {
     is_one,
     several: None,
     read,
+    overrides: true,
     words: Some(words::WORDS),
 };
 
@@ -73,8 +74,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     preloaded(&front, &tools, &mut model, &mut draft);
     helpers(&front, &mut model, &mut draft);
-    let bound = Bound::new(model);
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
+    Ok(draft.read(Bound::new(model), front.metadata))
 }
 
 /// Keeps the names of skills that are neither in the project nor in the home.

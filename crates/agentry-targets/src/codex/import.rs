@@ -98,8 +98,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     permissions(&data, &model, &rules, &mut draft);
     told(&data, &mut draft);
     draft.servers(own.get("mcp_servers"));
-    let bound = Bound::new(model);
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: own })
+    Ok(draft.read(Bound::new(model), own))
 }
 
 /// All but what the agent may do.

@@ -85,6 +85,7 @@ pub static TARGET: Target = Target {
         is_one: |path, _| path.contains(".codex/agents/"),
         several: Some(import::SEVERAL),
         read: import::read,
+        overrides: true,
         words: Some(Words {
             keys: role::WORDS,
             meant: Data::clone,

@@ -51,8 +51,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.decided(Section::ALL, "a hook of Copilot", &mut model);
     }
     draft.servers(metadata.get("mcp-servers"));
-    let bound = Bound::new(model);
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
+    Ok(draft.read(Bound::new(model), front.metadata))
 }
 
 fn identity(metadata: &Data, draft: &mut Draft) {

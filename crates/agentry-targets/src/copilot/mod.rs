@@ -71,6 +71,7 @@ pub static TARGET: Target = Target {
         is_one: import::is_one,
         several: None,
         read: import::read,
+        overrides: false,
         words: Some(Words {
             keys: &["tools", "agents"],
             meant: Data::clone,

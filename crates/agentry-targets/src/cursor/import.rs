@@ -45,8 +45,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let rules = rules(&lists, &mut draft);
     permissions(&rules, readonly, &mut draft);
     let model = model::of(&lists, readonly);
-    let bound = Bound::new(model);
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: Data::Null })
+    Ok(draft.read(Bound::new(model), Data::Null))
 }
 
 /// Whether nothing may be changed: also where somebody wrote that in another way.

@@ -44,6 +44,7 @@ pub static TARGET: Target = Target {
         is_one: |path, text| path.contains(".cursor/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
+        overrides: false,
         words: None,
     }),
 };

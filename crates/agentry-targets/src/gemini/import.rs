@@ -40,8 +40,7 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     permissions(&names, &model, &rules, &limits, &mut draft);
     limits.bound(&listed, &mut model, &mut draft);
     draft.servers(metadata.get("mcp_servers"));
-    let bound = Bound::new(model);
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: front.metadata })
+    Ok(draft.read(Bound::new(model), front.metadata))
 }
 
 /// Keys that Gemini does not have, by which other harnesses take tools away.

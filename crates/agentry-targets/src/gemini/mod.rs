@@ -80,6 +80,7 @@ pub static TARGET: Target = Target {
         is_one: |path, text| path.contains(".gemini/agents/") && lenient::is_meant(text),
         several: None,
         read: import::read,
+        overrides: false,
         words: Some(Words {
             keys: &["tools"],
             meant: Data::clone,

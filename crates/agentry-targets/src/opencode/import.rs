@@ -36,6 +36,7 @@ pub(super) const IMPORT: Import = Import {
     is_one: |path, _| place(path).is_some(),
     several: Some(SEVERAL),
     read,
+    overrides: true,
     words: None,
 };
 
@@ -160,7 +161,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.decided(Section::ALL, &who, &mut model);
     }
     let bound = Bound::new(model).without(unreal(&found.servers));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: Data::Null })
+    Ok(draft.read(bound, Data::Null))
 }
 
 /// All rules in order, and what they do not do.

@@ -28,6 +28,7 @@ pub(super) const IMPORT: Import = Import {
     },
     several: None,
     read: import,
+    overrides: true,
     words: Some(Words { keys: WORDS, meant, fits, closed: |_, _| {} }),
 };
 
@@ -108,7 +109,7 @@ fn import(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let metadata = Data::Map(texts.collect());
     keep(fields, &metadata, &tools, &mut draft);
     let bound = Bound::new(bound(&tools, &skills));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata })
+    Ok(draft.read(bound, metadata))
 }
 
 /// What only Pi understands, and what of its tools is not what it seems.
