@@ -300,7 +300,7 @@ impl<'a> Trial<'a> {
         if !matches!(kept, Data::Map(_)) || lists.map(|list| list.len()).any(|it| it > LONGEST) {
             return None;
         }
-        if !self.is_said(self.read(&all)?) {
+        if !self.is_said(self.read(&all)?, self.read(&[])?) {
             return None;
         }
         let mut closed = all.clone();
@@ -396,16 +396,19 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Whether the definition says what an agent was read as. It may deny more: whether that holds is asked
-    /// where the words are given back.
-    fn is_said(&self, read: Read) -> bool {
-        let read = narrowed(self.target, read).agent;
-        let read = Subject::of(read, &Place::default());
+    /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
+    /// words (`plain`). It may deny more: whether that holds is asked where the words are given back.
+    fn is_said(&self, read: Read, plain: Read) -> bool {
+        let [read, plain] = [read, plain]
+            .map(|read| Subject::of(narrowed(self.target, read).agent, &Place::default()));
+        let holds = |one: &[Rules], other: &[Rules]| within(one, other) == Proof::Holds;
         // No harness says anything about variables.
         let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
         sections.all(|section| {
-            let (own, read) = (self.subject.bounds(*section), read.bounds(*section));
-            within(&own, &read) == Proof::Holds && within(&read, &undenied(&own)) == Proof::Holds
+            let [own, read, plain] =
+                [self.subject, &read, &plain].map(|subject| subject.bounds(*section));
+            let is_same = || holds(&read, &plain) && holds(&plain, &read);
+            (holds(&own, &read) && holds(&read, &undenied(&own))) || is_same()
         })
     }
 }

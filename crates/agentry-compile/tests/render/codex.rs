@@ -250,7 +250,7 @@ fn import_takes_what_people_write() {
     assert_eq!(told(Section::Edit), ("ask", String::new()));
     assert_eq!(told(Section::Read), ("allow", String::new()));
     let fields: Vec<_> = imported.losses.iter().map(|loss| loss.field.as_str()).collect();
-    assert_eq!(fields, ["name", "permissions.bash"]);
+    assert_eq!(fields, ["name", "permissions.bash", "x-harness.codex.as-written"]);
     for bad in ["name = x", "name = \"x\"\ndescription = \"y\"\n"] {
         assert!(crate::back::imported("codex", &[(path, bad)], path).is_err(), "{bad}");
     }

@@ -97,6 +97,7 @@ const CASES: &[Case] = &[
         .differing(&[("disallowedTools", THE_SAME)]),
     case("claude-code", CLAUDE, "disallowedTools: Write, Edit, NotebookEdit, MultiEdit\n"),
     case("claude-code", CLAUDE, "model: haiku\n"),
+    case("claude-code", CLAUDE, "tools: Read\nmodel: opus[1m]\n"),
     case("claude-code", CLAUDE, "tools: Read, Edit\nmemory: project\npermissionMode: acceptEdits\n"),
     case("claude-code", CLAUDE, "tools: Glob\n").differing(&[("tools", NAMES_ONLY)]),
     case("claude-code", CLAUDE, "tools: Read, Agent(helper)\n").differing(&[("tools", ONE_AGENT)]),
@@ -110,6 +111,7 @@ const CASES: &[Case] = &[
     ),
     case("pi", PI, "fallbackModels: c/d, e/f\nmodel: a/b\ntimeoutMs: 60000\n"),
     case("pi", PI, "tools: read\nfallbackModels: c/d, e/f\n"),
+    case("pi", PI, "tools: read\ndefaultContext: fork\nasync: true\naliases: a, b\noutputMode: file-only\n"),
     case("pi", PI, "tools: read, bash\noutput: context.md\n").differing(&[("output", WRITES)]),
     case("pi", PI, "tools: read, write, bash\noutput: context.md\ndefaultReads: a.md, b/c.md\n"),
     case("pi", PI, "tools: read, deploy, mcp:github, mcp:docs/search\n"),
@@ -130,6 +132,11 @@ const CASES: &[Case] = &[
         "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\nweb_search = \"disabled\"\n",
     )
     .differing(&[("sandbox_mode", UNBOUND)]),
+    case(
+        "codex",
+        CODEX,
+        "sandbox_mode = \"workspace-write\"\nmodel_verbosity = \"low\"\nweb_search = \"cached\"\nfeatures = {multi_agent = false}\n",
+    ),
     case(
         "gemini",
         GEMINI,
@@ -164,6 +171,7 @@ const CASES: &[Case] = &[
         "tools: [read, search, edit, execute, web, 'github/*']\ndisable-model-invocation: true\n",
     ),
     case("copilot", COPILOT, "model: gpt-5\n"),
+    case("copilot", COPILOT, "tools: [read]\nmodel: ['Claude Opus 4.5 (copilot)', 'gpt-5']\n"),
     case(
         "copilot",
         COPILOT,

@@ -214,12 +214,15 @@ fn list(tools: &[String]) -> Data {
 }
 
 /// Words for models that Claude Code has.
-const MODELS: &[&str] = &["sonnet", "opus", "haiku", "fable", "inherit"];
+const MODELS: &[&str] =
+    &["sonnet", "opus", "haiku", "fable", "inherit", "opusplan", "best", "default"];
 
 /// The first model that Claude Code has.
 fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     let preferred = subject.agent.model.preferred.as_ref()?;
-    let known = |name: &&str| MODELS.contains(name) || name.starts_with("claude-");
+    // With a larger window: `opus[1m]`.
+    let base = |name: &str| name.strip_suffix("[1m]").unwrap_or(name).to_owned();
+    let known = |name: &&str| MODELS.contains(&base(name).as_str()) || name.starts_with("claude-");
     let plain = |name: &'_ str| name.strip_prefix("anthropic/").unwrap_or(name).to_owned();
     let names: Vec<String> = preferred.iter().map(|model| plain(&model.value)).collect();
     let found = names.iter().map(String::as_str).find(known);

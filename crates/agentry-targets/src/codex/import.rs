@@ -226,6 +226,10 @@ fn told(data: &Data, draft: &mut Draft) {
     if roots.is_some_and(|roots| !roots.is_empty()) && sandbox == Sandbox::WorkspaceWrite {
         narrowed("`writable_roots`", "edit", "they count as outside the workspace here");
     }
+    let network = data.get("sandbox_workspace_write").and_then(|it| it.get("network_access"));
+    if network == Some(&Data::Bool(true)) {
+        narrowed("`network_access`", "webfetch", "it is for commands, which are asked about here");
+    }
     if !shell && data.get("tools").and_then(|it| it.get("view_image")) != Some(&Data::Bool(false)) {
         narrowed("`view_image`", "read", "it shows pictures only, so that nothing is read here");
     }

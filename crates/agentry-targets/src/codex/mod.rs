@@ -43,7 +43,7 @@ use std::collections::BTreeSet;
 
 use agentry_text::Data;
 
-use crate::kept::{Kept, kept};
+use crate::kept::{Kept, is_word, kept};
 use crate::own_words::Words;
 use crate::{Support, Target};
 
@@ -56,6 +56,10 @@ const KEPT: &[Kept] = &[
         let words = ["none", "minimal", "low", "medium", "high", "xhigh"];
         data.as_str().is_some_and(|word| words.contains(&word))
     }),
+    kept("model_reasoning_summary", is_word),
+    kept("model_verbosity", is_word),
+    kept("personality", is_word),
+    kept("service_tier", is_word),
     kept("nickname_candidates", are_names),
 ];
 

@@ -21,6 +21,10 @@ pub(super) const KEYS: &[&str] = &[
     "nickname_candidates",
     "model",
     "model_reasoning_effort",
+    "model_reasoning_summary",
+    "model_verbosity",
+    "personality",
+    "service_tier",
     "sandbox_mode",
     "approval_policy",
     "sandbox_workspace_write",
@@ -57,9 +61,22 @@ pub(super) fn fits(_: &Subject, key: &str, value: &Data) -> bool {
         "approval_policy" => word(&["untrusted", "on-failure", "on-request", "never"]),
         "web_search" => word(&["disabled", "cached", "live"]),
         "sandbox_workspace_write" => switches(&TEMPORARY),
-        "features" => switches(&["shell_tool"]),
+        "features" => match value {
+            Data::Map(fields) => fields.iter().all(|(key, value)| is_feature(key, value)),
+            _ => false,
+        },
         "tools" => switches(&["view_image"]),
         "skills" => switches(&["include_instructions"]),
+        _ => false,
+    }
+}
+
+/// Whether a feature is known: the shell, and some that may be switched off.
+fn is_feature(name: &str, value: &Data) -> bool {
+    let off = ["multi_agent", "image_generation", "apps", "web_search_request", "view_image_tool"];
+    match value {
+        Data::Bool(true) => name == "shell_tool",
+        Data::Bool(false) => name == "shell_tool" || off.contains(&name),
         _ => false,
     }
 }

@@ -44,7 +44,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
         Some(Mode::Subagent) => drop(metadata.set("user-invocable", Data::Bool(false))),
         Some(Mode::All) | None => {}
     }
-    metadata.set_opt("model", model(subject, &mut out).map(Data::str));
+    metadata.set_opt("model", model(subject, &mut out));
     let servers = permitted(subject, &mut out);
     let names = tools(subject, settings, &servers);
     metadata.set("tools", Data::strings(names));
@@ -186,14 +186,18 @@ fn temporary(subject: &Subject, section: Section) -> Action {
     action(&rules, &Example::Text("/tmp/x".to_owned()))
 }
 
-/// The first model that is named without its provider, as Copilot wants it.
-fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
+/// The first model that is named without its provider, as Copilot wants it; the list that an agent had.
+fn model(subject: &Subject, out: &mut Rendered) -> Option<Data> {
     let preferred = subject.agent.model.preferred.as_ref()?;
+    let all = Data::strings(preferred.iter().map(|model| &model.value));
+    if preferred.len() > 1 && kept::is(subject, NAME, "model", &all) {
+        return Some(all);
+    }
     let plain = preferred.iter().find(|model| !model.contains('/'));
     if plain.is_none() || preferred.len() > 1 {
         out.lose("model", LossKind::Dropped, "Copilot takes one model, by its own name for it");
     }
-    plain.map(|model| model.value.clone())
+    plain.map(|model| Data::str(&model.value))
 }
 
 fn length(body: &str, out: &mut Rendered) {

@@ -34,7 +34,7 @@ use agentry_text::Data;
 
 use crate::kept::{Kept, is_word, kept};
 use crate::rendering::Scope;
-use crate::{Support, Target};
+use crate::{Support, Target, lenient};
 
 /// What the user calls it.
 const NAME: &str = "pi";
@@ -50,6 +50,15 @@ const KEPT: &[Kept] = &[
     kept("inheritProjectContext", is_flag),
     kept("defaultProgress", is_flag),
     kept("interactive", is_flag),
+    kept("defaultContext", is_word),
+    kept("acceptanceRole", is_word),
+    kept("outputMode", is_word),
+    kept("async", is_flag),
+    kept("completionGuard", is_flag),
+    kept("maxSubagentDepth", is_number),
+    kept("aliases", |data| {
+        lenient::words(data).is_some_and(|it| it.iter().all(|it| is_word(&Data::str(it))))
+    }),
     kept("timeoutMs", is_number),
     kept("toolTimeoutMs", is_number),
 ];
