@@ -214,8 +214,9 @@ pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<Strin
 
 /// Whether a text can be the name of a file everywhere, and of an agent.
 fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    text.chars().all(fits) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain = text.chars().all(fits) && !text.contains("..") && !text.ends_with('.');
+    plain && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// What a harness called an agent that it is rendered for again under its own name.

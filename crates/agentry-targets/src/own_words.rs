@@ -163,10 +163,27 @@ pub(crate) fn report(
     out: &mut Rendered,
 ) {
     let wanted = !settings.guard && !settings.close_gaps;
-    if wanted && keeps(&subject.agent, target) && subject.words.is_empty() {
+    if !wanted || !keeps(&subject.agent, target) {
+        return;
+    }
+    if subject.words.is_empty() {
         let detail = "it does not say what the permissions and the settings that are there say, and is \
                       passed over: take it out, or import the agent again";
         out.lose(place(target), LossKind::Narrowed, detail);
+        return;
+    }
+    let kept = kept::get(&subject.agent, target.name, AS_WRITTEN);
+    for Word { key, value } in &subject.words {
+        let wanted = kept.and_then(|kept| names(kept.get(key)?)).unwrap_or_default();
+        let given = value.as_ref().and_then(names).unwrap_or_default();
+        let missing = wanted.iter().filter(|word| value.is_some() && !given.contains(word));
+        let missing: Vec<String> = missing.map(|word| format!("`{word}`")).collect();
+        if !missing.is_empty() {
+            let words = missing.join(", ");
+            let detail =
+                format!("of `{key}`, {words} may do what is denied, or nobody knows it: left out");
+            out.lose(place(target), LossKind::Narrowed, detail);
+        }
     }
 }
 

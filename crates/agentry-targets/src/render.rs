@@ -341,7 +341,7 @@ fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
     }
-    let small = name.to_ascii_lowercase();
+    let small = name.to_ascii_lowercase().replace('.', "-");
     if let Some(why) = wrong_name(if is_known { &small } else { name }) {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
     }

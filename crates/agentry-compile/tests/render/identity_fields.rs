@@ -95,6 +95,7 @@ const CASES: &[Case] = &[
     case("claude-code", CLAUDE, "tools: Read, mcp__github, mcp__playwright__browser_click\n"),
     case("claude-code", CLAUDE, "disallowedTools: Bash, Edit\n")
         .differing(&[("disallowedTools", THE_SAME)]),
+    case("claude-code", CLAUDE, "disallowedTools: Task, mcp__github, mcp__docs__search\n"),
     case("claude-code", CLAUDE, "disallowedTools: Write, Edit, NotebookEdit, MultiEdit\n"),
     case("claude-code", CLAUDE, "model: haiku\n"),
     case("claude-code", CLAUDE, "tools: Read\nmodel: opus[1m]\n"),

@@ -306,7 +306,8 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft
         }
     }
     outside(known, silence, draft);
-    let (mut rules, mut intent) = section(Section::Mcp, known, silence);
+    let (rules, mut intent) = section(Section::Mcp, known, silence);
+    let mut rules: Vec<PatternRule> = taken_away(tools).chain(rules).collect();
     if tools.listed.is_some() {
         let others = tools.others().map(|name| allow(name.to_owned())).collect();
         draft.rules(Section::Tool, others, Action::Deny);
@@ -316,6 +317,17 @@ fn permissions(tools: &Tools, known: &Known, silence: Silence, draft: &mut Draft
         draft.section(Section::Tool, silence.action(Section::Tool));
     }
     draft.rules(Section::Mcp, rules, intent);
+}
+
+/// The tools of servers that are taken away.
+fn taken_away(tools: &Tools) -> impl Iterator<Item = PatternRule> {
+    let patterns = |name: &String| patterns::source(Section::Mcp, name, Action::Deny);
+    let denied = tools.removed.iter().flat_map(patterns);
+    let all = |pattern: String| match pattern.strip_suffix("/*") {
+        Some(server) => format!("{server}/**"),
+        None => pattern,
+    };
+    denied.map(move |pattern| PatternRule { pattern: all(pattern), action: Action::Deny })
 }
 
 /// What is said of places outside the workspace: Claude Code asks, but where a rule about files says

@@ -221,7 +221,7 @@ const MODELS: &[&str] =
 fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     let preferred = subject.agent.model.preferred.as_ref()?;
     // With a larger window: `opus[1m]`.
-    let base = |name: &str| name.strip_suffix("[1m]").unwrap_or(name).to_owned();
+    let base = |name: &str| name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase();
     let known = |name: &&str| MODELS.contains(&base(name).as_str()) || name.starts_with("claude-");
     let plain = |name: &'_ str| name.strip_prefix("anthropic/").unwrap_or(name).to_owned();
     let names: Vec<String> = preferred.iter().map(|model| plain(&model.value)).collect();

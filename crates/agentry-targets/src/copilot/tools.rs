@@ -39,19 +39,54 @@ const ALIASES: &[(&str, &[&str])] = &[
             "runtasks",
             "runtests",
             "runnotebooks",
+            "run_in_terminal",
+            "get_terminal_output",
+            "run_task",
+            "create_and_run_task",
         ],
     ),
-    ("read", &["notebookread", "view", "readfile"]),
-    ("search", &["grep", "glob", "codebase", "usages", "findtestfiles"]),
-    ("edit", &["multiedit", "write", "notebookedit", "editfiles", "createfile", "new"]),
+    ("read", &["notebookread", "view", "readfile", "read_file"]),
+    (
+        "search",
+        &[
+            "grep",
+            "glob",
+            "codebase",
+            "usages",
+            "findtestfiles",
+            "grep_search",
+            "file_search",
+            "semantic_search",
+            "list_dir",
+            "list_code_usages",
+        ],
+    ),
+    (
+        "edit",
+        &[
+            "multiedit",
+            "write",
+            "notebookedit",
+            "editfiles",
+            "createfile",
+            "new",
+            "create_file",
+            "replace_string_in_file",
+            "insert_edit_into_file",
+            "apply_patch",
+        ],
+    ),
     ("web", &["websearch", "webfetch"]),
     ("agent", &["custom-agent", "task", "runsubagent"]),
     ("todo", &["todowrite", "todos"]),
 ];
 
 /// Tools of VS Code that are one of the sections of another tool, by all their names.
-const SINGLE: &[(&str, Section)] =
-    &[("fetch", Section::Webfetch), ("web/fetch", Section::Webfetch)];
+const SINGLE: &[(&str, Section)] = &[
+    ("fetch", Section::Webfetch),
+    ("web/fetch", Section::Webfetch),
+    ("fetch_webpage", Section::Webfetch),
+];
 
 /// The set of the tools of VS Code itself. Some of them run commands and install programs.
 const EDITOR: &str = "vscode";
@@ -61,6 +96,8 @@ const NAMED: &[&str] = &[
     "askquestions",
     "changes",
     "extensions",
+    "get_changed_files",
+    "get_errors",
     "getprojectsetupinfo",
     "githubrepo",
     "opensimplebrowser",
@@ -81,9 +118,12 @@ const WHOLE: &[&str] = &[
     "powershell",
     "runcommands",
     "runinterminal",
+    "run_in_terminal",
     "terminal",
     "view",
     "readfile",
+    "read_file",
+    "grep_search",
     "grep",
     "codebase",
     "textsearch",
