@@ -59,10 +59,17 @@ pub(crate) fn is(subject: &Subject, harness: &str, key: &str, value: &Data) -> b
     get(&subject.agent, harness, key) == Some(value)
 }
 
+/// The words of a list that an agent keeps for a harness.
+pub(crate) fn names<'a>(subject: &'a Subject, harness: &str, key: &str) -> Vec<&'a str> {
+    match get(&subject.agent, harness, key) {
+        Some(Data::List(kept)) => kept.iter().filter_map(Data::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a list that an agent keeps for a harness has this word.
 pub(crate) fn lists(subject: &Subject, harness: &str, key: &str, word: &str) -> bool {
-    let kept = get(&subject.agent, harness, key);
-    matches!(kept, Some(Data::List(kept)) if kept.iter().any(|it| it.as_str() == Some(word)))
+    names(subject, harness, key).contains(&word)
 }
 
 /// Keeps a value for a harness.

@@ -98,7 +98,7 @@ const CASES: &[Case] = &[
     case("claude-code", CLAUDE, "disallowedTools: Task, mcp__github, mcp__docs__search\n"),
     case("claude-code", CLAUDE, "disallowedTools: Write, Edit, NotebookEdit, MultiEdit\n"),
     case("claude-code", CLAUDE, "model: haiku\n"),
-    case("claude-code", CLAUDE, "tools: Read\nmodel: opus[1m]\n"),
+    case("claude-code", CLAUDE, "tools: Read\nmodel: opus[1m]\nmcpServers: [github]\n"),
     case("claude-code", CLAUDE, "tools: Read, Edit\nmemory: project\npermissionMode: acceptEdits\n"),
     case("claude-code", CLAUDE, "tools: Glob\n").differing(&[("tools", NAMES_ONLY)]),
     case("claude-code", CLAUDE, "tools: Read, Agent(helper)\n").differing(&[("tools", ONE_AGENT)]),

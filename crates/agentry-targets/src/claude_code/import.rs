@@ -12,7 +12,7 @@ use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
 use super::tools::{
     GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
 };
-use super::{KEPT, NAME, OTHER_SKILLS, patterns, rule, words};
+use super::{KEPT, NAME, OTHER_SERVERS, OTHER_SKILLS, patterns, rule, words};
 use crate::import::{Bound, Import, Read, Wrong};
 use crate::imported::{Draft, inside};
 use crate::kept::{self, keep_tools};
@@ -256,6 +256,7 @@ fn lists(metadata: &Data, draft: &mut Draft) {
 /// Servers that are written out; those that are only named are set up elsewhere.
 fn servers(list: Option<&Data>, draft: &mut Draft) {
     let mut named: Vec<(String, Data)> = Vec::new();
+    let mut elsewhere: Vec<&str> = Vec::new();
     let items = match list {
         Some(Data::List(items)) => items.as_slice(),
         Some(Data::Null) | None => &[],
@@ -264,11 +265,15 @@ fn servers(list: Option<&Data>, draft: &mut Draft) {
     for item in items {
         match item {
             Data::Map(entries) => named.extend(entries.iter().cloned()),
+            Data::Str(name) if rule::is_plain(name) => elsewhere.push(name),
             other => {
                 let detail = format!("the server {} is set up elsewhere", other.to_json());
                 draft.lose("tools.mcp", LossKind::Dropped, detail);
             }
         }
+    }
+    if !elsewhere.is_empty() {
+        kept::set(&mut draft.agent, NAME, OTHER_SERVERS, Data::strings(elsewhere));
     }
     draft.servers_with(Some(&Data::Map(named)), Variables::Bare);
 }

@@ -67,6 +67,9 @@ const KEPT: &[Kept] = &[
 /// in the home of whoever starts it.
 const OTHER_SKILLS: &str = "skills";
 
+/// Where an imported agent keeps the names of servers that are set up elsewhere.
+const OTHER_SERVERS: &str = "mcpServers";
+
 /// Claude Code.
 pub static TARGET: Target = Target {
     name: NAME,

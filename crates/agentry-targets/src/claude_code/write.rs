@@ -8,11 +8,12 @@ use agentry_text::Data;
 use agentry_text::data::MapBuilder;
 
 use super::encode::{self, Plan, is_allowed, named, plan, reads_workspace};
+use super::rule::is_plain;
 use super::ruleset::tools_in;
 use super::settings::{self, Lists};
 use super::share::shared;
 use super::tools::{GROUPS, SEARCHING, Tools, beside, groups};
-use super::{KEPT, NAME, OTHER_SKILLS, front, hook, losses};
+use super::{KEPT, NAME, OTHER_SERVERS, OTHER_SKILLS, front, hook, losses};
 use crate::front::MARK;
 use crate::kept::{self, may_have};
 use crate::render::{ask_ahead, each, each_of};
@@ -186,7 +187,10 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     let names =
         names.filter(|name| found.contains(name) || kept::lists(subject, NAME, OTHER_SKILLS, name));
     metadata.set_full("skills", Data::strings(names));
-    metadata.set_full("mcpServers", Data::List(servers.iter().map(|it| server(it)).collect()));
+    let elsewhere = kept::names(subject, NAME, OTHER_SERVERS).into_iter();
+    let elsewhere = elsewhere.filter(|name| is_plain(name)).map(Data::str);
+    let servers = servers.iter().map(|it| server(it)).chain(elsewhere);
+    metadata.set_full("mcpServers", Data::List(servers.collect()));
     kept::write(subject, NAME, KEPT, &mut metadata);
     if settings.guard {
         metadata.set("hooks", hook::of_agent(subject));
