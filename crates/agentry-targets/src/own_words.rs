@@ -62,6 +62,11 @@ pub(crate) fn names(value: &Data) -> Option<Vec<String>> {
     lenient::words(value).filter(|_| is_list)
 }
 
+/// Whether a list is too long to count.
+fn is_long(value: &Data) -> bool {
+    lenient::words(value).is_some_and(|words| words.len() > LONGEST)
+}
+
 /// The metadata of an agent with the words that are given back to it.
 pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
     let Data::Map(mut fields) = metadata else { return metadata };
@@ -240,6 +245,9 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
         Some(((*key).to_owned(), value.clone()))
     });
     let written: Vec<(String, Data)> = written.collect();
+    if written.iter().any(|(_, value)| is_long(value)) {
+        return;
+    }
     let mut agent = imported.agent.clone();
     kept::set(&mut agent, target.name, AS_WRITTEN, Data::Map(written));
     let subject = Subject::of(agent, &Place::default());
@@ -313,8 +321,8 @@ impl<'a> Trial<'a> {
         let kept = kept::get(&self.subject.agent, self.target.name, AS_WRITTEN)?;
         let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
         let all: Vec<Word> = self.words.keys.iter().map(word).collect();
-        let lists = all.iter().filter_map(|word| names(word.value.as_ref()?));
-        if !matches!(kept, Data::Map(_)) || lists.map(|list| list.len()).any(|it| it > LONGEST) {
+        let mut values = all.iter().filter_map(|word| word.value.as_ref());
+        if !matches!(kept, Data::Map(_)) || values.any(is_long) {
             return None;
         }
         if !self.is_said(self.read(&all)?, self.read(&[])?) {

@@ -135,6 +135,18 @@ fn rules_of_the_user_of_gemini_count() {
     }
 }
 
+/// Where more rules are too mild than anybody looks at one by one, all of them get stricter.
+#[test]
+fn many_tools_that_nobody_knows_are_asked_about() {
+    let path = ".claude/agents/x.md";
+    let tools: Vec<String> = (0..150).map(|number| format!("Tool{number}")).collect();
+    let text = format!("---\nname: x\ndescription: y\ntools: {}\n---\nx\n", tools.join(", "));
+    let found = imported("claude-code", &[(path, &text)], path).expect("an agent");
+    let rules = said(&found, Section::Tool);
+    assert_eq!(rules.matches(":ask").count(), 150, "{rules}");
+    assert!(rules.ends_with(" deny"), "{rules}");
+}
+
 #[test]
 fn tools_of_copilot_by_the_names_of_vs_code() {
     let path = ".github/agents/x.agent.md";
