@@ -255,7 +255,7 @@ impl Narrowing {
                 None => return Ok(()),
                 // Of so many rules, nobody can look at each: all of them are made as strict.
                 Some((_, Proof::Fails { source, .. })) if step >= MANY => {
-                    raise_all(written, source)
+                    raise_all(written, source);
                 }
                 Some((rules, Proof::Fails { example, source, .. })) => {
                     if !spelled(written, &rules, &example, source) {

@@ -81,10 +81,9 @@ pub(crate) fn applied(subject: &Subject, metadata: Data) -> Data {
     Data::Map(fields)
 }
 
-/// What is given back under a key, if anything is: a value, or that there is none.
-pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<Option<&'a Data>> {
-    let word = subject.words.iter().find(|word| word.key == key)?;
-    Some(word.value.as_ref())
+/// The word that is given back under a key, if one is.
+pub(crate) fn given<'a>(subject: &'a Subject, key: &str) -> Option<&'a Word> {
+    subject.words.iter().find(|word| word.key == key)
 }
 
 /// Agents with the words that each of them gets back.

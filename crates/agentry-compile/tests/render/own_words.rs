@@ -142,6 +142,9 @@ fn denying(but: &[(&str, &str)]) -> String {
     Section::ALL.iter().map(section).collect()
 }
 
+/// A harness, what is not denied, words, and what they must not bring.
+type Forged = (&'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
+
 /// Ways around a denial that somebody who reads the code of a harness would try.
 #[test]
 fn words_that_mean_more_than_they_seem() {
@@ -157,7 +160,7 @@ fn words_that_mean_more_than_they_seem() {
         ("delegate", "ask"),
         ("mcp", "ask"),
     ][..];
-    let cases: &[(&str, &[(&str, &str)], &str, &str)] = &[
+    let cases: &[Forged] = &[
         // Tools that go with others, and have no rules.
         ("claude-code", &[], "tools = \"Monitor\"", "tools: Monitor"),
         ("claude-code", reads, "tools = \"Read, Monitor, MultiEdit\"", "tools: Read, Monitor"),

@@ -97,7 +97,7 @@ fn tools(subject: &Subject, settings: &Settings<'_>, servers: &[&McpServer]) -> 
 fn permitted<'a>(subject: &'a Subject, out: &mut Rendered) -> Vec<&'a McpServer> {
     let all = subject.agent.tools.mcp.iter().flatten();
     let used = all.map(|server| &server.value).filter(|it| it.enabled.is_none_or(|it| it.value));
-    let given = match own_words::given(subject, "tools") {
+    let given = match own_words::given(subject, "tools").map(|word| &word.value) {
         Some(Some(list)) => lenient::words(list).unwrap_or_default(),
         // Without a list it has all tools.
         Some(None) => vec!["*".to_owned()],

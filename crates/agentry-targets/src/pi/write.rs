@@ -111,7 +111,8 @@ fn plain(
     out: &mut Rendered,
 ) -> bool {
     let mut tools = granted(subject, settings);
-    let given = own_words::given(subject, "tools").flatten().and_then(lenient::words);
+    let given = own_words::given(subject, "tools").and_then(|word| word.value.as_ref());
+    let given = given.and_then(lenient::words);
     if let Some(given) = &given {
         tools = given.iter().map(String::as_str).collect();
     }

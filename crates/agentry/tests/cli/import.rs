@@ -67,7 +67,7 @@ fn agents_of_a_harness_that_nothing_is_written_for() {
 #[test]
 fn words_come_back_or_the_import_says_so() {
     let file = ".github/agents/fixer.agent.md";
-    let text =
+    let written =
         "---\nname: fixer\ndescription: Fixes bugs\ntools: [read, edit, execute]\n---\nFix.\n";
     for (format, to, comes) in [
         ("agent-toml", "agents/fixer", true),
@@ -76,7 +76,7 @@ fn words_come_back_or_the_import_says_so() {
         ("manifest", "agents/fixer.agent", false),
         ("agent-md", "agents/fixer.agent.md", false),
     ] {
-        let test = Test::new().file("agentry.toml", "").file(file, text);
+        let test = Test::new().file("agentry.toml", "").file(file, written);
         let ran = test.run(&format!("import {file} --to {format} -o {to}")).exits(0);
         assert_eq!(ran.stdout.contains("`tools` comes back to GitHub Copilot"), comes, "{ran}");
         assert_eq!(ran.stdout.contains("not kept"), !comes, "{ran}");
