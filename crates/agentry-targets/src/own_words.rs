@@ -21,7 +21,7 @@ use crate::proof::{self, Proof, within};
 use crate::render::Written;
 use crate::rendering::{Loss, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::subject::{Slack, Subject};
-use crate::{Files, Model, Target, Way, kept, lenient};
+use crate::{Files, Model, TARGETS, Target, Way, kept, lenient};
 
 /// The words of a harness.
 #[derive(Debug)]
@@ -194,6 +194,13 @@ pub(crate) fn report(
 fn keeps(agent: &Agent, target: &Target) -> bool {
     let has_words = target.import.as_ref().is_some_and(|import| import.words.is_some());
     has_words && matches!(kept::get(agent, target.name, AS_WRITTEN), Some(Data::Map(_)))
+}
+
+/// The harnesses that an agent keeps words for, with these.
+pub fn all(agent: &Agent) -> Vec<(&'static Target, &Data)> {
+    let words =
+        |target: &&'static Target| Some((*target, kept::get(agent, target.name, AS_WRITTEN)?));
+    TARGETS.iter().filter(|target| keeps(agent, target)).filter_map(words).collect()
 }
 
 /// Where an agent keeps its words, in words; what is lost or told of them is told of this field.

@@ -86,6 +86,25 @@ fn words_come_back_or_the_import_says_so() {
     }
 }
 
+/// Whoever reviews a definition sees that a harness may ask less than it says.
+#[test]
+fn words_are_shown_where_rules_are_reviewed() {
+    let bare = "name = \"fixer\"\ndescription = \"Fixes bugs\"\n";
+    let more = format!("{bare}[x-harness.copilot.as-written]\ntools = [\"execute\"]\n");
+    let test = Test::new()
+        .file("old/fixer/agent.toml", bare)
+        .file("old/fixer/system-prompt.md", "Fix.\n")
+        .file("new/fixer/agent.toml", more)
+        .file("new/fixer/system-prompt.md", "Fix.\n");
+    let ran = test.run("policy show new/fixer").exits(0);
+    let line = "rendered for copilot, what is asked about may run without a question";
+    assert!(ran.stdout.contains(line), "{ran}");
+    let ran = test.run("policy diff old/fixer new/fixer").exits(1);
+    assert!(ran.stdout.contains("gained: in copilot, what is asked about"), "{ran}");
+    test.run("policy diff new/fixer old/fixer").exits(0);
+    test.run("policy diff new/fixer new/fixer").exits(0);
+}
+
 /// The smallest agent of each harness of which a definition keeps everything.
 const SMALL: &[(&str, &str)] = &[
     (".claude/agents/a.md", "---\nname: a\ndescription: d\ntools: Read, Grep, Glob\n---\nHello.\n"),

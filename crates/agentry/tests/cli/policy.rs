@@ -342,7 +342,8 @@ fn what_a_new_version_gained() {
           "example": "git push"
         }
       ],
-      "unknown": []
+      "unknown": [],
+      "unasked": []
     }
     --- exit 0
     "#);

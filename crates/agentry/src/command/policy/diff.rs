@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use agentry_compile::policy::Section;
 use agentry_compile::policy::compare::Change;
+use agentry_compile::targets::own_words;
 use agentry_compile::text::report::visible;
 use agentry_compile::{SectionDiff, policy_diff, read};
 use serde_json::{Value, json};
@@ -24,16 +25,23 @@ pub(crate) fn run(args: &PolicyDiff) -> Outcome {
         return Err(incomparable(&broken, "", args.format));
     }
     let diffs = policy_diff(&old, &new);
+    let known = own_words::all(old.whole.as_ref().unwrap_or(&old.agent));
+    let words = own_words::all(new.whole.as_ref().unwrap_or(&new.agent)).into_iter();
+    let words = words.filter(|(target, words)| {
+        !known.iter().any(|(other, known)| other.name == target.name && known == words)
+    });
+    let unasked: Vec<&str> = words.map(|(target, _)| target.name).collect();
     match args.format {
-        ResultFormat::Json => print_json(&to_json(&diffs)),
-        ResultFormat::Human => print(&to_text(&diffs)),
+        ResultFormat::Json => print_json(&to_json(&diffs, &unasked)),
+        ResultFormat::Human => print(&to_text(&diffs, &unasked)),
     }
     // What could not be compared counts as gained.
     let gained = diffs.iter().any(|diff| !diff.gained.is_empty() || diff.unknown.is_some());
-    Ok(if gained { Exit::Findings } else { Exit::Done })
+    Ok(if gained || !unasked.is_empty() { Exit::Findings } else { Exit::Done })
 }
 
-fn to_json(diffs: &[SectionDiff]) -> Value {
+/// `unasked` are the harnesses that may ask less, because the agent has other words for them.
+fn to_json(diffs: &[SectionDiff], unasked: &[&str]) -> Value {
     let change = |section: Section, change: &Change| {
         json!({
             "section": section.as_str(),
@@ -57,10 +65,11 @@ fn to_json(diffs: &[SectionDiff]) -> Value {
         "gained": all(|diff| &diff.gained),
         "lost": all(|diff| &diff.lost),
         "unknown": diffs.iter().filter_map(unknown).collect::<Vec<_>>(),
+        "unasked": unasked,
     })
 }
 
-fn to_text(diffs: &[SectionDiff]) -> String {
+fn to_text(diffs: &[SectionDiff], unasked: &[&str]) -> String {
     let mut rows = Vec::new();
     for diff in diffs {
         for (word, changes) in [("gained", &diff.gained), ("lost", &diff.lost)] {
@@ -72,6 +81,13 @@ fn to_text(diffs: &[SectionDiff]) -> String {
         if let Some(why) = &diff.unknown {
             let _ = writeln!(text, "unknown: {}: {why}; taken for gained", diff.section);
         }
+    }
+    for harness in unasked {
+        let _ = writeln!(
+            text,
+            "gained: in {harness}, what is asked about may run without a question, by \
+             `x-harness.{harness}.as-written`"
+        );
     }
     if text.is_empty() { "nothing gained, nothing lost\n".to_owned() } else { text }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use agentry_compile::judge;
 use agentry_compile::policy::{Judge, Rule, Section, Source};
+use agentry_compile::targets::own_words;
 use agentry_compile::text::Sources;
 use agentry_compile::text::report::visible;
 use serde_json::{Value, json};
@@ -24,14 +25,18 @@ pub(crate) fn run(args: &PolicyShow) -> Outcome {
     let judge = judge(&disk, &mut compiled).map_err(|findings| {
         reported(&findings, &compiled.sources, "the user's policy has errors")
     })?;
+    let agent = compiled.whole.as_ref().unwrap_or(&compiled.agent);
+    let words = own_words::all(agent).into_iter();
+    let unasked: Vec<&str> = words.map(|(target, _)| target.name).collect();
     match args.format {
-        ResultFormat::Json => print_json(&to_json(&judge, &compiled.sources)),
-        ResultFormat::Human => print(&to_text(&judge, &compiled.sources)),
+        ResultFormat::Json => print_json(&to_json(&judge, &unasked, &compiled.sources)),
+        ResultFormat::Human => print(&to_text(&judge, &unasked, &compiled.sources)),
     }
     Ok(Exit::Done)
 }
 
-fn to_json(judge: &Judge, sources: &Sources) -> Value {
+/// `unasked` are the harnesses that may ask less, because the agent has its own words for them.
+fn to_json(judge: &Judge, unasked: &[&str], sources: &Sources) -> Value {
     let rule = |rule: &Rule| {
         let place = rule.span.map(|span| (sources.path(span), sources.start(span).line));
         json!({
@@ -52,10 +57,13 @@ fn to_json(judge: &Judge, sources: &Sources) -> Value {
         });
         json!({"section": section.as_str(), "layers": layers.collect::<Vec<_>>()})
     };
-    json!({ "sections": Section::ALL.iter().map(section).collect::<Vec<_>>() })
+    json!({
+        "sections": Section::ALL.iter().map(section).collect::<Vec<_>>(),
+        "unasked": unasked,
+    })
 }
 
-fn to_text(judge: &Judge, sources: &Sources) -> String {
+fn to_text(judge: &Judge, unasked: &[&str], sources: &Sources) -> String {
     let sections = Section::ALL.iter().map(|section| (section, rows(judge, *section, sources)));
     let sections: Vec<_> = sections.collect();
     // All sections are aligned together.
@@ -69,7 +77,15 @@ fn to_text(judge: &Judge, sources: &Sources) -> String {
             let _ = writeln!(out, "{line}");
         }
     }
-    format!("{out}\n{ORDER}")
+    out.push('\n');
+    for harness in unasked {
+        let _ = writeln!(
+            out,
+            "rendered for {harness}, what is asked about may run without a question, by \
+             `x-harness.{harness}.as-written`"
+        );
+    }
+    format!("{out}{ORDER}")
 }
 
 /// A line for each rule about a section.
