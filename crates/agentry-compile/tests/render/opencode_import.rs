@@ -171,3 +171,27 @@ fn tools_that_read_less_than_read_does_are_told() {
         }
     }
 }
+
+/// What is on among the older `tools` grants nothing that `permission` denies.
+#[test]
+fn permission_counts_beside_the_older_tools() {
+    let path = ".opencode/agents/x.md";
+    let cases = [
+        ("tools: {write: true, edit: true}\npermission: {edit: deny}", "\"deny\"\n"),
+        ("permission: {edit: deny}\ntools: {edit: true, write: true}", "\"deny\"\n"),
+        ("tools: {write: true, patch: true}\npermission: {edit: ask}", "\"ask\"\n"),
+        ("tools: {write: false, edit: false}\npermission: {edit: allow}", "\"allow\"\n"),
+        (
+            "tools: {write: true, edit: true}\npermission: {edit: {'*': deny, 'docs/*': allow}}",
+            "\"deny\"\nrules = [\n  \"docs/**:allow\",\n]\n",
+        ),
+        ("tools: {apply_patch: true}\npermission: {'*': deny}", "\"deny\"\n"),
+    ];
+    for (lines, expected) in cases {
+        let text = format!("---\ndescription: x\n{lines}\n---\nx\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let toml = definition(&found).remove(0).1;
+        let expected = format!("[permissions.edit]\nintent = {expected}");
+        assert!(toml.contains(&expected), "{lines}\n{toml}");
+    }
+}
