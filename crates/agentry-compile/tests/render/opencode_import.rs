@@ -143,11 +143,10 @@ fn what_does_nothing_is_told() {
 fn tools_that_read_less_than_read_does_are_told() {
     let path = ".opencode/agents/x.md";
     let cases = [
+        ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", None),
         (
-            "\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow",
-            Some(
-                "is deny for `list`, `lsp` and allow for `read` in OpenCode; one list is for all here, the strictest",
-            ),
+            "grep:\n    \"*\": allow\n    \"TODO*\": deny",
+            Some("is deny for `grep` and allow for `read` in OpenCode; one list is for all here"),
         ),
         ("grep: ask", Some("is ask for `grep` and allow for `read` in OpenCode")),
         (
@@ -193,5 +192,36 @@ fn permission_counts_beside_the_older_tools() {
         let toml = definition(&found).remove(0).1;
         let expected = format!("[permissions.edit]\nintent = {expected}");
         assert!(toml.contains(&expected), "{lines}\n{toml}");
+    }
+}
+
+/// `read` decides; which of the others are denied as a whole is kept for OpenCode.
+#[test]
+fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
+    let path = ".opencode/agents/x.md";
+    let cases = [
+        ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", "allow", &["list", "lsp"][..]),
+        ("grep: deny", "allow", &["grep"]),
+        ("\"*\": deny\n  read: ask", "ask", &["glob", "grep", "list", "lsp"]),
+        (
+            "\"*\": deny\n  read: allow\n  grep: {x: deny}",
+            "allow",
+            &["glob", "grep", "list", "lsp"],
+        ),
+        ("\"*\": allow", "allow", &[]),
+        ("read: deny", "deny", &["read", "glob", "grep", "list", "lsp"]),
+    ];
+    for (rules, intent, denied) in cases {
+        let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let files = definition(&found);
+        let expected = format!("[permissions.read]\nintent = \"{intent}\"\n");
+        assert!(files[0].1.contains(&expected), "{rules}\n{}", files[0].1);
+        let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
+        let text = rendered.files[0].text();
+        for tool in ["read", "glob", "grep", "list", "lsp"] {
+            let is_denied = text.contains(&format!("\n  {tool}: deny\n"));
+            assert_eq!(is_denied, denied.contains(&tool), "{tool}\n{text}");
+        }
     }
 }

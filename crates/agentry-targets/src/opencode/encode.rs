@@ -25,10 +25,14 @@ const ACTIONS: &[(Section, &str)] = &[
     (Section::Question, "question"),
 ];
 
+/// All that a block depends on: the rules, the wish for the guard and for no gaps, the tools that read.
+type Question = (u64, bool, bool, Vec<&'static str>);
+
 /// The `permission` block of an agent; what had to be narrowed is noted.
 pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    static KNOWN: Known<(u64, bool, bool), (Data, Rendered)> = Known::new();
-    let question = (subject.kind(), settings.guard, settings.close_gaps);
+    static KNOWN: Known<Question, (Data, Rendered)> = Known::new();
+    let tools = files::tools(subject).collect();
+    let question = (subject.kind(), settings.guard, settings.close_gaps, tools);
     let (block, noted) = KNOWN.get(question, || {
         let mut noted = Rendered::default();
         (block(subject, settings, &mut noted), noted)

@@ -154,7 +154,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let rules = without_secrets(all);
     permissions(&rules, &mut draft);
     let mut model = of(&rules, &found.servers, View::Strictest);
-    reading(&model, &mut draft);
+    reading(&rules, &mut model, &mut draft);
     if let Some(plugin) = deciding(&below) {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
