@@ -225,3 +225,70 @@ fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
         }
     }
 }
+
+/// The rules of an agent in agent-toml, and what OpenCode gets back, a line each.
+fn there_and_back(section: &str, rules: &str) -> (String, String) {
+    let path = ".opencode/agents/x.md";
+    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+    let files = definition(&found);
+    let own = format!("[permissions.{section}]\n");
+    let of_section = files[0].1.split(&own).nth(1).and_then(|it| it.split("\n\n").next());
+    let lines = of_section.expect("a section").replace("rules = [\n", "").replace("\n]", "");
+    let lines = lines.trim().replace("\n  ", " ").replace("\n", " ").replace(',', "");
+    let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
+    assert_eq!(rendered.refused, None, "{rules}");
+    (lines.replace('"', ""), rendered.files[0].text().to_owned())
+}
+
+/// A pattern that cannot be said exactly takes away as little as can be said, never a whole tool.
+#[test]
+fn one_pattern_takes_away_only_what_it_is_about() {
+    let cases = [
+        ("bash", "bash: {'*': allow, 'rm*': deny}", "intent = allow rm**:deny", "    rm*: deny\n"),
+        (
+            "bash",
+            "bash: {'*': deny, 'npm run *': ask}",
+            "intent = deny **/npm run *:deny npm -* ** run *:deny npm run *:ask",
+            "  bash:\n    \"*\": deny\n    npm run *: ask\n  skill",
+        ),
+        (
+            "bash",
+            "bash: {'*': deny, 'git add tests/*': allow}",
+            "intent = deny git add tests/** *:allow",
+            "    git add tests/* *: allow\n    git add tests/*..* *: deny\n  skill",
+        ),
+        (
+            "bash",
+            "bash: {'*': ask, '*sudo*': deny, 'cargo publish*': ask}",
+            "intent = ask ** *sudo*:deny cargo publish*:ask ** *sudo*:deny",
+            "    cargo publish*: ask\n    \"* *sudo*\": deny\n    \"*sudo*\": deny\n  skill",
+        ),
+        (
+            "edit",
+            "edit: {'*': allow, '**/node_modules/**': deny}",
+            "intent = allow */**/node_modules/**:deny **/*:allow .:allow /**/node_modules/**:deny",
+            "  edit:\n    \"*\": allow\n    \"*/node_modules/*\": deny\n  read",
+        ),
+        (
+            "edit",
+            "edit: {'*': deny, '*.md': allow}",
+            "intent = deny **/*.md:allow /**/*.md:allow",
+            "    \"*.md\": allow\n  read",
+        ),
+        ("mcp", "github*: deny", "intent = allow github*/*:deny", "\n  github*_*: deny\n"),
+        (
+            "mcp",
+            "{'*': deny, github_get_issue: allow}",
+            "intent = deny github/get_issue:allow github_get/issue:allow",
+            "\n  github_get_issue: allow\n",
+        ),
+    ];
+    for (section, rules, expected, back) in cases {
+        let (lines, text) = there_and_back(section, rules);
+        assert_eq!(lines, expected, "{rules}");
+        assert!(text.contains(back), "{rules}\n{text}");
+        let outside = !text.contains("external_directory: deny") && !text.contains("    /*: deny");
+        assert!(outside || rules.starts_with('{'), "{text}");
+    }
+}

@@ -8,6 +8,7 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::encode::{encode, floor, lifted, words, written};
+use super::paths::end_of_name;
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
 use crate::kept::may_have;
@@ -88,7 +89,11 @@ fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
 fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
     let sections = [Section::Read, Section::Edit].map(|section| subject.permissions.get(section));
     for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
-        let stricter = rule.action > Action::Allow;
+        // By the name alone, `edit` and `read` take files outside as well.
+        let by_name = rule.pattern.strip_prefix("/**/").is_some_and(|name| {
+            end_of_name(name).or_else(|| name.strip_suffix('*').and_then(end_of_name)).is_some()
+        });
+        let stricter = rule.action > Action::Allow && !by_name;
         for text in words(Section::ExternalDirectory, rule) {
             if stricter && text != "*" && beyond.entries.iter().all(|known| known.text != text) {
                 beyond.entries.push(entry(Section::ExternalDirectory, &text, rule.action));

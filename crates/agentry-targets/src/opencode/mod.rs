@@ -26,6 +26,7 @@ mod encode;
 mod files;
 mod guard;
 mod import;
+mod import_patterns;
 mod import_plugins;
 mod import_reading;
 mod layers;
