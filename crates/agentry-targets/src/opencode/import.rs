@@ -9,13 +9,13 @@ use agentry_model::Mode;
 use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
 
-use super::import_patterns::{is_broad, names, words};
+use super::import_patterns::{is_broad, names, patterns};
 use super::import_plugins::deciding;
 use super::import_reading::reading;
 use super::layers::{self, Found};
 use super::names::unreal;
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
-use super::{KEPT, NAME};
+use super::{KEPT, NAME, words};
 use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Several, Wrong};
@@ -36,7 +36,7 @@ pub(super) const IMPORT: Import = Import {
     is_one: |path, _| place(path).is_some(),
     several: Some(SEVERAL),
     read,
-    words: None,
+    words: Some(words::WORDS),
 };
 
 /// What the model has a place for, or what OpenCode only shows.
@@ -147,6 +147,8 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
+    let written = if kind == "settings" { &found.fields } else { &front.metadata };
+    let metadata = words::metadata(written, &all, &found.servers);
     if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
@@ -160,7 +162,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
         draft.decided(Section::ALL, &who, &mut model);
     }
     let bound = Bound::new(model).without(unreal(&found.servers));
-    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata: Data::Null })
+    Ok(Read { agent: draft.agent, bound, losses: draft.losses, metadata })
 }
 
 /// All rules in order, and what they do not do.
@@ -326,18 +328,17 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
         let last = about.iter().rposition(|rule| rule.pattern == "*");
         let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
         let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
-        let mut patterns = Vec::new();
+        let mut list = Vec::new();
         for Ruled { pattern, action, .. } in after.iter().rev() {
-            let words = words(section, pattern, *action, intent);
+            let words = patterns(section, pattern, *action, intent);
             if let Some(detail) = reworded(section, pattern, *action, &words) {
                 draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
             }
             let rule = |pattern| PatternRule { pattern, action: *action };
-            patterns.extend(words.into_iter().map(rule));
+            list.extend(words.into_iter().map(rule));
         }
-        let patterns =
-            if section.kind() == Kind::Path { apart(patterns, intent) } else { patterns };
-        draft.rules(section, patterns, intent);
+        let list = if section.kind() == Kind::Path { apart(list, intent) } else { list };
+        draft.rules(section, list, intent);
     }
     by_name(rules, draft);
 }

@@ -17,7 +17,7 @@ pub(super) fn is_broad(action: Action, intent: Action) -> bool {
 }
 
 /// The patterns that come nearest to one of OpenCode.
-pub(super) fn words(
+pub(super) fn patterns(
     section: Section,
     pattern: &str,
     action: Action,
@@ -217,7 +217,7 @@ mod tests {
             (ExternalDirectory, "~/p", Allow, &[]),
         ];
         for (section, pattern, action, expected) in cases {
-            assert_eq!(words(section, pattern, action, Ask), expected, "{pattern}");
+            assert_eq!(patterns(section, pattern, action, Ask), expected, "{pattern}");
         }
     }
 

@@ -33,6 +33,7 @@ mod layers;
 mod names;
 mod paths;
 mod ruleset;
+mod words;
 mod write;
 
 use agentry_text::Data;

@@ -11,6 +11,7 @@ use super::layers;
 use super::{KEPT, NAME};
 use crate::front;
 use crate::kept;
+use crate::own_words::{AS_WRITTEN, applied, given};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
@@ -86,8 +87,18 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("steps", steps(behaviour, out));
     kept::write(subject, NAME, KEPT, &mut metadata);
-    metadata.set("permission", permission(subject, settings, out));
-    metadata.build()
+    let as_written = given(subject, "permission").is_some_and(|it| is_kept(subject, it));
+    // Nothing is stricter than it was where all of it comes back.
+    let mut unsaid = Rendered::default();
+    let told = if as_written { &mut unsaid } else { out };
+    metadata.set("permission", permission(subject, settings, told));
+    applied(subject, metadata.build())
+}
+
+/// Whether these are the permissions that an agent had when it was imported.
+fn is_kept(subject: &Subject, permission: Option<&Data>) -> bool {
+    let kept = kept::get(&subject.agent, NAME, AS_WRITTEN);
+    kept.is_some_and(|kept| kept.get("permission") == permission)
 }
 
 /// Whether some rule asks.
