@@ -14,6 +14,7 @@ use super::import_plugins::deciding;
 use super::import_reading::reading;
 use super::layers::{self, Found};
 use super::names::unreal;
+use super::options::{self, KNOWN};
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
 use super::{KEPT, NAME, words};
 use crate::Files;
@@ -38,20 +39,6 @@ pub(super) const IMPORT: Import = Import {
     read,
     words: Some(words::WORDS),
 };
-
-/// What the model has a place for, or what OpenCode only shows.
-const KNOWN: &[&str] = &[
-    "name",
-    "description",
-    "mode",
-    "model",
-    "temperature",
-    "steps",
-    "maxSteps",
-    "permission",
-    "tools",
-    "disable",
-];
 
 /// The root of the project, the kind of directory and the identifier, by the path of an agent.
 fn place(path: &str) -> Option<(&str, &str, &str)> {
@@ -291,7 +278,7 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
     draft.keep(NAME, metadata, KEPT);
-    draft.unknown(metadata, &known);
+    options::keep(metadata, &known, draft);
 }
 
 /// Whether such a question is ever asked: no later rule is about all files.

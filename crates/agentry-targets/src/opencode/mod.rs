@@ -31,6 +31,7 @@ mod import_plugins;
 mod import_reading;
 mod layers;
 mod names;
+mod options;
 mod paths;
 mod ruleset;
 mod words;

@@ -8,6 +8,7 @@ use agentry_text::data::MapBuilder;
 use super::encode::{ahead, permission};
 use super::guard::PLUGIN;
 use super::layers;
+use super::options;
 use super::{KEPT, NAME};
 use crate::front;
 use crate::kept;
@@ -87,6 +88,9 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("steps", steps(behaviour, out));
     kept::write(subject, NAME, KEPT, &mut metadata);
+    for (key, value) in options::fields(subject) {
+        metadata.set(key, value.clone());
+    }
     let as_written = given(subject, "permission").is_some_and(|it| is_kept(subject, it));
     // Nothing is stricter than it was where all of it comes back.
     let mut unsaid = Rendered::default();
