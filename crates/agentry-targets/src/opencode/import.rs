@@ -288,13 +288,20 @@ fn asks_about_secrets(rules: &[Ruled]) -> bool {
     without_secrets(after.to_vec()).len() < after.len()
 }
 
-/// The same without the questions about `.env` files.
+/// The same without the questions about `.env` files, and without the exception from them.
 fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
     let is_secret = |rule: &Ruled| {
         let own = ["*.env", "*.env.*", "*.env.example"];
         rule.key == "read" && own.contains(&rule.pattern.as_str())
     };
-    rules.into_iter().filter(|rule| !is_secret(rule) || rule.action == Action::Deny).collect()
+    // Behind a denial, it is an exception from that.
+    let denied = rules.iter().position(|rule| is_secret(rule) && rule.action == Action::Deny);
+    let rules = rules.into_iter().enumerate().filter(|(at, rule)| match rule.action {
+        Action::Deny => true,
+        Action::Ask => !is_secret(rule),
+        Action::Allow => !is_secret(rule) || denied.is_some_and(|denied| *at > denied),
+    });
+    rules.map(|(_, rule)| rule).collect()
 }
 
 /// The rules of each section, the first of which is followed.
@@ -315,17 +322,18 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
         let last = about.iter().rposition(|rule| rule.pattern == "*");
         let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
         let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
-        let mut list = Vec::new();
+        let mut written = Vec::new();
         for Ruled { pattern, action, .. } in after.iter().rev() {
             let words = patterns(section, pattern, *action, intent);
             if let Some(detail) = reworded(section, pattern, *action, &words) {
                 draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
             }
             let rule = |pattern| PatternRule { pattern, action: *action };
-            list.extend(words.into_iter().map(rule));
+            written.extend(words.into_iter().map(rule));
         }
-        let list = if section.kind() == Kind::Path { apart(list, intent) } else { list };
-        draft.rules(section, list, intent);
+        let is_files = section.kind() == Kind::Path;
+        let written = if is_files { apart(written, intent) } else { written };
+        draft.rules(section, written, intent);
     }
     by_name(rules, draft);
 }

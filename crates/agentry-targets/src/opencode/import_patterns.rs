@@ -33,7 +33,6 @@ pub(super) fn patterns(
         Kind::Command if broad => commands_around(&pattern),
         Kind::Command if pattern.trim().is_empty() => Vec::new(),
         Kind::Command if action == Action::Allow => vec![command(&pattern)],
-        Kind::Command => vec![pattern],
         Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
             _ if pattern == OUTPUT => Vec::new(),
             Some(dir) => vec![format!("{dir}/**")],
@@ -42,7 +41,7 @@ pub(super) fn patterns(
         // The name of a file is seen wherever it lies.
         Kind::Path if broad || by_name(&pattern) => paths_around(&pattern),
         Kind::Path => paths(&pattern),
-        Kind::Name => vec![pattern],
+        Kind::Command | Kind::Name => vec![pattern],
         Kind::Web | Kind::Text => Vec::new(),
     }
 }

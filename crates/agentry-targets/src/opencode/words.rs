@@ -81,12 +81,12 @@ fn is_same(one: &Way, other: &Way) -> bool {
 fn answers<'a>(rules: &'a [Ruled], key: &str) -> Option<Vec<(&'a str, Action)>> {
     let about: Vec<&Ruled> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
     let last = about.iter().rposition(|rule| rule.pattern == "*")?;
-    let mut list: Vec<(&str, Action)> = Vec::new();
+    let mut found: Vec<(&str, Action)> = Vec::new();
     for rule in about.into_iter().skip(last) {
-        list.retain(|(known, _)| *known != rule.pattern);
-        list.push((&rule.pattern, rule.action));
+        found.retain(|(known, _)| *known != rule.pattern);
+        found.push((&rule.pattern, rule.action));
     }
-    Some(list)
+    Some(found)
 }
 
 /// Whether OpenCode takes a value, and puts its keys in the order in which they are written.
