@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use agentry_model::Agent;
 use agentry_policy::compare::Example;
-use agentry_policy::{Action, Kind, PatternRule, Places, Rules, Section, SectionRules};
+use agentry_policy::{Action, Kind, Pattern, PatternRule, Places, Rules, Section, SectionRules};
 use agentry_text::{Data, Position, Spanned};
 
 use crate::example::plain;
@@ -244,9 +244,9 @@ impl Narrowing {
     }
 
     fn narrow(&self, written: &mut SectionRules, bounds: &[Rules]) -> Result<(), String> {
-        // Each step makes one rule stricter; there are two steps from allow to deny, one for other
+        // Each step makes one rule stricter; there are two steps from allow to deny, three for other
         // spellings, and one more where what is inside the workspace is told apart from what is outside.
-        for step in 0..=3 * (written.rules.len() + 4) {
+        for step in 0..=5 * (written.rules.len() + 4) {
             match self.wider(written, bounds) {
                 None if step > 0 => {
                     tidy(written);
@@ -342,20 +342,44 @@ fn deciding(rules: &Rules, example: &Example) -> Option<usize> {
     rules.rules.iter().position(decides)
 }
 
-/// Where a question about `rm` also reaches `./rm`, which gets a stricter answer: says that before it.
+/// The most rules that are looked through for one that says the same.
+const MOST_LATER: usize = 50;
+
+/// Where a question about `git commit` also reaches `./git commit` or `git -C x commit`, which gets a
+/// stricter answer: says that before it.
 fn spelled(written: &mut SectionRules, rules: &Rules, example: &Example, action: Action) -> bool {
     let Some(at) = deciding(rules, example) else { return false };
     if deciding(&rules.as_written(), example) == Some(at) {
         return false;
     }
     let Some(rule) = written.rules.get(at) else { return false };
-    let pattern = format!("**/{}", rule.value.pattern.trim_start());
-    let new = Spanned::new(PatternRule { pattern, action }, rule.span);
-    let known = written.rules.iter().any(|rule| rule.value.pattern == new.value.pattern);
-    if !known {
-        written.rules.insert(at, new);
+    let is_new = |new: &PatternRule| {
+        let pattern = Pattern::new(Kind::Command, &new.pattern, action, &Places::default());
+        let known = written.rules.iter().take(at).any(|rule| rule.value == *new);
+        !known && example.with(|subject| pattern.matches(subject))
+    };
+    // The rule that would decide about it otherwise comes first, which leaves more than any other.
+    let later = written.rules.iter().skip(at + 1).map(|rule| &rule.value);
+    let later = later.filter(|rule| rule.action == action).map(|rule| rule.pattern.clone());
+    let patterns = later.take(MOST_LATER).chain(spellings(&rule.value.pattern));
+    let mut rules = patterns.map(|pattern| PatternRule { pattern, action });
+    let Some(new) = rules.find(is_new) else { return false };
+    let new = Spanned::new(new, rule.span);
+    written.rules.insert(at, new);
+    true
+}
+
+/// The other ways to write a command that a question about it reaches: by the path of its program, and
+/// with options before what it is told to do.
+fn spellings(pattern: &str) -> Vec<String> {
+    let pattern = pattern.trim_start();
+    let mut found = vec![format!("**/{pattern}")];
+    if let Some((program, rest)) = pattern.split_once(' ') {
+        found.extend(
+            ["-*", "+*"].map(|option| format!("{program} {option} ** {}", rest.trim_start())),
+        );
     }
-    !known
+    found
 }
 
 /// Makes the rule that decides about `example` as strict as `action`. Where none does, it is the answer

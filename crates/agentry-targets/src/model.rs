@@ -41,6 +41,11 @@ impl Model {
         Arc::make_mut(&mut self.ways).push(way);
     }
 
+    /// Leaves out all ways but these.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&Way) -> bool) {
+        Arc::make_mut(&mut self.ways).retain(keep);
+    }
+
     /// Adds a way for each reading of the rules of a tool, with `others` beside them.
     pub fn add_readings(&mut self, tool: &str, encoding: &Encoding, others: &[Rules]) {
         for rules in encoding.readings() {

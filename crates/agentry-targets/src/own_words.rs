@@ -35,6 +35,8 @@ pub struct Words {
     pub fits: fn(&Subject, &str, &Data) -> bool,
     /// The same words with more of them that take away what the definition denies.
     pub closed: fn(&Subject, &mut [Word]),
+    /// Whether metadata means the same as other metadata; where nobody says, the same words do.
+    pub same: Option<fn(&Data, &Data) -> bool>,
 }
 
 /// One of them, for one agent.
@@ -47,7 +49,7 @@ pub struct Word {
 }
 
 /// Where an agent keeps them, in the block of their harness.
-const AS_WRITTEN: &str = "as-written";
+pub(crate) const AS_WRITTEN: &str = "as-written";
 
 /// The longest list that counts: each word of it may have to be looked at.
 const LONGEST: usize = 100;
@@ -259,7 +261,8 @@ pub(crate) fn keep(target: &Target, imported: &mut Imported, metadata: &Data, fi
     let subject = Subject::of(agent, &Place::default());
     let granted = anywhere(files, |settings| {
         let trial = Trial::new(target, &subject, settings)?;
-        let has_them = trial.said(&[]) == Some(words.said(metadata));
+        let plain = trial.read(&[]);
+        let has_them = plain.is_some_and(|plain| words.agree(&plain.metadata, metadata));
         trial.useful().filter(|_| !has_them)
     });
     if let Some(granted) = granted {
@@ -284,6 +287,10 @@ fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Lo
 }
 
 impl Words {
+    fn agree(&self, one: &Data, other: &Data) -> bool {
+        self.same.map_or_else(|| self.said(one) == self.said(other), |same| same(one, other))
+    }
+
     /// What metadata says by them, whatever the order and the kind of a list.
     fn said(&self, metadata: &Data) -> Vec<Option<Data>> {
         let metadata = (self.meant)(metadata);
@@ -314,12 +321,14 @@ impl<'a> Trial<'a> {
 
     /// The words that the agent gets back, if it would not have the same without them.
     fn useful(&self) -> Option<Vec<Word>> {
-        self.granted().filter(|granted| self.said(granted) != self.said(&[]))
-    }
-
-    /// What its file would say with these words.
-    fn said(&self, granted: &[Word]) -> Option<Vec<Option<Data>>> {
-        Some(self.words.said(&self.read(granted)?.metadata))
+        let plain = self.read(&[]).map(|read| read.metadata);
+        self.granted().filter(|granted| {
+            let read = self.read(granted).map(|read| read.metadata);
+            match (&read, &plain) {
+                (Some(read), Some(plain)) => !self.words.agree(read, plain),
+                (read, plain) => read != plain,
+            }
+        })
     }
 
     /// The words that the agent gets back; none if the definition says something else than they do.

@@ -143,11 +143,10 @@ fn what_does_nothing_is_told() {
 fn tools_that_read_less_than_read_does_are_told() {
     let path = ".opencode/agents/x.md";
     let cases = [
+        ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", None),
         (
-            "\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow",
-            Some(
-                "is deny for `list`, `lsp` and allow for `read` in OpenCode; one list is for all here, the strictest",
-            ),
+            "grep:\n    \"*\": allow\n    \"TODO*\": deny",
+            Some("is deny for `grep` and allow for `read` in OpenCode; one list is for all here"),
         ),
         ("grep: ask", Some("is ask for `grep` and allow for `read` in OpenCode")),
         (
@@ -169,5 +168,130 @@ fn tools_that_read_less_than_read_does_are_told() {
             }
             (told, expected) => assert_eq!(told.as_deref(), expected, "{rules}"),
         }
+    }
+}
+
+/// What is on among the older `tools` grants nothing that `permission` denies.
+#[test]
+fn permission_counts_beside_the_older_tools() {
+    let path = ".opencode/agents/x.md";
+    let cases = [
+        ("tools: {write: true, edit: true}\npermission: {edit: deny}", "\"deny\"\n"),
+        ("permission: {edit: deny}\ntools: {edit: true, write: true}", "\"deny\"\n"),
+        ("tools: {write: true, patch: true}\npermission: {edit: ask}", "\"ask\"\n"),
+        ("tools: {write: false, edit: false}\npermission: {edit: allow}", "\"allow\"\n"),
+        (
+            "tools: {write: true, edit: true}\npermission: {edit: {'*': deny, 'docs/*': allow}}",
+            "\"deny\"\nrules = [\n  \"docs/**:allow\",\n]\n",
+        ),
+        ("tools: {apply_patch: true}\npermission: {'*': deny}", "\"deny\"\n"),
+    ];
+    for (lines, expected) in cases {
+        let text = format!("---\ndescription: x\n{lines}\n---\nx\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let toml = definition(&found).remove(0).1;
+        let expected = format!("[permissions.edit]\nintent = {expected}");
+        assert!(toml.contains(&expected), "{lines}\n{toml}");
+    }
+}
+
+/// `read` decides; which of the others are denied as a whole is kept for OpenCode.
+#[test]
+fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
+    let path = ".opencode/agents/x.md";
+    let cases = [
+        ("\"*\": deny\n  read: allow\n  grep: allow\n  glob: allow", "allow", &["list", "lsp"][..]),
+        ("grep: deny", "allow", &["grep"]),
+        ("\"*\": deny\n  read: ask", "ask", &["glob", "grep", "list", "lsp"]),
+        (
+            "\"*\": deny\n  read: allow\n  grep: {x: deny}",
+            "allow",
+            &["glob", "grep", "list", "lsp"],
+        ),
+        ("\"*\": allow", "allow", &[]),
+        ("read: deny", "deny", &["read", "glob", "grep", "list", "lsp"]),
+    ];
+    for (rules, intent, denied) in cases {
+        let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let mut files = definition(&found);
+        // What was written would come back, and says nothing of some.
+        let own = files[0].1.split("[x-harness.opencode.as-written").next().map(str::to_owned);
+        files[0].1 = own.expect("a text");
+        let expected = format!("[permissions.read]\nintent = \"{intent}\"\n");
+        assert!(files[0].1.contains(&expected), "{rules}\n{}", files[0].1);
+        let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
+        let text = rendered.files[0].text();
+        for tool in ["read", "glob", "grep", "list", "lsp"] {
+            let is_denied = text.contains(&format!("\n  {tool}: deny\n"));
+            assert_eq!(is_denied, denied.contains(&tool), "{tool}\n{text}");
+        }
+    }
+}
+
+/// The rules of an agent in agent-toml, and what OpenCode gets back, a line each.
+fn there_and_back(section: &str, rules: &str) -> (String, String) {
+    let path = ".opencode/agents/x.md";
+    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+    let files = definition(&found);
+    let own = format!("[permissions.{section}]\n");
+    let of_section = files[0].1.split(&own).nth(1).and_then(|it| it.split("\n\n").next());
+    let lines = of_section.expect("a section").replace("rules = [\n", "").replace("\n]", "");
+    let lines = lines.trim().replace("\n  ", " ").replace('\n', " ").replace(',', "");
+    let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
+    assert_eq!(rendered.refused, None, "{rules}");
+    (lines.replace('"', ""), rendered.files[0].text().to_owned())
+}
+
+/// A pattern that cannot be said exactly takes away as little as can be said, never a whole tool.
+#[test]
+fn one_pattern_takes_away_only_what_it_is_about() {
+    let cases = [
+        ("bash", "bash: {'*': allow, 'rm*': deny}", "intent = allow rm**:deny", "    rm*: deny\n"),
+        (
+            "bash",
+            "bash: {'*': deny, 'npm run *': ask}",
+            "intent = deny **/npm run *:deny npm -* ** run *:deny npm run *:ask",
+            "  bash:\n    \"*\": deny\n    npm run *: ask\n  skill",
+        ),
+        (
+            "bash",
+            "bash: {'*': deny, 'git add tests/*': allow}",
+            "intent = deny git add tests/** *:allow",
+            "    git add tests/* *: allow\n    git add tests/*..* *: deny\n  skill",
+        ),
+        (
+            "bash",
+            "bash: {'*': ask, '*sudo*': deny, 'cargo publish*': ask}",
+            "intent = ask ** *sudo*:deny cargo publish*:ask ** *sudo*:deny",
+            "    cargo publish*: ask\n    \"* *sudo*\": deny\n    \"*sudo*\": deny\n  skill",
+        ),
+        (
+            "edit",
+            "edit: {'*': allow, '**/node_modules/**': deny}",
+            "intent = allow */**/node_modules/**:deny **/*:allow .:allow /**/node_modules/**:deny",
+            "  edit:\n    \"*\": allow\n    \"*/node_modules/*\": deny\n  read",
+        ),
+        (
+            "edit",
+            "edit: {'*': deny, '*.md': allow}",
+            "intent = deny **/*.md:allow /**/*.md:allow",
+            "    \"*.md\": allow\n  read",
+        ),
+        ("mcp", "github*: deny", "intent = allow github*/*:deny", "\n  github*_*: deny\n"),
+        (
+            "mcp",
+            "{'*': deny, github_get_issue: allow}",
+            "intent = deny github/get_issue:allow github_get/issue:allow",
+            "\n  github_get_issue: allow\n",
+        ),
+    ];
+    for (section, rules, expected, back) in cases {
+        let (lines, text) = there_and_back(section, rules);
+        assert_eq!(lines, expected, "{rules}");
+        assert!(text.contains(back), "{rules}\n{text}");
+        let outside = !text.contains("external_directory: deny") && !text.contains("    /*: deny");
+        assert!(outside || rules.starts_with('{'), "{text}");
     }
 }

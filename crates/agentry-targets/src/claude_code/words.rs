@@ -14,6 +14,7 @@ pub(super) const WORDS: Words = Words {
     meant,
     fits,
     closed,
+    same: None,
 };
 
 /// What a list takes away of what it gives is the same as one that does not give it, and brackets say

@@ -95,6 +95,7 @@ pub static TARGET: Target = Target {
             meant: Data::clone,
             fits: role::fits,
             closed: |_, _| {},
+            same: None,
         }),
     }),
 };

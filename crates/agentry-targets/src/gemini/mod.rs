@@ -86,6 +86,7 @@ pub static TARGET: Target = Target {
             meant: Data::clone,
             fits: import::fits,
             closed: |_, _| {},
+            same: None,
         }),
     }),
 };

@@ -25,10 +25,14 @@ const ACTIONS: &[(Section, &str)] = &[
     (Section::Question, "question"),
 ];
 
+/// All that a block depends on: the rules, the wish for the guard and for no gaps, the tools that read.
+type Question = (u64, bool, bool, Vec<&'static str>);
+
 /// The `permission` block of an agent; what had to be narrowed is noted.
 pub(super) fn permission(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    static KNOWN: Known<(u64, bool, bool), (Data, Rendered)> = Known::new();
-    let question = (subject.kind(), settings.guard, settings.close_gaps);
+    static KNOWN: Known<Question, (Data, Rendered)> = Known::new();
+    let tools = files::tools(subject).collect();
+    let question = (subject.kind(), settings.guard, settings.close_gaps, tools);
     let (block, noted) = KNOWN.get(question, || {
         let mut noted = Rendered::default();
         (block(subject, settings, &mut noted), noted)
@@ -83,6 +87,15 @@ fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data
 
 /// The rules of a section, the last of which is followed.
 pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
+    encode_all(subject, section, |_| true)
+}
+
+/// The same of those rules that are wanted.
+fn encode_all(
+    subject: &Subject,
+    section: Section,
+    is_wanted: impl Fn(&PatternRule) -> bool,
+) -> Encoding {
     let empty = SectionRules {
         section: Spanned::new(section, Span::start_of(FileId::BUILT_IN)),
         intent: None,
@@ -91,7 +104,7 @@ pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
     let rules = subject.permissions.get(section).unwrap_or(&empty);
     let mut default = rules.intent.map_or(Action::Ask, |intent| intent.value);
     let mut entries: Vec<Entry> = Vec::new();
-    for rule in &rules.rules {
+    for rule in rules.rules.iter().filter(|rule| is_wanted(rule)) {
         let words = words(section, rule);
         if words.iter().any(|text| text == "*") {
             // Nothing behind it is ever asked.
@@ -100,12 +113,50 @@ pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
         }
         for text in words {
             if !entries.iter().any(|before| covers(&before.text, &text)) {
+                entries.extend(upwards(section, rule, &text, default));
                 entries.push(entry(section, &text, rule.action));
             }
         }
     }
     entries.reverse();
     Encoding { section, order: Order::Last, entries, default }
+}
+
+/// Where files below a directory are allowed by `**`, the same with a `..` gets another answer: here the
+/// wildcard takes that as well.
+fn upwards(section: Section, rule: &PatternRule, text: &str, answer: Action) -> Option<Entry> {
+    let is_deep = |token: &str| token.contains('/') && token.contains("**");
+    let deep = rule.pattern.split(' ').any(is_deep);
+    let allows = rule.action == Action::Allow && section == Section::Bash && answer > rule.action;
+    let up = |token: &str| {
+        if token.contains('/') { token.replace('*', "*..*") } else { token.to_owned() }
+    };
+    let text = || text.split(' ').map(up).collect::<Vec<_>>().join(" ");
+    (allows && deep).then(|| entry(section, &text(), answer))
+}
+
+/// Whether a rule is there for another way to write a command: by the path of its program, or with
+/// options before what it is told to do.
+fn is_spelling(rule: &PatternRule) -> bool {
+    let mut tokens = rule.pattern.split(' ');
+    let path = tokens.next().is_some_and(|program| program.starts_with("**/"));
+    let options = matches!(tokens.next(), Some("-*" | "+*")) && tokens.next() == Some("**");
+    rule.action == Action::Deny && (path || options)
+}
+
+/// Rules about commands as they are written. OpenCode knows no other ways to write them, so that rules
+/// about those are left out unless something is allowed by that.
+fn commands(subject: &Subject) -> Encoding {
+    let section = Section::Bash;
+    let all = encode(subject, section);
+    let plain = encode_all(subject, section, |rule| !is_spelling(rule));
+    if plain == all {
+        return all;
+    }
+    let bounds = subject.bounds(section);
+    let narrowed = plain.clone().narrowed(&[], &bounds);
+    let same = narrowed.raised.is_empty() && !narrowed.unknown;
+    if same { plain } else { all }
 }
 
 /// Whether a pattern plainly takes all that another one takes.
@@ -116,7 +167,10 @@ fn covers(before: &str, text: &str) -> bool {
 
 /// A section with patterns, narrowed until it stays within its source.
 fn map(subject: &Subject, section: Section) -> Encoding {
-    let mut encoding = encode(subject, section);
+    let mut encoding = match section {
+        Section::Bash => commands(subject),
+        _ => encode(subject, section),
+    };
     match section {
         // A name of a skill holds no `/`.
         Section::Skill => encoding = names::masked(encoding, &[], Action::Deny),

@@ -6,9 +6,12 @@ use agentry_policy::tables::secrets;
 use agentry_policy::{Action, Call, Places, Rules, Section};
 use agentry_text::Data;
 
+use super::NAME;
 use super::encode::{encode, floor, lifted, words, written};
+use super::paths::end_of_name;
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
+use crate::kept::may_have;
 use crate::model::{always, outside, regex_of_path};
 use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
@@ -42,9 +45,10 @@ pub(super) fn block(
         match section {
             Section::Edit => block.push(("edit".to_owned(), by_path)),
             _ => {
-                searching(strictest, is_mixed, guarded, out);
+                let tools: Vec<&str> = tools(subject).collect();
+                searching(&tools, (strictest, is_mixed), guarded, out);
                 let floor = if guarded { strictest.strictest(Action::Ask) } else { strictest };
-                block.extend(reading(&by_path, floor));
+                block.extend(reading(&tools, &by_path, floor));
             }
         }
     }
@@ -85,7 +89,11 @@ fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
 fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
     let sections = [Section::Read, Section::Edit].map(|section| subject.permissions.get(section));
     for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
-        let stricter = rule.action > Action::Allow;
+        // By the name alone, `edit` and `read` take files outside as well.
+        let by_name = rule.pattern.strip_prefix("/**/").is_some_and(|name| {
+            end_of_name(name).or_else(|| name.strip_suffix('*').and_then(end_of_name)).is_some()
+        });
+        let stricter = rule.action > Action::Allow && !by_name;
         for text in words(Section::ExternalDirectory, rule) {
             if stricter && text != "*" && beyond.entries.iter().all(|known| known.text != text) {
                 beyond.entries.push(entry(Section::ExternalDirectory, &text, rule.action));
@@ -117,9 +125,16 @@ fn nothing_outside(section: Section) -> Rules {
     outside(section, &always(section, Action::Deny, "outside"))
 }
 
+/// The tools that read which the agent has; where it keeps some for OpenCode, only those.
+pub(super) fn tools(subject: &Subject) -> impl Iterator<Item = &'static str> {
+    let groups = [READING.to_vec()];
+    READING.iter().copied().filter(move |tool| may_have(subject, NAME, &groups, tool))
+}
+
 /// The tools that read: by path, and those that are told a pattern instead.
-fn reading(by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
+fn reading(tools: &[&str], by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
     let tool = |tool: &&str| match *tool {
+        tool if !tools.contains(&tool) => (tool.to_owned(), Data::str(Action::Deny.as_str())),
         "read" => ("read".to_owned(), by_path.clone()),
         tool => (tool.to_owned(), Data::str(strictest.as_str())),
     };
@@ -128,15 +143,20 @@ fn reading(by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
 
 /// Notes that the tools that search get the answer that only some files need. What is asked, the guard
 /// answers: it looks at the files that a search would read.
-fn searching(strictest: Action, is_mixed: bool, guarded: bool, out: &mut Rendered) {
+fn searching(
+    tools: &[&str],
+    (strictest, is_mixed): (Action, bool),
+    guarded: bool,
+    out: &mut Rendered,
+) {
     let what = match strictest {
         Action::Deny => "denied",
         Action::Ask if !guarded => "asked about",
         _ => return,
     };
-    if is_mixed {
-        let tools: Vec<String> =
-            READING.iter().filter(|it| **it != "read").map(|it| format!("`{it}`")).collect();
+    let tools = tools.iter().filter(|it| **it != "read").map(|it| format!("`{it}`"));
+    let tools: Vec<String> = tools.collect();
+    if is_mixed && !tools.is_empty() {
         let guard = if strictest == Action::Ask { "; `--guard` makes it exact" } else { "" };
         let detail = format!(
             "{} are {what} altogether: they look at many files at once, and some of these are{guard}",

@@ -9,20 +9,21 @@ use agentry_model::Mode;
 use agentry_policy::{Action, Kind, PatternRule, Section};
 use agentry_text::Data;
 
-use super::files::OUTPUT;
+use super::import_patterns::{is_broad, names, patterns};
 use super::import_plugins::deciding;
 use super::import_reading::reading;
 use super::layers::{self, Found};
 use super::names::unreal;
+use super::options::{self, KNOWN};
 use super::ruleset::{OWN, READING, Ruled, defaults, flatten, is_about_tool, of, takes};
-use super::{KEPT, NAME};
+use super::{KEPT, NAME, words};
 use crate::Files;
 use crate::encoding::View;
 use crate::import::{Bound, Import, Read, Several, Wrong};
-use crate::imported::{Draft, at};
+use crate::imported::{Draft, at, inside};
 use crate::lenient::{self, Front};
 use crate::rendering::LossKind;
-use crate::wildcard::{around, is_special, reworded};
+use crate::wildcard::reworded;
 
 pub(super) const IMPORT: Import = Import {
     places: &[
@@ -37,22 +38,8 @@ pub(super) const IMPORT: Import = Import {
     several: Some(SEVERAL),
     read,
     overrides: true,
-    words: None,
+    words: Some(words::WORDS),
 };
-
-/// What the model has a place for, or what OpenCode only shows.
-const KNOWN: &[&str] = &[
-    "name",
-    "description",
-    "mode",
-    "model",
-    "temperature",
-    "steps",
-    "maxSteps",
-    "permission",
-    "tools",
-    "disable",
-];
 
 /// The root of the project, the kind of directory and the identifier, by the path of an agent.
 fn place(path: &str) -> Option<(&str, &str, &str)> {
@@ -148,6 +135,8 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     }
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
+    let written = if kind == "settings" { &found.fields } else { &front.metadata };
+    let metadata = words::metadata(written, &all, &found.servers);
     if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
@@ -155,13 +144,13 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let rules = without_secrets(all);
     permissions(&rules, &mut draft);
     let mut model = of(&rules, &found.servers, View::Strictest);
-    reading(&model, &mut draft);
+    reading(&rules, &mut model, &mut draft);
     if let Some(plugin) = deciding(&below) {
         let who = format!("the plugin `{plugin}` of OpenCode");
         draft.decided(Section::ALL, &who, &mut model);
     }
     let bound = Bound::new(model).without(unreal(&found.servers));
-    Ok(draft.read(bound, Data::Null))
+    Ok(draft.read(bound, metadata))
 }
 
 /// All rules in order, and what they do not do.
@@ -290,7 +279,7 @@ fn fields(metadata: &Data, kind: &str, draft: &mut Draft) {
     draft.turns(metadata.get("steps").or_else(|| metadata.get("maxSteps")));
     let known = if kind == "settings" { [KNOWN, &["prompt"]].concat() } else { KNOWN.to_vec() };
     draft.keep(NAME, metadata, KEPT);
-    draft.unknown(metadata, &known);
+    options::keep(metadata, &known, draft);
 }
 
 /// Whether such a question is ever asked: no later rule is about all files.
@@ -300,13 +289,20 @@ fn asks_about_secrets(rules: &[Ruled]) -> bool {
     without_secrets(after.to_vec()).len() < after.len()
 }
 
-/// The same without the questions about `.env` files.
+/// The same without the questions about `.env` files, and without the exception from them.
 fn without_secrets(rules: Vec<Ruled>) -> Vec<Ruled> {
     let is_secret = |rule: &Ruled| {
         let own = ["*.env", "*.env.*", "*.env.example"];
         rule.key == "read" && own.contains(&rule.pattern.as_str())
     };
-    rules.into_iter().filter(|rule| !is_secret(rule) || rule.action == Action::Deny).collect()
+    // Behind a denial, it is an exception from that.
+    let denied = rules.iter().position(|rule| is_secret(rule) && rule.action == Action::Deny);
+    let rules = rules.into_iter().enumerate().filter(|(at, rule)| match rule.action {
+        Action::Deny => true,
+        Action::Ask => !is_secret(rule),
+        Action::Allow => !is_secret(rule) || denied.is_some_and(|denied| *at > denied),
+    });
+    rules.map(|(_, rule)| rule).collect()
 }
 
 /// The rules of each section, the first of which is followed.
@@ -327,18 +323,32 @@ fn permissions(rules: &[Ruled], draft: &mut Draft) {
         let last = about.iter().rposition(|rule| rule.pattern == "*");
         let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
         let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
-        let mut patterns = Vec::new();
+        let mut written = Vec::new();
         for Ruled { pattern, action, .. } in after.iter().rev() {
-            let words = words(section, pattern, *action, intent);
+            let words = patterns(section, pattern, *action, intent);
             if let Some(detail) = reworded(section, pattern, *action, &words) {
                 draft.lose(&format!("permissions.{section}"), LossKind::Narrowed, detail);
             }
             let rule = |pattern| PatternRule { pattern, action: *action };
-            patterns.extend(words.into_iter().map(rule));
+            written.extend(words.into_iter().map(rule));
         }
-        draft.rules(section, patterns, intent);
+        let is_files = section.kind() == Kind::Path;
+        let written = if is_files { apart(written, intent) } else { written };
+        draft.rules(section, written, intent);
     }
     by_name(rules, draft);
+}
+
+/// Rules about places anywhere behind an answer to all that is inside, where they would say more of that
+/// than those before them: `*/x` takes an `x` in each place outside, and not at the top of the workspace.
+fn apart(rules: Vec<PatternRule>, intent: Action) -> Vec<PatternRule> {
+    let is_anywhere = |rule: &PatternRule| rule.pattern.starts_with("/**");
+    let is_deeper = |rule: &PatternRule| rule.pattern.starts_with("*/**/");
+    if !rules.iter().any(is_deeper) || !rules.iter().any(is_anywhere) {
+        return rules;
+    }
+    let (anywhere, before): (Vec<_>, Vec<_>) = rules.into_iter().partition(is_anywhere);
+    before.into_iter().chain(inside(intent)).chain(anywhere).collect()
 }
 
 /// Tools by name: a key may be about a tool of a server, or about any other.
@@ -350,82 +360,13 @@ fn by_name(rules: &[Ruled], draft: &mut Draft) {
     let last = about.iter().rposition(|rule| rule.key == "*");
     let intent = last.and_then(|at| about.get(at)).map_or(Action::Ask, |rule| rule.action);
     let after = about.get(last.map_or(0, |at| at + 1)..).unwrap_or_default();
-    let splits = |key: &str| -> Vec<String> {
-        let at = key.match_indices('_').map(|(at, _)| at);
-        at.map(|at| format!("{}/{}", &key[..at], &key[at + 1..])).collect()
-    };
     for section in [Section::Mcp, Section::Tool] {
         let patterns = after.iter().rev().flat_map(|rule| {
-            let names =
-                if section == Section::Mcp { splits(&rule.key) } else { vec![rule.key.clone()] };
+            let names = names(section, &rule.key, is_broad(rule.action, intent));
             names.into_iter().map(|pattern| PatternRule { pattern, action: rule.action })
         });
         draft.rules(section, patterns.collect(), intent);
     }
-}
-
-/// The patterns that come nearest to one of OpenCode, in which `*` takes everything.
-fn words(section: Section, pattern: &str, action: Action, intent: Action) -> Vec<String> {
-    // Whether a rule may rather say too much: a deny, or a question instead of an allow.
-    let broad = action == Action::Deny || (action == Action::Ask && intent == Action::Allow);
-    let special = section.kind() == Kind::Command && pattern.contains(is_special);
-    if !broad && (pattern.contains('?') || special) {
-        return Vec::new();
-    }
-    let pattern = pattern.replace('?', "*");
-    match section.kind() {
-        Kind::Command if broad => around(&pattern),
-        Kind::Command => Some(pattern).filter(|it| !it.trim().is_empty()).into_iter().collect(),
-        Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
-            _ if pattern == OUTPUT => Vec::new(),
-            Some(dir) => vec![format!("{dir}/**")],
-            None => Vec::new(),
-        },
-        Kind::Path if broad => paths_around(&pattern),
-        Kind::Path => vec![path(&pattern)],
-        Kind::Name => vec![pattern],
-        Kind::Web | Kind::Text => Vec::new(),
-    }
-}
-
-/// A `*` takes any number of directories.
-fn path(pattern: &str) -> String {
-    let segments: Vec<&str> = pattern.split('/').collect();
-    let last = segments.len().saturating_sub(1);
-    let segment = |(at, segment): (usize, &&str)| match *segment {
-        "*" => "**".to_owned(),
-        segment if at == last && segment.starts_with('*') => format!("**/{segment}"),
-        segment => segment.to_owned(),
-    };
-    let text = segments.iter().enumerate().map(segment).collect::<Vec<_>>().join("/");
-    text.replace("**/**/", "**/")
-}
-
-/// Patterns that together take every path that one of OpenCode does.
-fn paths_around(pattern: &str) -> Vec<String> {
-    let Some(star) = pattern.find('*') else { return vec![pattern.to_owned()] };
-    let (start, rest) = pattern.split_at(star);
-    if !start.is_empty() && !start.ends_with('/') {
-        return vec![format!("{start}*"), format!("{start}*/**")];
-    }
-    let parts: Vec<&str> = rest.split('*').collect();
-    let tail = parts.last().copied().unwrap_or_default();
-    // The name of one file or directory at any depth.
-    let inner = parts.iter().filter(|part| !part.is_empty() && !part.contains('/'));
-    let found = match (tail, inner.max_by_key(|part| part.len())) {
-        ("", None) => vec![format!("{start}**")],
-        ("", Some(part)) => vec![format!("{start}**/*{part}*"), format!("{start}**/*{part}*/**")],
-        (tail, _) if tail.starts_with('/') => vec![format!("{start}**{tail}")],
-        (tail, _) => vec![format!("{start}**/*{tail}")],
-    };
-    // What starts with a wildcard also takes paths outside, which all start with `..`.
-    let dots = parts.iter().all(|part| part.chars().all(|c| matches!(c, '.' | '/')));
-    let outside: Vec<String> = match start {
-        "" if dots => vec!["/**".to_owned()],
-        "" => found.iter().map(|it| format!("/{it}")).collect(),
-        _ => Vec::new(),
-    };
-    found.into_iter().chain(outside).collect()
 }
 
 #[cfg(test)]
@@ -444,30 +385,6 @@ mod tests {
         ];
         for (path, expected) in cases {
             assert_eq!(place(path), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn patterns_in_our_words() {
-        let cases = [
-            (Section::Bash, "git *", Action::Allow, &["git *"][..]),
-            (Section::Bash, "git * main", Action::Allow, &["git * main"]),
-            (Section::Bash, "git * main", Action::Deny, &["git ** *main"]),
-            (Section::Bash, "rm -rf $HOME*", Action::Deny, &["rm -rf *"]),
-            (Section::Bash, "echo \"x\"", Action::Allow, &[]),
-            (Section::Bash, "a?b", Action::Allow, &[]),
-            (Section::Edit, "src/*", Action::Allow, &["src/**"]),
-            (Section::Edit, "*.rs", Action::Deny, &["**/*.rs", "/**/*.rs"]),
-            (Section::Edit, "*/x", Action::Deny, &["**/x", "/**/x"]),
-            (Section::Edit, "src/a*b", Action::Deny, &["src/a*", "src/a*/**"]),
-            (Section::Edit, "src/*x*", Action::Deny, &["src/**/*x*", "src/**/*x*/**"]),
-            (Section::Edit, "src/*", Action::Deny, &["src/**"]),
-            (Section::Edit, "docs/*.md", Action::Allow, &["docs/**/*.md"]),
-            (Section::ExternalDirectory, "~/p/*", Action::Allow, &["~/p/**"]),
-            (Section::ExternalDirectory, "~/p", Action::Allow, &[]),
-        ];
-        for (section, pattern, action, expected) in cases {
-            assert_eq!(words(section, pattern, action, Action::Ask), expected, "{pattern}");
         }
     }
 }

@@ -1,18 +1,42 @@
-//! Several tools of OpenCode read, each by rules of its own; a definition has one list for all of them.
+//! Several tools of OpenCode read, each by rules of its own; a definition has one list for all of them,
+//! which is that of `read`. The others show a part of what it shows: those that are denied as a whole are
+//! kept as such for OpenCode.
 
 use std::collections::BTreeMap;
 
-use agentry_policy::{Rules, Section};
+use agentry_policy::{Action, Rules, Section};
 
-use super::ruleset::READING;
+use super::NAME;
+use super::ruleset::{READING, Ruled, takes};
 use crate::Model;
 use crate::example::plain;
 use crate::imported::Draft;
+use crate::kept::keep_tools;
 use crate::proof::{Proof, told};
 use crate::rendering::LossKind;
 
-/// Tells which tools are stricter than `read` is, so that all of them are here.
-pub(super) fn reading(model: &Model, draft: &mut Draft) {
+/// Keeps which tools are denied where `read` is not, and tells which are stricter otherwise, so that all
+/// of them are here.
+pub(super) fn reading(rules: &[Ruled], model: &mut Model, draft: &mut Draft) {
+    let has = |tool: &str| !is_denied(rules, tool);
+    if has("read") {
+        keep_tools(&mut draft.agent, NAME, &[READING.to_vec()], |_| true, has);
+        model.retain(|way| way.section != Section::Read || has(&way.tool));
+    } else if let Some(tool) = READING.iter().find(|tool| has(tool)) {
+        let detail = format!("`{tool}` is denied as `read` is: one list is for all here");
+        draft.lose("permissions.read", LossKind::Narrowed, detail);
+    }
+    stricter(model, draft);
+}
+
+/// Whether nothing of a tool is left.
+fn is_denied(rules: &[Ruled], tool: &str) -> bool {
+    let mut about = rules.iter().rev().filter(|rule| takes(&rule.key, tool));
+    let last = about.find(|rule| rule.pattern == "*" || rule.action != Action::Deny);
+    last.is_some_and(|rule| rule.action == Action::Deny)
+}
+
+fn stricter(model: &Model, draft: &mut Draft) {
     let layers = |tool: &str| -> Vec<Rules> {
         let ways = model.ways.iter();
         let ways = ways.filter(|way| way.section == Section::Read && way.tool == tool);

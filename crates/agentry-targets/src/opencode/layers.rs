@@ -220,7 +220,11 @@ fn settings(text: &str) -> Option<Data> {
 /// `permission` with the older `tools` before it.
 pub(super) fn own_rules(fields: &Data) -> Data {
     let older = match fields.get("tools") {
-        Some(Data::Map(tools)) => Data::Map(tools.iter().filter_map(older_rule).collect()),
+        // Several tools have one key, which must not be there twice.
+        Some(Data::Map(tools)) => {
+            let rules = tools.iter().filter_map(older_rule);
+            rules.fold(Data::Map(vec![]), |all, rule| joined(all, Data::Map(vec![rule])))
+        }
         _ => Data::Null,
     };
     let whole = |word: &str| Data::Map(vec![("*".to_owned(), Data::str(word))]);
@@ -236,7 +240,7 @@ pub(super) fn own_rules(fields: &Data) -> Data {
 fn older_rule((tool, on): &(String, Data)) -> Option<(String, Data)> {
     let Data::Bool(on) = on else { return None };
     let key = match tool.as_str() {
-        "write" | "edit" | "patch" | "multiedit" | "apply_patch" => "edit",
+        "write" | "edit" | "patch" | "multiedit" => "edit",
         other => other,
     };
     let action = if *on { Action::Allow } else { Action::Deny };
@@ -271,5 +275,44 @@ mod tests {
         let after = data(r#"{"git *": "deny", "*": "ask", "x": {"a": "deny"}}"#);
         let expected = data(r#"{"*": "ask", "git *": "deny", "x": {"a": "deny"}}"#);
         assert_eq!(joined(before, after), expected);
+    }
+
+    /// All orders of two to four of the tools that change files, each on and off.
+    fn older() -> Vec<Vec<(String, Data)>> {
+        let mut lists: Vec<Vec<(String, Data)>> = vec![vec![]];
+        let mut all = Vec::new();
+        for _ in 0..4 {
+            let longer = lists.iter().flat_map(|list| {
+                let new = ["write", "edit", "patch", "multiedit"].into_iter();
+                let new = new.filter(|tool| list.iter().all(|(known, _)| known != tool));
+                let new = new.flat_map(|tool| [true, false].map(|on| (tool, on)));
+                new.map(|(tool, on)| [&list[..], &[(tool.to_owned(), Data::Bool(on))]].concat())
+            });
+            lists = longer.collect();
+            all.extend(lists.iter().filter(|list| list.len() > 1).cloned());
+        }
+        all
+    }
+
+    #[test]
+    fn permission_counts_whatever_the_older_tools_say() {
+        let maps = [r#"{"*": "allow", "src/*": "deny"}"#, r#"{"*": "deny", "a": "allow"}"#, "{}"];
+        let maps = maps.map(|text| settings(text).unwrap_or_default());
+        let kinds: Vec<Data> =
+            ["allow", "ask", "deny"].map(Data::str).into_iter().chain(maps).collect();
+        for tools in older() {
+            let last = tools.last().is_some_and(|(_, on)| *on == Data::Bool(true));
+            let last = Data::str(if last { "allow" } else { "deny" });
+            let older = ("tools".to_owned(), Data::Map(tools));
+            let alone = own_rules(&Data::Map(vec![older.clone()]));
+            assert_eq!(alone, Data::Map(vec![("edit".to_owned(), last)]), "{older:?}");
+            for kind in &kinds {
+                let rules = Data::Map(vec![("edit".to_owned(), kind.clone())]);
+                let newer = ("permission".to_owned(), rules.clone());
+                for fields in [[older.clone(), newer.clone()], [newer, older.clone()]] {
+                    assert_eq!(own_rules(&Data::Map(fields.into())), rules, "{older:?}");
+                }
+            }
+        }
     }
 }

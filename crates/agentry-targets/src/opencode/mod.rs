@@ -26,12 +26,15 @@ mod encode;
 mod files;
 mod guard;
 mod import;
+mod import_patterns;
 mod import_plugins;
 mod import_reading;
 mod layers;
 mod names;
+mod options;
 mod paths;
 mod ruleset;
+mod words;
 mod write;
 
 use agentry_text::Data;

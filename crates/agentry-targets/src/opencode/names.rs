@@ -118,14 +118,18 @@ fn of_servers(key: &str) -> String {
 const OF_A_DIRECTORY: &str = "(?s:.)*/(?s:.)*";
 
 /// The same with `action` for names that no such tool has, or that other rules decide about: a name
-/// with `_` is one of a server, and a server has one in its name only if such a one is set up.
+/// with `_` is one of a server, and a server has one in its name only if such a one is set up. So are
+/// names of tools of a server with other characters than letters, digits, `_` and `-`, which OpenCode
+/// takes for `_`, where rules are looked at as all that they may permit.
 pub(super) fn masked(mut encoding: Encoding, servers: &[String], action: Action) -> Encoding {
     let own: Vec<String> = OWN.iter().map(|name| escape(name)).collect();
     let odd_server = servers.iter().any(|name| name.contains(|c| !is_plain(c)));
     let masks = match encoding.section {
         Section::Mcp => {
             let odd = (!odd_server).then_some("[^/]*[^A-Za-z0-9/-][^/]*/(?s:.)*");
-            let masks = ["[^/]*", "[^/]*/[^/]*/(?s:.)*"].into_iter().chain(odd);
+            // What is written must not give a tool away because another one might be called `a.b`.
+            let odd_tool = (action == Action::Deny).then_some("[^/]*/[^/]*[^A-Za-z0-9_/-](?s:.)*");
+            let masks = ["[^/]*", "[^/]*/[^/]*/(?s:.)*"].into_iter().chain(odd).chain(odd_tool);
             masks.map(str::to_owned).collect()
         }
         Section::Tool => {

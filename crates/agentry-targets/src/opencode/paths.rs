@@ -36,10 +36,57 @@ pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
     let root = regex_of_path(&Places::default().workspace);
     let plain = WILDCARDS.plain(&pattern);
     let inside = format!("{root}{plain}/");
-    // What starts with a wildcard also takes paths outside.
-    let anywhere = pattern.starts_with(['*', '?']);
-    let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
-    Matches { most, least: inside }
+    if let Some(name) = end_of_name(&pattern) {
+        return Matches::exactly(format!("{ANYTHING}{}/", escape(name)));
+    }
+    let Some(rest) = below_a_directory(&pattern) else {
+        // What starts with a wildcard also takes paths outside.
+        let anywhere = pattern.starts_with(['*', '?']);
+        let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
+        let part = pattern.strip_suffix('*').and_then(end_of_name).map(escape);
+        let name = part.map(|part| format!("{ANYTHING}{part}[^/]*/|{inside}"));
+        return Matches { most, least: name.unwrap_or(inside) };
+    };
+    let others = other_places();
+    match end_of_name(rest).map(escape) {
+        // However far up a file lies, its name is seen.
+        Some(name) => Matches::exactly(format!("(?:{others}{ANYTHING}|[^/]*){name}/|{inside}")),
+        None => {
+            let rest = WILDCARDS.plain(rest);
+            let most = format!("(?:{others}(?:{ANYTHING}/)?)?{rest}/|{inside}");
+            Matches { most, least: inside }
+        }
+    }
+}
+
+/// How the name of a file ends that a pattern takes at any depth: `.md` of `*.md`.
+pub(super) fn end_of_name(pattern: &str) -> Option<&str> {
+    let end = pattern.strip_prefix('*')?.trim_start_matches('*');
+    let plain = !end.contains(['*', '?', '/']) && end.chars().any(|c| c != '.');
+    plain.then_some(end)
+}
+
+/// What a pattern takes below some directory: `x/*` of `*/x/*`. Outside the workspace, `..` is one.
+fn below_a_directory(pattern: &str) -> Option<&str> {
+    let rest = pattern.strip_prefix('*')?.trim_start_matches('*').strip_prefix('/')?;
+    let name = rest.split('/').next().unwrap_or_default();
+    let workspace = Places::default().workspace;
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['*', '?']);
+    let other = plain && workspace.strip_prefix('/').is_some_and(|root| root != name);
+    (other || end_of_name(rest).is_some()).then_some(rest)
+}
+
+/// The first directory of all paths but those in the workspace.
+fn other_places() -> String {
+    let workspace = Places::default().workspace;
+    let root = workspace.split('/').find(|part| !part.is_empty()).unwrap_or_default();
+    let known = root.char_indices().map(|(at, c)| {
+        let start = escape(root.get(..at).unwrap_or_default());
+        let whole = if start.is_empty() { String::new() } else { format!("{start}|") };
+        format!("{whole}{start}[^/{c}][^/]*")
+    });
+    let others: Vec<String> = known.chain([format!("{}[^/]+", escape(root))]).collect();
+    format!("(?:{})/", others.join("|"))
 }
 
 /// A pattern about directories outside. What is said of a directory holds for what is below it.
@@ -64,6 +111,8 @@ pub(super) fn directory(pattern: &str) -> Matches {
 
 /// The patterns of `edit` or `read` that come nearest to one of a source.
 pub(super) fn words_inside(pattern: &str) -> Vec<String> {
+    // What lies anywhere may lie inside.
+    let pattern = pattern.strip_prefix('/').filter(|it| it.starts_with("**/")).unwrap_or(pattern);
     if is_rooted(pattern) || pattern.split('/').any(|part| part == "..") {
         return Vec::new();
     }
@@ -78,7 +127,8 @@ pub(super) fn words_inside(pattern: &str) -> Vec<String> {
             ("**", Some(next)) if next.starts_with('*') => {}
             // With a directory between, and without.
             ("**", Some(_)) => {
-                let deeper: Vec<_> = found.iter().map(|text| format!("{text}*/")).collect();
+                let flat = found.iter().filter(|text| !text.ends_with("*/"));
+                let deeper: Vec<_> = flat.map(|text| format!("{text}*/")).collect();
                 found.extend(deeper);
             }
             _ => {
@@ -102,6 +152,11 @@ pub(super) fn words_outside(pattern: &str, is_allow: bool) -> Vec<String> {
     match plain.strip_suffix("/**") {
         Some(dir) if !dir.contains("**") => vec![format!("{dir}/*")],
         _ if is_allow => Vec::new(),
+        // A directory at any depth.
+        Some(dir) if dir.strip_prefix("/**/").is_some_and(|name| !name.contains("**")) => {
+            let name = dir.trim_start_matches("/**/");
+            vec![format!("/{name}/*"), format!("/*/{name}/*")]
+        }
         _ => {
             let known = plain.split('*').next().unwrap_or_default();
             known.rsplit_once('/').map(|(dir, _)| format!("{dir}/*")).into_iter().collect()
@@ -146,6 +201,9 @@ mod tests {
             ("/tmp/*", &[], &[], &["/tmp/*"]),
             ("/etc/passwd", &[], &[], &["/etc/*"]),
             ("/a/**/b", &[], &[], &["/a/*"]),
+            ("*/**/x/**", &["*/x/*"], &[], &[]),
+            ("/**/*x*/**", &["*x*/*"], &[], &["/*x*/*", "/*/*x*/*"]),
+            ("/**/x/**", &["x/*", "*/x/*"], &[], &["/x/*", "/*/x/*"]),
         ];
         for (pattern, inside, allow, deny) in cases {
             assert_eq!(words_inside(pattern), *inside, "{pattern}");

@@ -8,9 +8,11 @@ use agentry_text::data::MapBuilder;
 use super::encode::{ahead, permission};
 use super::guard::PLUGIN;
 use super::layers;
+use super::options;
 use super::{KEPT, NAME};
 use crate::front;
 use crate::kept;
+use crate::own_words::{AS_WRITTEN, applied, given};
 use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::skills;
@@ -86,8 +88,22 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     metadata.set_opt("temperature", behaviour.temperature.map(|value| Data::Float(value.value)));
     metadata.set_opt("steps", steps(behaviour, out));
     kept::write(subject, NAME, KEPT, &mut metadata);
-    metadata.set("permission", permission(subject, settings, out));
-    metadata.build()
+    for (key, value) in options::fields(subject) {
+        metadata.set(key, value.clone());
+    }
+    let as_written =
+        given(subject, "permission").is_some_and(|it| is_kept(subject, it.value.as_ref()));
+    // Nothing is stricter than it was where all of it comes back.
+    let mut unsaid = Rendered::default();
+    let told = if as_written { &mut unsaid } else { out };
+    metadata.set("permission", permission(subject, settings, told));
+    applied(subject, metadata.build())
+}
+
+/// Whether these are the permissions that an agent had when it was imported.
+fn is_kept(subject: &Subject, permission: Option<&Data>) -> bool {
+    let kept = kept::get(&subject.agent, NAME, AS_WRITTEN);
+    kept.is_some_and(|kept| kept.get("permission") == permission)
 }
 
 /// Whether some rule asks.

@@ -1,0 +1,261 @@
+//! Agents of OpenCode as people write them, there and back: calls get the answers that they got, by rules
+//! that are read here once more, over texts and without any machine. No call gets a milder one.
+
+use agentry_compile::policy::Action;
+use agentry_compile::targets::front;
+use agentry_compile::text::Data;
+
+use crate::back::{definition, imported};
+use crate::opencode_oracle::{Ruled, fits};
+use crate::{Wish, rendering};
+
+/// The rules that hold for an agent: those of OpenCode, the older tools, its permissions.
+fn rules(text: &str) -> Vec<Ruled> {
+    let rule = |key: &str, pattern: &str, action| (key.to_owned(), pattern.to_owned(), action);
+    let mut all = vec![
+        rule("*", "*", Action::Allow),
+        rule("doom_loop", "*", Action::Ask),
+        rule("external_directory", "*", Action::Ask),
+        rule("question", "*", Action::Deny),
+        rule("plan_enter", "*", Action::Deny),
+        rule("plan_exit", "*", Action::Deny),
+        rule("read", "*.env", Action::Ask),
+        rule("read", "*.env.*", Action::Ask),
+        rule("read", "*.env.example", Action::Allow),
+    ];
+    let (data, _) = front::read(text).expect("metadata");
+    let mut own: Vec<(String, Data)> = Vec::new();
+    let mut set = |key: &str, value: Data| match own.iter_mut().find(|(known, _)| known == key) {
+        Some((_, known)) => *known = value,
+        None => own.push((key.to_owned(), value)),
+    };
+    if let Some(Data::Map(tools)) = data.get("tools") {
+        for (tool, on) in tools {
+            let key = if matches!(tool.as_str(), "write" | "patch") { "edit" } else { tool };
+            set(key, Data::str(if *on == Data::Bool(true) { "allow" } else { "deny" }));
+        }
+    }
+    match data.get("permission") {
+        Some(Data::Map(keys)) => keys.iter().for_each(|(key, value)| set(key, value.clone())),
+        Some(word) => set("*", word.clone()),
+        None => {}
+    }
+    let word = |data: &Data| data.as_str().and_then(|word| word.parse().ok()).expect("an action");
+    for (key, value) in &own {
+        match value {
+            Data::Map(patterns) => {
+                all.extend(patterns.iter().map(|(it, to)| rule(key, it, word(to))));
+            }
+            other => all.push(rule(key, "*", word(other))),
+        }
+    }
+    all
+}
+
+fn answer(rules: &[Ruled], permission: &str, text: &str) -> Action {
+    let matching = |(key, pattern, _): &&Ruled| fits(key, permission) && fits(pattern, text);
+    rules.iter().rev().find(matching).map_or(Action::Ask, |(_, _, action)| *action)
+}
+
+const COMMANDS: &[&str] = &[
+    "ls",
+    "ls -la",
+    "git status",
+    "git status -s",
+    "git diff HEAD~1",
+    "git log --oneline",
+    "git push",
+    "git push origin main",
+    "git push --force",
+    "git push origin --force-with-lease",
+    "git commit -m x",
+    "git add tests/a.rs",
+    "git add tests/a/b.rs",
+    "git add src/a.rs",
+    "git add .",
+    "npm run build",
+    "npm test",
+    "npm install x",
+    "npm publish",
+    "rm x",
+    "rm -rf /",
+    "rm -rf node_modules",
+    "rmdir x",
+    "sudo ls",
+    "sudoedit x",
+    "cargo build",
+    "cargo publish",
+    "cargo test --all",
+    "cat src/main.rs",
+    "grep -r x .",
+    "find . -name x",
+    "./scripts/build.sh",
+    "./scripts/a/b.sh x",
+    "docker ps",
+    "docker rm x",
+    "kubectl delete pod x",
+    "curl https://x",
+    "python x.py",
+    "make",
+    "mv a b",
+    "chmod 777 x",
+    "npx tsc --noEmit",
+    "terraform apply",
+    "terraform plan -out x",
+];
+const FILES: &[&str] = &[
+    "src/main.rs",
+    "README.md",
+    "docs/a.md",
+    "docs/deep/b.md",
+    "tests/a.test.ts",
+    "src/a.test.ts",
+    "a.test.ts",
+    ".env",
+    "app/.env",
+    ".env.local",
+    ".env.example",
+    "node_modules/x/index.js",
+    "app/node_modules/x.js",
+    "package-lock.json",
+    "x.lock",
+    ".git/config",
+    "secret/key",
+    "a/secret/key",
+    "x.key",
+    "certs/x.key",
+    ".plan/x.md",
+    ".opencode/plans/a.md",
+    "../other/README.md",
+    "../other/src/main.rs",
+    "../other/x.key",
+    "../other/.env",
+];
+const TOOLS: &[&str] = &[
+    "github_get_issue",
+    "github_create_issue",
+    "githubx_y",
+    "context7_get-docs",
+    "playwright_click",
+    "todowrite",
+    "todoread",
+    "codesearch",
+    "doom_loop",
+    "plan_enter",
+    "question",
+    "webfetch",
+    "websearch",
+];
+const NAMES: &[&str] = &["explore", "general", "code-reviewer", "git-release", "docs-writer"];
+
+/// Calls, each as a permission and the text that it is asked about.
+fn calls() -> Vec<(&'static str, &'static str)> {
+    let of = |keys: &'static [&'static str], texts: &'static [&'static str]| {
+        keys.iter().flat_map(move |key| texts.iter().map(move |text| (*key, *text)))
+    };
+    let tools = TOOLS.iter().map(|tool| (*tool, "*"));
+    let files = of(&["edit", "read"], FILES).chain(of(&["grep", "glob", "list", "lsp"], &["x"]));
+    let names = of(&["task", "skill"], NAMES).chain(tools);
+    let places = of(&["external_directory"], &["/tmp/*", "/other/*", "/home/user/p/*"]);
+    of(&["bash"], COMMANDS).chain(files).chain(names).chain(places).collect()
+}
+
+/// Permissions of an agent, and the calls that get a stricter answer afterwards.
+const AGENTS: &[(&str, &[&str])] = &[
+    ("tools: {write: false, edit: false, bash: false}", &[]),
+    ("tools: {write: true, edit: true, bash: true}", &[]),
+    (
+        "tools: {read: true, grep: true, glob: true, list: true, bash: false, edit: false, write: false, webfetch: false}",
+        &[],
+    ),
+    ("tools: {'github*': false, 'playwright_*': false}", &[]),
+    ("tools: {'*': false, read: true, grep: true}", &[]),
+    (
+        "tools: {write: true, edit: true}\npermission: {edit: deny, bash: {'*': ask, 'git diff*': allow, 'git log*': allow, 'grep *': allow}, webfetch: deny}",
+        &[],
+    ),
+    ("permission: {edit: deny, bash: deny}", &[]),
+    ("permission: {edit: ask, bash: ask, webfetch: allow}", &[]),
+    ("permission: deny", &[]),
+    ("permission: allow", &[]),
+    ("permission: {'*': deny, read: allow, grep: allow, glob: allow}", &[]),
+    (
+        "permission: {'*': deny, read: allow, grep: allow, glob: allow, list: allow, lsp: allow, skill: allow, todowrite: allow}",
+        &[],
+    ),
+    (
+        "permission: {'*': allow, bash: {'*': allow, 'rm*': deny, 'sudo*': deny, 'git push*': ask}}",
+        &[],
+    ),
+    (
+        "permission: {bash: {'*': deny, 'npm run *': ask, 'npm test*': allow, 'git commit *': ask, 'git status*': allow}}",
+        &[],
+    ),
+    (
+        "permission: {bash: {'*': deny, 'git add tests/*': allow, './scripts/*': allow}, edit: {'*': deny, 'tests/*': allow}}",
+        &[],
+    ),
+    (
+        "permission: {edit: {'*': allow, '**/node_modules/**': deny, '*.lock': deny, 'package-lock.json': deny}}",
+        &[],
+    ),
+    (
+        "permission: {edit: {'*': deny, '*.md': allow, 'docs/*': allow}, bash: {'*': ask, 'ls*': allow, 'cat *': allow}, task: {'*': deny, explore: allow}}",
+        &[],
+    ),
+    (
+        "permission: {edit: {'*': deny, '**/*.test.ts': allow, '.plan/*.md': allow}, read: allow}",
+        &[],
+    ),
+    (
+        "permission: {read: {'*': allow, '*.env': deny, '*.env.*': deny, '*.env.example': allow}, edit: {'*': allow, '*.env*': deny, '**/*.key': deny, '**/secret/**': deny}}",
+        &[
+            // A search may show what a rule about single files denies.
+            "grep x: allow became deny",
+            "glob x: allow became deny",
+            "list x: allow became deny",
+            "lsp x: allow became deny",
+        ],
+    ),
+    (
+        "permission: {bash: {'*': ask, 'git push --force*': deny, 'rm -rf *': deny, 'terraform apply*': deny, 'terraform *': allow, 'kubectl delete *': deny}, doom_loop: allow}",
+        &[],
+    ),
+    (
+        "permission: {task: {'*': deny, 'code-*': allow}, skill: {'*': deny, 'git-*': allow}, question: allow, external_directory: {'*': deny, '/tmp/*': allow}}",
+        &[],
+    ),
+    (
+        "permission: {'*': ask, 'github_get_issue': allow, 'context7_*': allow, 'playwright_*': deny, read: allow, external_directory: allow}",
+        &[],
+    ),
+    (
+        "permission: {grep: ask, list: deny, webfetch: ask, websearch: deny, plan_enter: allow, todowrite: deny}",
+        &[],
+    ),
+];
+
+#[test]
+fn agents_come_back_as_they_were() {
+    let path = ".opencode/agents/x.md";
+    let mut wrong = Vec::new();
+    for (lines, stricter) in AGENTS {
+        let text = format!("---\ndescription: d\n{lines}\n---\nHi.\n");
+        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
+        let rendered = rendering("opencode", &definition(&found), Wish::default()).agents.remove(0);
+        let back = rendered.files[0].text();
+        let (before, after) = (rules(&text), rules(back));
+        let mut differ = Vec::new();
+        for (key, text) in calls() {
+            let (was, is) = (answer(&before, key, text), answer(&after, key, text));
+            assert!(is >= was, "{key} `{text}` was {was} and is {is}\n{lines}\n{back}");
+            if is != was {
+                differ.push(format!("{key} {text}: {was} became {is}"));
+            }
+        }
+        if differ != *stricter {
+            wrong.push(format!("{lines}\n{differ:#?}\n{back}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

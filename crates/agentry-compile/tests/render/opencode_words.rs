@@ -1,0 +1,112 @@
+//! An agent of OpenCode gets `permission` and `tools` back as they were written where what is rendered would
+//! mean something else, and never what its definition denies.
+
+use crate::back::{definition, imported};
+use crate::{GUARD, Wish, one, rendering, told};
+
+const PATH: &str = ".opencode/agents/x.md";
+
+fn definition_of(lines: &str) -> Vec<(String, String)> {
+    let text = format!("---\ndescription: d\n{lines}\n---\nHi.\n");
+    definition(&imported("opencode", &[(PATH, &text)], PATH).expect("an agent"))
+}
+
+fn rendered(files: &[(String, String)], wish: Wish<'_>) -> String {
+    let rendered = rendering("opencode", files, wish).agents.remove(0);
+    assert_eq!(rendered.refused, None, "{files:?}");
+    rendered.files[0].text().to_owned()
+}
+
+#[test]
+fn words_are_kept_where_the_meaning_would_differ() {
+    let cases = [
+        // By itself OpenCode asks about `.env`, and about doing the same over and over.
+        ("permission:\n  read: allow", true),
+        ("permission:\n  \"*\": allow", true),
+        ("permission:\n  doom_loop: allow", true),
+        ("permission:\n  plan_enter: allow", true),
+        ("permission:\n  grep: ask", true),
+        ("tools:\n  plan_exit: true", true),
+        ("permission:\n  bash: ask\n  edit: deny", false),
+        ("permission:\n  bash:\n    \"*\": ask\n    git *: allow\n    git push*: deny", false),
+        ("permission:\n  edit:\n    \"*\": deny\n    src/*: allow\n    src/a*b: ask", false),
+        ("tools:\n  write: false\n  bash: false", false),
+        ("permission: deny", false),
+        ("mode: all", false),
+    ];
+    for (lines, is_kept) in cases {
+        let files = definition_of(lines);
+        assert_eq!(files[0].1.contains("as-written"), is_kept, "{lines}\n{}", files[0].1);
+        let text = rendered(&files, Wish::default());
+        let block = text.split("mode: all\n").nth(1).and_then(|it| it.split("---").next());
+        assert_eq!(block.map(str::trim_end) == Some(lines), is_kept, "{lines}\n{text}");
+    }
+}
+
+#[test]
+fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
+    let mut files = definition_of("permission:\n  \"*\": allow\n  read: allow");
+    let (from, to) =
+        ("[permissions.bash]\nintent = \"allow\"", "[permissions.bash]\nintent = \"deny\"");
+    assert!(files[0].1.contains(from), "{}", files[0].1);
+    files[0].1 = files[0].1.replace(from, to);
+    let text = rendered(&files, Wish::default());
+    for line in ["  bash: deny\n", "  read: allow\n", "  doom_loop: allow\n"] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    // Asked about since: the definition counts alone, which is told.
+    files[0].1 = files[0].1.replace(to, "[permissions.bash]\nintent = \"ask\"");
+    let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);
+    let text = rendered.files[0].text();
+    assert!(text.contains("  bash: ask\n") && text.contains("\"*.env\": ask"), "{text}");
+    assert!(told(&rendered).contains("x-harness.opencode.as-written"), "{}", told(&rendered));
+}
+
+#[test]
+fn whoever_wants_no_gaps_gets_no_words() {
+    let files = definition_of("permission:\n  read: allow\n  doom_loop: allow");
+    for wish in [GUARD, Wish { close_gaps: true, ..Wish::default() }] {
+        let text = rendered(&files, wish);
+        assert!(text.contains("doom_loop: ask") && !text.contains("read: allow"), "{text}");
+    }
+}
+
+/// Definitions that were made to get more than they say, or files that OpenCode does not start with.
+#[test]
+fn words_that_nobody_imported_give_nothing() {
+    let denies = "[permissions.bash]\nintent = \"deny\"\n[permissions.edit]\nintent = \"ask\"\n";
+    let cases = [
+        ("permission = \"allow\"", "\"*\": allow\n---"),
+        ("permission = {bash = \"allow\"}", "bash: allow"),
+        ("permission = {\"b*\" = \"allow\"}", "b*"),
+        ("permission = {edit = \"allow\"}", "edit: allow"),
+        ("tools = {bash = true}", "tools:"),
+        ("permission = {question = {x = \"allow\"}}", "x: allow"),
+        ("permission = {bash = {\"1\" = \"allow\"}}", "1: allow"),
+        ("permission = {bash = \"yes\"}", "yes"),
+        ("permission = [\"bash\"]", "- bash"),
+        ("permission = 5", "permission: 5"),
+        ("tools = [\"bash\"]", "tools:"),
+    ];
+    for (words, never) in cases {
+        let lines = format!("{denies}[x-harness.opencode.as-written]\n{words}\n");
+        let rendered = one("opencode", &lines, Wish::default());
+        assert_eq!(rendered.refused, None, "{lines}");
+        let text = rendered.files[0].text();
+        assert!(text.contains("bash: deny") && text.contains("edit: ask"), "{words}\n{text}");
+        assert!(!text.contains(never), "{never}\n{text}");
+    }
+}
+
+#[test]
+fn what_is_passed_on_to_the_provider_comes_back() {
+    let lines = "reasoningEffort: high\ntextVerbosity: low\nfallback_models: [a/b, c/d]\nthinking:\n  type: enabled\n  budgetTokens: 16000\noptions:\n  store: false";
+    let text = rendered(&definition_of(lines), Wish::default());
+    assert!(text.contains(lines), "{text}");
+    let hostile = "[x-harness.opencode.fields]\npermission = \"allow\"\ntools = {bash = true}\nmode = \"primary\"\nname = \"build\"\ndisable = true\nprompt = \"x\"\neffort = \"low\"\n[permissions.bash]\nintent = \"deny\"\n";
+    let text = one("opencode", hostile, Wish::default()).files[0].text().to_owned();
+    for never in ["tools", "primary", "name: build", "disable", "prompt", "permission: allow"] {
+        assert!(!text.contains(never), "{never}\n{text}");
+    }
+    assert!(text.contains("effort: low\n") && text.contains("  bash: deny\n"), "{text}");
+}

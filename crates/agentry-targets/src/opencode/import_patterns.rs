@@ -1,0 +1,238 @@
+//! Patterns of OpenCode, in which `*` takes everything, in our words. A rule that makes something stricter
+//! gets patterns that take all that OpenCode's takes and as little else as can be said; any other gets
+//! patterns that take nothing else.
+
+use agentry_policy::{Action, Kind, Section};
+
+use super::files::OUTPUT;
+use super::paths::end_of_name;
+use crate::wildcard::{around, is_special};
+
+/// The most patterns that one becomes.
+const MOST: usize = 16;
+
+/// Whether a rule may rather say too much: a deny, or a question instead of an allow.
+pub(super) fn is_broad(action: Action, intent: Action) -> bool {
+    action == Action::Deny || (action == Action::Ask && intent == Action::Allow)
+}
+
+/// The patterns that come nearest to one of OpenCode.
+pub(super) fn patterns(
+    section: Section,
+    pattern: &str,
+    action: Action,
+    intent: Action,
+) -> Vec<String> {
+    let broad = is_broad(action, intent);
+    let special = section.kind() == Kind::Command && pattern.contains(is_special);
+    if !broad && (pattern.contains('?') || special) {
+        return Vec::new();
+    }
+    let pattern = pattern.replace('?', "*");
+    match section.kind() {
+        Kind::Command if broad => commands_around(&pattern),
+        Kind::Command if pattern.trim().is_empty() => Vec::new(),
+        Kind::Command if action == Action::Allow => vec![command(&pattern)],
+        Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
+            _ if pattern == OUTPUT => Vec::new(),
+            Some(dir) => vec![format!("{dir}/**")],
+            None => Vec::new(),
+        },
+        // The name of a file is seen wherever it lies.
+        Kind::Path if broad || by_name(&pattern) => paths_around(&pattern),
+        Kind::Path => paths(&pattern),
+        Kind::Command | Kind::Name => vec![pattern],
+        Kind::Web | Kind::Text => Vec::new(),
+    }
+}
+
+fn by_name(pattern: &str) -> bool {
+    let below = pattern.trim_start_matches('*').strip_prefix('/');
+    end_of_name(pattern).is_some()
+        || (pattern.starts_with('*') && below.is_some_and(|it| end_of_name(it).is_some()))
+}
+
+/// One `*` for several in a row.
+fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    out.extend(
+        text.chars()
+            .scan(' ', |before, c| {
+                let again = c == '*' && *before == '*';
+                *before = c;
+                Some(Some(c).filter(|_| !again))
+            })
+            .flatten(),
+    );
+    out
+}
+
+/// Where something is allowed, `*` stays between slashes, and takes no further words then.
+fn command(pattern: &str) -> String {
+    let is_path = |token: &str| token.contains('/') && token.contains('*');
+    let wide = |token: &str| {
+        if is_path(token) { collapsed(token).replace('*', "**") } else { token.to_owned() }
+    };
+    let tokens: Vec<&str> = pattern.split(' ').collect();
+    let open = tokens.last().is_some_and(|last| is_path(last) && last.ends_with('*'));
+    let text = tokens.into_iter().map(wide).collect::<Vec<_>>().join(" ");
+    if open { format!("{text} *") } else { text }
+}
+
+/// Patterns that together take every command that one of OpenCode takes.
+fn commands_around(pattern: &str) -> Vec<String> {
+    let nearest = around(pattern);
+    let [near] = nearest.as_slice() else { return nearest };
+    let Some(start) = near.strip_suffix('*').filter(|start| !start.ends_with(['*', ' '])) else {
+        return nearest;
+    };
+    if start.is_empty() {
+        return nearest;
+    }
+    // In the name of a program, only two of them take a `/`.
+    let star = if start.contains(' ') { "*" } else { "**" };
+    let rest = pattern.strip_prefix(start).unwrap_or_default().trim_start_matches('*');
+    // The last piece, in the word where the first one is or at the end of another.
+    let open = if rest.ends_with('*') { "*" } else { "" };
+    let last = rest.trim_end_matches('*').rsplit(['*', '~', ' ']).next().unwrap_or_default();
+    if last.is_empty() || pattern.contains(is_special) {
+        return vec![format!("{start}{star}")];
+    }
+    vec![format!("{start}{star}{last}{open}"), format!("{start}{star} ** *{last}{open}")]
+}
+
+/// Patterns that together take the same files: a `*` takes any number of directories.
+fn paths(pattern: &str) -> Vec<String> {
+    let chars: Vec<char> = collapsed(pattern).chars().collect();
+    let mut found = vec![String::new()];
+    for (at, c) in chars.iter().enumerate() {
+        let inside = at.checked_sub(1).and_then(|at| chars.get(at)).is_some_and(|it| *it != '/');
+        let ways: &[&str] = match (c, inside, chars.get(at + 1)) {
+            ('*', false, None) => &["**"],
+            ('*', _, Some('/')) => &["*/**"],
+            ('*', false, Some(_)) => &["**/*"],
+            ('*', true, None) => &["*", "*/**"],
+            ('*', true, Some(_)) => &["*", "*/**/*"],
+            (other, ..) => {
+                found.iter_mut().for_each(|text| text.push(*other));
+                continue;
+            }
+        };
+        found = found
+            .iter()
+            .flat_map(|text| ways.iter().map(move |it| format!("{text}{it}")))
+            .collect();
+        if found.len() > MOST {
+            return Vec::new();
+        }
+    }
+    found.iter().map(|text| text.replace("**/**/", "**/")).collect()
+}
+
+/// Patterns that together take every path that one of OpenCode does, outside the workspace as well.
+fn paths_around(pattern: &str) -> Vec<String> {
+    let mut found = paths(pattern);
+    if found.is_empty() {
+        let start = pattern.split('*').next().unwrap_or_default();
+        found = paths(&format!("{start}*"));
+    }
+    let Some(rest) = pattern.strip_prefix('*') else { return found };
+    // Paths outside all start with `..`.
+    let rest = rest.trim_start_matches('*');
+    let dots = rest.trim_start_matches('.');
+    let is_up = rest.chars().all(|c| matches!(c, '.' | '/' | '*'))
+        || dots.len() < rest.len() && dots.starts_with('/');
+    let outside: Vec<String> = if is_up {
+        vec!["/**".to_owned()]
+    } else {
+        let deep = |text: &String| format!("/{}", text.strip_prefix("*/").unwrap_or(text));
+        found.iter().map(deep).collect()
+    };
+    found.into_iter().chain(outside).collect()
+}
+
+/// The names of tools that a key takes. OpenCode calls a tool of a server by both names with `_` between
+/// them, and writes `_` for all that is no letter, digit or `-`.
+pub(super) fn names(section: Section, key: &str, broad: bool) -> Vec<String> {
+    if key.contains('?') && !broad {
+        return Vec::new();
+    }
+    let key = collapsed(&key.replace('?', "*"));
+    if section != Section::Mcp {
+        return vec![key];
+    }
+    let tool =
+        |text: &str| if broad { collapsed(&text.replace('_', "*")) } else { text.to_owned() };
+    let split = |(at, c): (usize, char)| {
+        let (server, rest) = (key.get(..at)?, key.get(at + c.len_utf8()..)?);
+        match c {
+            '_' => Some(format!("{server}/{}", tool(rest))),
+            // Servers with such names are seldom, and told apart by the keys that name them.
+            '*' if !server.contains('_') => {
+                Some(format!("{server}*/{}", tool(&format!("*{rest}"))))
+            }
+            _ => None,
+        }
+    };
+    key.char_indices().filter_map(split).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_in_our_words() {
+        use Action::{Allow, Ask, Deny};
+        use Section::{Bash, Edit, ExternalDirectory};
+        let cases = [
+            (Bash, "git *", Allow, &["git *"][..]),
+            (Bash, "git * main", Allow, &["git * main"]),
+            (Bash, "git add tests/*", Allow, &["git add tests/** *"]),
+            (Bash, "cp a/* b", Allow, &["cp a/** b"]),
+            (Bash, "cat a/*", Ask, &["cat a/*"]),
+            (Bash, "git * main", Deny, &["git ** *main"]),
+            (Bash, "rm*", Deny, &["rm**"]),
+            (Bash, "git push*", Deny, &["git push*"]),
+            (Bash, "git push*--force*", Deny, &["git push*--force*", "git push* ** *--force*"]),
+            (Bash, "git push* --force", Deny, &["git push*--force", "git push* ** *--force"]),
+            (Bash, "a*b", Deny, &["a**b", "a** ** *b"]),
+            (Bash, "rm -rf $HOME*", Deny, &["rm -rf *"]),
+            (Bash, "echo \"x\"", Allow, &[]),
+            (Bash, "a?b", Allow, &[]),
+            (Edit, "src/*", Allow, &["src/**"]),
+            (Edit, "*.rs", Deny, &["**/*.rs", "/**/*.rs"]),
+            (Edit, "*.md", Allow, &["**/*.md", "/**/*.md"]),
+            (Edit, "**/*.key", Deny, &["*/**/*.key", "/**/*.key"]),
+            (Edit, "*/x", Deny, &["*/**/x", "/**/x"]),
+            (Edit, "**/node_modules/**", Deny, &["*/**/node_modules/**", "/**/node_modules/**"]),
+            (Edit, "src/a*b", Deny, &["src/a*b", "src/a*/**/*b"]),
+            (Edit, "src/*x*", Deny, &["src/**/*x*", "src/**/*x*/**"]),
+            (Edit, "*./x", Deny, &["**/*./x", "/**"]),
+            (Edit, "a*b*c*d*e*f", Deny, &["a*", "a*/**"]),
+            (Edit, "src/*", Deny, &["src/**"]),
+            (Edit, "docs/*.md", Allow, &["docs/**/*.md"]),
+            (ExternalDirectory, "~/p/*", Allow, &["~/p/**"]),
+            (ExternalDirectory, "~/p", Allow, &[]),
+        ];
+        for (section, pattern, action, expected) in cases {
+            assert_eq!(patterns(section, pattern, action, Ask), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn names_of_tools() {
+        let cases = [
+            ("github_*", true, &["github/*"][..]),
+            ("github*", true, &["github*/*"]),
+            ("github_get_issue", true, &["github/get*issue", "github_get/issue"]),
+            ("github_get_issue", false, &["github/get_issue", "github_get/issue"]),
+            ("*_search", true, &["*/*search", "*/search"]),
+            ("todowrite", true, &[]),
+        ];
+        for (key, broad, expected) in cases {
+            assert_eq!(names(Section::Mcp, key, broad), expected, "{key}");
+            assert_eq!(names(Section::Tool, key, broad), [key], "{key}");
+        }
+    }
+}

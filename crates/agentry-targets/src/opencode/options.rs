@@ -1,0 +1,150 @@
+//! What OpenCode does not know of an agent is passed on to the provider of its model. An imported agent
+//! keeps that, and gets it back; never what might permit something.
+
+use agentry_text::Data;
+
+use super::ruleset::is_number;
+use super::{KEPT, NAME};
+use crate::imported::Draft;
+use crate::kept;
+use crate::subject::Subject;
+
+/// Where an agent keeps it.
+const FIELDS: &str = "fields";
+
+/// What the model has a place for, or what OpenCode only shows.
+pub(super) const KNOWN: &[&str] = &[
+    "name",
+    "description",
+    "mode",
+    "model",
+    "temperature",
+    "steps",
+    "maxSteps",
+    "permission",
+    "tools",
+    "disable",
+];
+
+/// Parts of keys that may be about what an agent may do, in one version or another.
+const TELLING: &[&str] = &[
+    "permission",
+    "permit",
+    "tool",
+    "allow",
+    "deny",
+    "approv",
+    "sandbox",
+    "mcp",
+    "skill",
+    "plugin",
+    "hook",
+    "command",
+    "bash",
+    "shell",
+    "agent",
+    "task",
+    "trust",
+    "yolo",
+    "auto",
+    "bypass",
+    "prompt",
+    "search",
+    "proto",
+    "constructor",
+    "native",
+    "hidden",
+    "written",
+];
+
+/// The deepest and the longest value that is kept.
+const DEEPEST: usize = 4;
+const LONGEST: usize = 4_000;
+
+/// Keeps what is passed on, and notes what else nobody knows.
+pub(super) fn keep(metadata: &Data, known: &[&str], draft: &mut Draft) {
+    let Data::Map(entries) = metadata else { return };
+    let fields = entries.iter().filter(|(key, value)| is_option(key, value));
+    let fields: Vec<(String, Data)> = fields.cloned().collect();
+    let keys: Vec<&str> = fields.iter().map(|(key, _)| key.as_str()).collect();
+    draft.unknown(metadata, &[known, &keys].concat());
+    if !fields.is_empty() {
+        kept::set(&mut draft.agent, NAME, FIELDS, Data::Map(fields));
+    }
+}
+
+/// What an agent keeps so, as far as it is nothing else.
+pub(super) fn fields(subject: &Subject) -> impl Iterator<Item = (&str, &Data)> {
+    let entries = match kept::get(&subject.agent, NAME, FIELDS) {
+        Some(Data::Map(entries)) => entries.as_slice(),
+        _ => &[],
+    };
+    let fields = entries.iter().filter(|(key, value)| is_option(key, value));
+    fields.map(|(key, value)| (key.as_str(), value))
+}
+
+/// Whether OpenCode only passes a value on.
+fn is_option(key: &str, value: &Data) -> bool {
+    let is_own = KNOWN.contains(&key) || KEPT.iter().any(|field| field.key == key);
+    let short = || value.to_json().to_string().len() <= LONGEST;
+    !is_own && is_key(key) && is_plain(value, DEEPEST) && short()
+}
+
+fn is_key(key: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let lower = key.to_ascii_lowercase();
+    let tells = TELLING.iter().any(|part| lower.contains(part));
+    let fits = !key.is_empty() && key.len() <= 64 && key.chars().all(is_plain);
+    fits && !tells && !is_number(key)
+}
+
+fn is_plain(value: &Data, deepest: usize) -> bool {
+    match value {
+        Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::Str(_) => true,
+        Data::List(items) => deepest > 0 && items.iter().all(|it| is_plain(it, deepest - 1)),
+        Data::Map(entries) => {
+            let fits = |(key, it): &(String, Data)| is_key(key) && is_plain(it, deepest - 1);
+            deepest > 0 && entries.iter().all(fits)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_passed_on() {
+        let word = Data::str("high");
+        let map = |key: &str| Data::Map(vec![(key.to_owned(), Data::Int(1))]);
+        let mut deep = map("x");
+        for _ in 0..5 {
+            deep = Data::List(vec![deep]);
+        }
+        let cases = [
+            ("reasoningEffort", word.clone(), true),
+            ("fallback_models", Data::strings(["a/b", "c/d"]), true),
+            ("thinking", map("budgetTokens"), true),
+            ("options", map("textVerbosity"), true),
+            ("options", map("permission"), false),
+            ("permission", word.clone(), false),
+            ("permissions", word.clone(), false),
+            ("tools", map("bash"), false),
+            ("allowed-tools", word.clone(), false),
+            ("mode", word.clone(), false),
+            ("disable", Data::Bool(false), false),
+            ("hidden", Data::Bool(true), false),
+            ("prompt", word.clone(), false),
+            ("__proto__", word.clone(), false),
+            ("7", word.clone(), false),
+            ("a b", word, false),
+            ("effort", Data::Null, false),
+            ("effort", deep, false),
+            ("effort", Data::str("x".repeat(5_000)), false),
+        ];
+        for (key, value, expected) in cases {
+            assert_eq!(is_option(key, &value), expected, "{key}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The words by which OpenCode lets an agent do something: `permission`, and the older `tools`. What is
+//! rendered of a definition mostly means the same, so that they are kept only where it does not.
+
+use agentry_policy::Action;
+use agentry_text::Data;
+
+use super::encode::permission;
+use super::layers::own_rules;
+use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
+use crate::Model;
+use crate::encoding::View;
+use crate::model::Way;
+use crate::own_words::{Word, Words};
+use crate::proof::{Proof, within};
+use crate::rendering::{Rendered, Scope, Settings};
+use crate::subject::{Slack, Subject};
+
+pub(super) const WORDS: Words =
+    Words { keys: &[PERMISSION, TOOLS], meant: Data::clone, fits, closed, same: Some(same) };
+
+const PERMISSION: &str = "permission";
+const TOOLS: &str = "tools";
+/// Where the metadata of an agent has all rules that hold for it, and the servers of tools.
+const RULES: &str = "rules";
+const SERVERS: &str = "servers";
+
+/// What an agent may be told by one answer only: OpenCode does not start with a map.
+const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
+
+/// What OpenCode is told by keys that are no tools.
+const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
+
+/// The words of an agent, with what they come to beside the settings.
+pub(super) fn metadata(written: &Data, rules: &[Ruled], servers: &[String]) -> Data {
+    let words = [PERMISSION, TOOLS].into_iter();
+    let words = words.filter_map(|key| Some((key.to_owned(), written.get(key)?.clone())));
+    let rule = |it: &Ruled| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
+    let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
+    Data::Map(words.chain([rules, (SERVERS.to_owned(), Data::strings(servers))]).collect())
+}
+
+/// The rules in such metadata.
+fn rules(metadata: &Data) -> Vec<Ruled> {
+    let Some(Data::List(rules)) = metadata.get(RULES) else { return Vec::new() };
+    let rule = |data: &Data| {
+        let Data::List(parts) = data else { return None };
+        let [key, pattern, action] = parts.as_slice() else { return None };
+        let action = action.as_str()?.parse().ok()?;
+        Some(Ruled { key: key.as_str()?.to_owned(), pattern: pattern.as_str()?.to_owned(), action })
+    };
+    rules.iter().filter_map(rule).collect()
+}
+
+/// Whether an agent may do the same by both, tool by tool, whichever way they are read.
+fn same(one: &Data, other: &Data) -> bool {
+    let (left, right) = (rules(one), rules(other));
+    let servers = crate::lenient::words(one.get(SERVERS).unwrap_or(&Data::Null));
+    let servers = servers.unwrap_or_default();
+    let habits = HABITS.iter().all(|key| answers(&left, key) == answers(&right, key));
+    habits
+        && [View::Mildest, View::Strictest].into_iter().all(|view| {
+            let [left, right] = [&left, &right].map(|rules| of(rules, &servers, view));
+            contains(&left, &right) && contains(&right, &left)
+        })
+}
+
+/// Whether each way of a model is one of another.
+fn contains(model: &Model, other: &Model) -> bool {
+    other.ways.iter().all(|way| model.ways.iter().any(|known| is_same(known, way)))
+}
+
+fn is_same(one: &Way, other: &Way) -> bool {
+    let proved = || {
+        within(&one.layers, &other.layers) == Proof::Holds
+            && within(&other.layers, &one.layers) == Proof::Holds
+    };
+    one.section == other.section && one.tool == other.tool && (one.key() == other.key() || proved())
+}
+
+/// The rules about a permission that may decide, if one of them is about every call.
+fn answers<'a>(rules: &'a [Ruled], key: &str) -> Option<Vec<(&'a str, Action)>> {
+    let about: Vec<&Ruled> = rules.iter().filter(|rule| takes(&rule.key, key)).collect();
+    let last = about.iter().rposition(|rule| rule.pattern == "*")?;
+    let mut found: Vec<(&str, Action)> = Vec::new();
+    for rule in about.into_iter().skip(last) {
+        found.retain(|(known, _)| *known != rule.pattern);
+        found.push((&rule.pattern, rule.action));
+    }
+    Some(found)
+}
+
+/// Whether OpenCode takes a value, and puts its keys in the order in which they are written.
+fn fits(_: &Subject, key: &str, value: &Data) -> bool {
+    let is_action = |data: &Data| data.as_str().is_some_and(|it| it.parse::<Action>().is_ok());
+    let is_key = |key: &str| !is_number(key) && key != "__proto__" && !key.is_empty();
+    match (key, value) {
+        (PERMISSION, Data::Map(entries)) => entries.iter().all(|(key, value)| match value {
+            Data::Map(patterns) => {
+                let fits = |(text, action): &(String, Data)| is_key(text) && is_action(action);
+                is_key(key) && !ANSWERS.contains(&key.as_str()) && patterns.iter().all(fits)
+            }
+            action => is_key(key) && is_action(action),
+        }),
+        (PERMISSION, word) => is_action(word),
+        (TOOLS, Data::Map(tools)) => {
+            tools.iter().all(|(key, on)| is_key(key) && matches!(on, Data::Bool(_)))
+        }
+        _ => false,
+    }
+}
+
+/// What would be rendered without them, with all of them in it that takes away what is denied.
+fn closed(subject: &Subject, words: &mut [Word]) {
+    let said = words.iter().filter_map(|word| Some((word.key.to_owned(), word.value.clone()?)));
+    let own = flatten(&own_rules(&Data::Map(said.collect())), View::Mildest);
+    let settings = Settings {
+        scope: Scope::Project,
+        guard: false,
+        close_gaps: false,
+        force: false,
+        options: &[],
+        existing: &|_| None,
+    };
+    let Data::Map(mut block) = permission(subject, &settings, &mut Rendered::default()) else {
+        return;
+    };
+    let keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
+    for key in keys.iter().filter(|key| *key != "*") {
+        let Some(answers) = answers(&own, key) else { continue };
+        let mut more = block.clone();
+        more.retain(|(known, _)| known != key);
+        more.push((key.clone(), value(&answers)));
+        if holds(subject, &more) {
+            block = more;
+        }
+    }
+    for word in words {
+        word.value = (word.key == PERMISSION).then(|| Data::Map(block.clone()));
+    }
+}
+
+/// A list of answers as OpenCode has it.
+fn value(answers: &[(&str, Action)]) -> Data {
+    let word = |action: Action| Data::str(action.as_str());
+    match answers {
+        [(_, action)] => word(*action),
+        several => {
+            Data::Map(several.iter().map(|(text, it)| ((*text).to_owned(), word(*it))).collect())
+        }
+    }
+}
+
+/// Whether nothing is done by a block that is denied.
+fn holds(subject: &Subject, block: &[(String, Data)]) -> bool {
+    let mut rules = defaults();
+    rules.extend(flatten(&Data::Map(block.to_vec()), View::Mildest));
+    let model = of(&rules, &[], View::Mildest);
+    model.ways.iter().all(|way| subject.within(way, Slack::Questions) == Proof::Holds)
+}
