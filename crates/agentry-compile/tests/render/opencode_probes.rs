@@ -1,12 +1,19 @@
 //! Agents of OpenCode as people write them, there and back: calls get the answers that they got, by rules
 //! that are read here once more, over texts and without any machine. No call gets a milder one.
 
+use std::collections::BTreeMap;
+
 use agentry_compile::policy::Action;
 use agentry_compile::targets::front;
 use agentry_compile::text::Data;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::back::{definition, imported};
 use crate::opencode_oracle::{Ruled, fits};
+use crate::policies::cases;
 use crate::{Wish, rendering};
 
 /// The rules that hold for an agent: those of OpenCode, the older tools, its permissions.
@@ -226,6 +233,11 @@ const AGENTS: &[(&str, &[&str])] = &[
         &[],
     ),
     (
+        "permission: {external_directory: {'*': deny, '/tmp/**': allow, '/home/user/p/**': ask}, bash: {'*': allow, 'docker * rm*': deny}}",
+        // Where a wildcard may have taken a quote, the next word may be a part of one.
+        &["bash docker rm x: allow became deny"],
+    ),
+    (
         "permission: {'*': ask, 'github_get_issue': allow, 'context7_*': allow, 'playwright_*': deny, read: allow, external_directory: allow}",
         &[],
     ),
@@ -235,27 +247,105 @@ const AGENTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-#[test]
-fn agents_come_back_as_they_were() {
-    let path = ".opencode/agents/x.md";
-    let mut wrong = Vec::new();
-    for (lines, stricter) in AGENTS {
-        let text = format!("---\ndescription: d\n{lines}\n---\nHi.\n");
-        let found = imported("opencode", &[(path, &text)], path).expect("an agent");
-        let rendered = rendering("opencode", &definition(&found), Wish::default()).agents.remove(0);
-        let back = rendered.files[0].text();
-        let (before, after) = (rules(&text), rules(back));
-        let mut differ = Vec::new();
-        for (key, text) in calls() {
-            let (was, is) = (answer(&before, key, text), answer(&after, key, text));
-            assert!(is >= was, "{key} `{text}` was {was} and is {is}\n{lines}\n{back}");
-            if is != was {
-                differ.push(format!("{key} {text}: {was} became {is}"));
-            }
+const PATH: &str = ".opencode/agents/x.md";
+
+/// The calls that get another answer once an agent was imported and rendered, none of them a milder one;
+/// and what OpenCode gets.
+fn differences(text: &str) -> Result<(Vec<String>, String), String> {
+    let found = imported("opencode", &[(PATH, text)], PATH)?;
+    let rendered = rendering("opencode", &definition(&found), Wish::default()).agents.remove(0);
+    let back = rendered.files.first().ok_or("refused")?.text().to_owned();
+    let (before, after) = (rules(text), rules(&back));
+    let mut differ = Vec::new();
+    for (key, call) in calls() {
+        let (was, is) = (answer(&before, key, call), answer(&after, key, call));
+        if is < was {
+            return Err(format!("{key} `{call}` was {was} and is {is}\n{text}\n{back}"));
         }
-        if differ != *stricter {
-            wrong.push(format!("{lines}\n{differ:#?}\n{back}"));
+        if is != was {
+            differ.push(format!("{key} {call}: {was} became {is}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    Ok((differ, back))
+}
+
+#[test]
+fn agents_come_back_as_they_were() {
+    for (lines, stricter) in AGENTS {
+        let text = format!("---\ndescription: d\n{lines}\n---\nHi.\n");
+        let (differ, back) = differences(&text).expect("nothing milder");
+        assert_eq!(differ, *stricter, "{lines}\n{back}");
+    }
+}
+
+/// A key with an answer, or with patterns and answers.
+fn entry() -> impl Strategy<Value = String> {
+    let action = || select(vec!["allow", "ask", "deny"]);
+    let commands = vec![
+        "git *",
+        "git push*",
+        "rm*",
+        "*--force*",
+        "npm run *",
+        "git add tests/*",
+        "./scripts/*",
+    ];
+    let files =
+        vec!["src/*", "*.md", "**/node_modules/**", "*.env*", "**/*.key", "docs/**/*.md", "*test*"];
+    let map = move |key: &'static str, patterns: Vec<&'static str>| {
+        let rule =
+            (select(patterns), action()).prop_map(|(text, action)| format!("'{text}': {action}"));
+        (action(), vec(rule, 0..4)).prop_map(move |(all, mut rules)| {
+            let mut seen = Vec::new();
+            rules.retain(|rule| {
+                let text = rule.rsplit(':').nth(1).map(str::to_owned);
+                let is_new = !seen.contains(&text);
+                seen.push(text);
+                is_new
+            });
+            rules.insert(0, format!("'*': {all}"));
+            format!("{key}: {{{}}}", rules.join(", "))
+        })
+    };
+    let keys = vec![
+        "'*'",
+        "read",
+        "grep",
+        "list",
+        "webfetch",
+        "'github*'",
+        "github_get_issue",
+        "doom_loop",
+        "task",
+    ];
+    let plain = (select(keys), action()).prop_map(|(key, action)| format!("{key}: {action}"));
+    prop_oneof![map("bash", commands), map("edit", files.clone()), map("read", files), plain]
+}
+
+#[test]
+fn nothing_comes_back_milder() {
+    let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
+    let lines = (
+        vec(entry(), 1..5),
+        vec((select(vec!["write", "edit", "bash", "patch"]), any::<bool>()), 0..3),
+    );
+    let property = |(entries, tools): (Vec<String>, Vec<(&str, bool)>)| {
+        let mut keys: Vec<&str> = Vec::new();
+        let mut unique: Vec<&String> = Vec::new();
+        for entry in &entries {
+            let key = entry.split(':').next().unwrap_or_default();
+            if !keys.contains(&key) {
+                keys.push(key);
+                unique.push(entry);
+            }
+        }
+        let rules: Vec<&str> = unique.iter().map(|entry| entry.as_str()).collect();
+        let older: BTreeMap<&str, bool> = tools.into_iter().collect();
+        let older: Vec<String> = older.iter().map(|(tool, on)| format!("{tool}: {on}")).collect();
+        let (older, rules) = (older.join(", "), rules.join(", "));
+        let text =
+            format!("---\ndescription: d\ntools: {{{older}}}\npermission: {{{rules}}}\n---\nHi.\n");
+        differences(&text).map(drop).map_err(TestCaseError::fail)
+    };
+    TestRunner::new(config).run(&lines, property).expect("nothing milder");
 }

@@ -43,6 +43,14 @@ fn words_are_kept_where_the_meaning_would_differ() {
     }
 }
 
+/// The last rule counts, and a definition may put single words before maps.
+#[test]
+fn the_order_of_rules_comes_back() {
+    let lines = "permission:\n  bash:\n    git *: ask\n  \"*\": allow\n  edit:\n    src/*: ask\n  doom_loop: deny";
+    let text = rendered(&definition_of(lines), Wish::default());
+    assert!(text.contains(lines), "{text}");
+}
+
 #[test]
 fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
     let mut files = definition_of("permission:\n  \"*\": allow\n  read: allow");
@@ -54,6 +62,11 @@ fn what_is_denied_since_stays_denied_and_the_rest_comes_back() {
     for line in ["  bash: deny\n", "  read: allow\n", "  doom_loop: allow\n"] {
         assert!(text.contains(line), "{line}{text}");
     }
+    // What is no tool comes back as well where tools are asked about.
+    let mut asks = definition_of("permission:\n  \"*\": ask\n  doom_loop: deny\n  bash: allow");
+    asks[0].1 = asks[0].1.replace(from, to);
+    let text = rendered(&asks, Wish::default());
+    assert!(text.contains("  bash: deny\n") && text.contains("  doom_loop: deny\n"), "{text}");
     // Asked about since: the definition counts alone, which is told.
     files[0].1 = files[0].1.replace(to, "[permissions.bash]\nintent = \"ask\"");
     let rendered = rendering("opencode", &files, Wish::default()).agents.remove(0);

@@ -5,7 +5,7 @@
 use agentry_policy::{Action, Kind, Section};
 
 use super::files::OUTPUT;
-use super::paths::end_of_name;
+use super::paths::{collapsed, end_of_name};
 use crate::wildcard::{around, is_special};
 
 /// The most patterns that one becomes.
@@ -33,11 +33,13 @@ pub(super) fn patterns(
         Kind::Command if broad => commands_around(&pattern),
         Kind::Command if pattern.trim().is_empty() => Vec::new(),
         Kind::Command if action == Action::Allow => vec![command(&pattern)],
-        Kind::Path if section == Section::ExternalDirectory => match pattern.strip_suffix("/*") {
-            _ if pattern == OUTPUT => Vec::new(),
-            Some(dir) => vec![format!("{dir}/**")],
-            None => Vec::new(),
-        },
+        Kind::Path if section == Section::ExternalDirectory => {
+            match collapsed(&pattern).strip_suffix("/*") {
+                _ if pattern == OUTPUT => Vec::new(),
+                Some(dir) => vec![format!("{dir}/**")],
+                None => Vec::new(),
+            }
+        }
         // The name of a file is seen wherever it lies.
         Kind::Path if broad || by_name(&pattern) => paths_around(&pattern),
         Kind::Path => paths(&pattern),
@@ -50,21 +52,6 @@ fn by_name(pattern: &str) -> bool {
     let below = pattern.trim_start_matches('*').strip_prefix('/');
     end_of_name(pattern).is_some()
         || (pattern.starts_with('*') && below.is_some_and(|it| end_of_name(it).is_some()))
-}
-
-/// One `*` for several in a row.
-fn collapsed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    out.extend(
-        text.chars()
-            .scan(' ', |before, c| {
-                let again = c == '*' && *before == '*';
-                *before = c;
-                Some(Some(c).filter(|_| !again))
-            })
-            .flatten(),
-    );
-    out
 }
 
 /// Where something is allowed, `*` stays between slashes, and takes no further words then.
@@ -213,6 +200,7 @@ mod tests {
             (Edit, "src/*", Deny, &["src/**"]),
             (Edit, "docs/*.md", Allow, &["docs/**/*.md"]),
             (ExternalDirectory, "~/p/*", Allow, &["~/p/**"]),
+            (ExternalDirectory, "~/p/**", Allow, &["~/p/**"]),
             (ExternalDirectory, "~/p", Allow, &[]),
         ];
         for (section, pattern, action, expected) in cases {

@@ -89,9 +89,20 @@ fn other_places() -> String {
     format!("(?:{})/", others.join("|"))
 }
 
+/// One `*` for several in a row: each of them takes everything.
+pub(super) fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '*' || !out.ends_with('*') {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// A pattern about directories outside. What is said of a directory holds for what is below it.
 pub(super) fn directory(pattern: &str) -> Matches {
-    let pattern = with_home(&pattern.replace('\\', "/"));
+    let pattern = with_home(&collapsed(pattern).replace('\\', "/"));
     if pattern == "*" {
         return Matches::exactly(ANYTHING);
     }

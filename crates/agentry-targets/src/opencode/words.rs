@@ -33,10 +33,46 @@ const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
 /// The words of an agent, with what they come to beside the settings.
 pub(super) fn metadata(written: &Data, rules: &[Ruled], servers: &[String]) -> Data {
     let words = [PERMISSION, TOOLS].into_iter();
-    let words = words.filter_map(|key| Some((key.to_owned(), written.get(key)?.clone())));
+    let words = words.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
     let rule = |it: &Ruled| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
     Data::Map(words.chain([rules, (SERVERS.to_owned(), Data::strings(servers))]).collect())
+}
+
+/// Rules of which the order survives: some definitions put single words before maps, and the last rule
+/// counts. A word behind a map becomes a map, and so do all others.
+fn in_order(value: &Data) -> Data {
+    let Data::Map(entries) = value else { return value.clone() };
+    let is_map = |(_, value): &(String, Data)| matches!(value, Data::Map(_));
+    let first = entries.iter().position(is_map).unwrap_or(entries.len());
+    if entries.iter().skip(first).all(is_map) {
+        return value.clone();
+    }
+    let map = |(key, value): &(String, Data)| match value {
+        Data::Str(_) => (key.clone(), Data::Map(vec![("*".to_owned(), value.clone())])),
+        other => (key.clone(), other.clone()),
+    };
+    Data::Map(entries.iter().map(map).collect())
+}
+
+/// The same metadata with a word for each map that has an answer to everything and nothing else.
+pub(super) fn shown(mut metadata: Data) -> Data {
+    let Data::Map(fields) = &mut metadata else { return metadata };
+    let permission = fields.iter_mut().find(|(key, _)| key == PERMISSION);
+    if let Some((_, Data::Map(entries))) = permission {
+        for (_, value) in entries {
+            if let Some(word) = only_answer(value).cloned() {
+                *value = word;
+            }
+        }
+    }
+    metadata
+}
+
+fn only_answer(value: &Data) -> Option<&Data> {
+    let Data::Map(patterns) = value else { return None };
+    let [(text, answer)] = patterns.as_slice() else { return None };
+    (text == "*").then_some(answer)
 }
 
 /// The rules in such metadata.
@@ -95,6 +131,7 @@ fn fits(_: &Subject, key: &str, value: &Data) -> bool {
     let is_key = |key: &str| !is_number(key) && key != "__proto__" && !key.is_empty();
     match (key, value) {
         (PERMISSION, Data::Map(entries)) => entries.iter().all(|(key, value)| match value {
+            value if only_answer(value).is_some_and(is_action) => is_key(key),
             Data::Map(patterns) => {
                 let fits = |(text, action): &(String, Data)| is_key(text) && is_action(action);
                 is_key(key) && !ANSWERS.contains(&key.as_str()) && patterns.iter().all(fits)
@@ -124,7 +161,8 @@ fn closed(subject: &Subject, words: &mut [Word]) {
     let Data::Map(mut block) = permission(subject, &settings, &mut Rendered::default()) else {
         return;
     };
-    let keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
+    let mut keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
+    keys.extend(HABITS.iter().map(|key| (*key).to_owned()));
     for key in keys.iter().filter(|key| *key != "*") {
         let Some(answers) = answers(&own, key) else { continue };
         let mut more = block.clone();

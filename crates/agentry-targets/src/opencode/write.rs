@@ -9,6 +9,7 @@ use super::encode::{ahead, permission};
 use super::guard::PLUGIN;
 use super::layers;
 use super::options;
+use super::words::shown;
 use super::{KEPT, NAME};
 use crate::front;
 use crate::kept;
@@ -97,7 +98,7 @@ fn metadata(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> D
     let mut unsaid = Rendered::default();
     let told = if as_written { &mut unsaid } else { out };
     metadata.set("permission", permission(subject, settings, told));
-    applied(subject, metadata.build())
+    shown(applied(subject, metadata.build()))
 }
 
 /// Whether these are the permissions that an agent had when it was imported.
