@@ -1,0 +1,177 @@
+//! An agent is rendered with its words, and read again, to see which of them it may have.
+
+use agentry_policy::{Action, Place, Rules, Section};
+use agentry_text::Data;
+
+use super::{AS_WRITTEN, Word, Words, is_long, names};
+use crate::import::{Import, Read, narrowed};
+use crate::proof::{Proof, within};
+use crate::render::Written;
+use crate::rendering::{Rendering, Settings};
+use crate::subject::{Slack, Subject};
+use crate::{Target, kept, lenient};
+
+/// An agent that is rendered to see what its words come to.
+pub(super) struct Trial<'a> {
+    target: &'a Target,
+    import: &'a Import,
+    words: &'a Words,
+    subject: &'a Subject,
+    settings: &'a Settings<'a>,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(
+        target: &'a Target,
+        subject: &'a Subject,
+        settings: &'a Settings<'a>,
+    ) -> Option<Self> {
+        let import = target.import.as_ref()?;
+        let words = import.words.as_ref()?;
+        Some(Self { target, import, words, subject, settings })
+    }
+
+    /// The words that the agent gets back, if it would not have the same without them.
+    pub(super) fn useful(&self) -> Option<Vec<Word>> {
+        let plain = self.read(&[]).map(|read| read.metadata);
+        self.granted().filter(|granted| {
+            let read = self.read(granted).map(|read| read.metadata);
+            match (&read, &plain) {
+                (Some(read), Some(plain)) => !self.words.agree(read, plain),
+                (read, plain) => read != plain,
+            }
+        })
+    }
+
+    /// The words that the agent gets back; none if the definition says something else than they do.
+    pub(super) fn granted(&self) -> Option<Vec<Word>> {
+        let kept = kept::get(&self.subject.agent, self.target.name, AS_WRITTEN)?;
+        let word = |key: &&'static str| Word { key, value: kept.get(key).cloned() };
+        let all: Vec<Word> = self.words.keys.iter().map(word).collect();
+        let mut values = all.iter().filter_map(|word| word.value.as_ref());
+        if !matches!(kept, Data::Map(_)) || values.any(is_long) {
+            return None;
+        }
+        if !self.is_said(self.read(&all)?, self.read(&[])?) {
+            return None;
+        }
+        let mut closed = all.clone();
+        (self.words.closed)(self.subject, &mut closed);
+        let fits =
+            |words: &&Vec<Word>| words.iter().all(|word| self.fits(word)) && self.holds(words);
+        let whole = [&all, &closed].into_iter().find(fits).cloned();
+        Some(whole.unwrap_or_else(|| self.one_by_one(&all)))
+    }
+
+    /// The words that may be had, each besides those before it. Whichever come first: what is given is
+    /// proved together each time, and never taken back.
+    fn one_by_one(&self, all: &[Word]) -> Vec<Word> {
+        let mut granted = Vec::new();
+        for word in all {
+            let some = || self.some_of(word, &granted);
+            let more = if self.may_have(word, &granted) { Some(word.clone()) } else { some() };
+            granted.extend(more);
+        }
+        granted
+    }
+
+    /// Whether a word may be had besides others.
+    fn may_have(&self, word: &Word, others: &[Word]) -> bool {
+        self.fits(word) && self.holds(&[others, std::slice::from_ref(word)].concat())
+    }
+
+    fn fits(&self, word: &Word) -> bool {
+        let fits = |value: &Data| (self.words.fits)(self.subject, word.key, value);
+        word.value.as_ref().is_none_or(fits)
+    }
+
+    /// Of a word that is a list, what may be had of it besides others, if the agent has less without it.
+    fn some_of(&self, word: &Word, others: &[Word]) -> Option<Word> {
+        let wanted = names(word.value.as_ref()?)?;
+        let is_text = matches!(word.value, Some(Data::Str(_)));
+        let of = |list: &[&String]| {
+            let list: Vec<&str> = list.iter().map(|item| item.as_str()).collect();
+            let value = if is_text { Data::str(list.join(", ")) } else { Data::strings(list) };
+            Word { key: word.key, value: Some(value) }
+        };
+        let mut list: Vec<&String> = Vec::new();
+        for item in &wanted {
+            list.push(item);
+            if !(self.fits(&of(&[item])) && self.holds(&[others, &[of(&list)]].concat())) {
+                list.pop();
+            }
+        }
+        let has = self.read(others)?.metadata.get(word.key).and_then(lenient::words)?;
+        list.iter().any(|item| !has.contains(item)).then(|| of(&list))
+    }
+
+    /// Looks at the files that the agent would have with these words. What is outside the project, or one
+    /// person's own in it, does not count, so that the same definition gives the same files everywhere; nor do other agents, which would
+    /// be read once for each of them.
+    fn rendered<T>(&self, words: &[Word], look: impl Fn(&Rendering, &Written<'_>) -> T) -> T {
+        let is_place = |path: &str| {
+            let mut places = self.import.places.iter();
+            places.any(|(place, _)| path.strip_suffix('/') == Some(place))
+        };
+        let existing = |path: &str| {
+            let outside = ["~", "/", "../"].iter().any(|start| path.starts_with(start));
+            let personal = path.ends_with(".local.json");
+            if outside || personal || is_place(path) {
+                None
+            } else {
+                (self.settings.existing)(path)
+            }
+        };
+        let Settings { scope, guard, close_gaps, force, options, existing: _ } = *self.settings;
+        let settings = Settings { scope, guard, close_gaps, force, options, existing: &existing };
+        let subject = Subject { words: words.to_vec(), ..self.subject.clone() };
+        let rendering = (self.target.render)(&[subject], &settings);
+        look(&rendering, &Written::of(&rendering, &settings))
+    }
+
+    /// Whether the harness would do nothing with these words that the definition denies.
+    fn holds(&self, words: &[Word]) -> bool {
+        let model =
+            self.rendered(words, |_, written| written.model(self.target.model, self.subject));
+        model.is_some_and(|model| {
+            let mut ways = model.ways.iter();
+            ways.all(|way| self.subject.within(way, Slack::Questions) == Proof::Holds)
+        })
+    }
+
+    /// The agent as it would be read with these words.
+    pub(super) fn read(&self, words: &[Word]) -> Option<Read> {
+        self.rendered(words, |rendering, written| {
+            let mut own = rendering.agents.iter().flat_map(|agent| &agent.files);
+            let own = own.find(|file| (self.import.is_one)(&file.path, file.text()))?;
+            (self.import.read)(&|path| written.text(path), &own.path).ok()
+        })
+    }
+
+    /// Whether the definition says what an agent was read as, in all that it was read otherwise without the
+    /// words (`plain`). It may deny more: whether that holds is asked where the words are given back.
+    fn is_said(&self, read: Read, plain: Read) -> bool {
+        let [read, plain] = [read, plain]
+            .map(|read| Subject::of(narrowed(self.target, read).agent, &Place::default()));
+        let holds = |one: &[Rules], other: &[Rules]| within(one, other) == Proof::Holds;
+        // No harness says anything about variables.
+        let mut sections = Section::ALL.iter().filter(|section| **section != Section::Env);
+        sections.all(|section| {
+            let [own, read, plain] =
+                [self.subject, &read, &plain].map(|subject| subject.bounds(*section));
+            let is_same = || holds(&read, &plain) && holds(&plain, &read);
+            (holds(&own, &read) && holds(&read, &undenied(&own))) || is_same()
+        })
+    }
+}
+
+/// The same rules with everything allowed that they deny.
+fn undenied(rules: &[Rules]) -> Vec<Rules> {
+    let mut rules = rules.to_vec();
+    for rule in rules.iter_mut().flat_map(Rules::all_mut) {
+        if rule.action == Action::Deny {
+            rule.action = Action::Allow;
+        }
+    }
+    rules
+}
