@@ -251,6 +251,12 @@ fn one_pattern_takes_away_only_what_it_is_about() {
         ("bash", "bash: {'*': allow, 'rm*': deny}", "intent = allow rm**:deny", "    rm*: deny\n"),
         (
             "bash",
+            "bash: {'*': allow, '* sudo *': deny}",
+            "intent = allow ** **sudo** **:deny",
+            "    \"* *sudo* *\": deny\n",
+        ),
+        (
+            "bash",
             "bash: {'*': deny, 'npm run *': ask}",
             "intent = deny **/npm run *:deny npm -* ** run *:deny npm run *:ask",
             "  bash:\n    \"*\": deny\n    npm run *: ask\n  skill",

@@ -74,7 +74,7 @@ fn commands_around(pattern: &str) -> Vec<String> {
         return nearest;
     };
     if start.is_empty() {
-        return nearest;
+        return holding(pattern).map_or(nearest, |text| vec![text]);
     }
     // In the name of a program, only two of them take a `/`.
     let star = if start.contains(' ') { "*" } else { "**" };
@@ -86,6 +86,13 @@ fn commands_around(pattern: &str) -> Vec<String> {
         return vec![format!("{start}{star}")];
     }
     vec![format!("{start}{star}{last}{open}"), format!("{start}{star} ** *{last}{open}")]
+}
+
+/// All commands with a word that holds the longest piece of a pattern.
+fn holding(pattern: &str) -> Option<String> {
+    let pieces = pattern.split(['*', ' ', '~']).filter(|piece| !piece.contains(is_special));
+    let longest = pieces.max_by_key(|piece| piece.len()).filter(|piece| piece.len() > 1)?;
+    Some(format!("** **{longest}** **"))
 }
 
 /// Patterns that together take the same files: a `*` takes any number of directories.
