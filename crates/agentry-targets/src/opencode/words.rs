@@ -5,7 +5,7 @@ use agentry_policy::Action;
 use agentry_text::Data;
 
 use super::encode::permission;
-use super::layers::own_rules;
+use super::layers::{MULTIEDIT, own_rules};
 use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
 use crate::Model;
 use crate::encoding::View;
@@ -140,7 +140,9 @@ fn fits(_: &Subject, key: &str, value: &Data) -> bool {
         }),
         (PERMISSION, word) => is_action(word),
         (TOOLS, Data::Map(tools)) => {
-            tools.iter().all(|(key, on)| is_key(key) && matches!(on, Data::Bool(_)))
+            let is_sure = |key: &str, on: bool| key != MULTIEDIT || !on;
+            let fits = |key: &str, on: &Data| matches!(on, Data::Bool(on) if is_sure(key, *on));
+            tools.iter().all(|(key, on)| is_key(key) && fits(key, on))
         }
         _ => false,
     }
