@@ -292,7 +292,8 @@ fn by_name(tools: &Tools, known: &Known, silence: Silence, model: &mut Model) {
             rules.entries.extend(only(section, &unasked(), Action::Allow, Action::Ask).entries);
         }
         let mut layers = vec![rules.rules()];
-        if silence == Silence::Runs {
+        let has_some = tools.listed.is_none() || !names.is_empty();
+        if section == Section::Mcp && silence == Silence::Runs && has_some {
             layers.push(never(section));
         }
         if tools.listed.is_some() {
