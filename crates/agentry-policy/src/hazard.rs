@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-use regex_automata::meta::Regex;
-
+use crate::automata::regex::Whole;
 use crate::pattern::command::{CommandPattern, Drops, Hazardous, base_name, drops};
 use crate::pattern::{Pattern, Shape};
 use crate::tables::global_options::global_options;
@@ -98,7 +97,7 @@ struct Entry {
 pub(crate) struct Known {
     /// The row.
     pub(crate) hazard: Hazard,
-    harmless: OnceLock<Option<Regex>>,
+    harmless: OnceLock<Option<Whole>>,
 }
 
 impl Known {
@@ -128,13 +127,8 @@ impl Known {
     }
 
     fn is_harmless(&self, regex: &str, rest: &[&str]) -> bool {
-        let read = || {
-            // What cannot be told by an automaton is no use here either: both must agree.
-            crate::automata::regex::read(regex)?;
-            Regex::new(&format!(r"\A(?:{regex})\z")).ok()
-        };
-        let harmless = self.harmless.get_or_init(read);
-        harmless.as_ref().is_some_and(|harmless| harmless.is_match(&rest.join("\0")))
+        let harmless = self.harmless.get_or_init(|| Whole::read(regex));
+        harmless.as_ref().is_some_and(|harmless| harmless.takes(&rest.join("\0")))
     }
 }
 

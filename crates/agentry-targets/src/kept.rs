@@ -10,6 +10,7 @@ use agentry_text::data::MapBuilder;
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use crate::Target;
+use crate::render::is_built_in;
 use crate::subject::Subject;
 
 /// A field that an agent keeps for its harness.
@@ -212,8 +213,7 @@ const NAME: &str = "name";
 
 /// Keeps what a harness called an agent.
 pub(crate) fn keep_name(agent: &mut Agent, target: &Target, called: Option<String>) {
-    let is_built_in = target.built_in.iter().any(|known| known.eq_ignore_ascii_case(agent.name()));
-    let own = is_built_in.then(|| agent.name().to_owned());
+    let own = is_built_in(target, agent.name()).then(|| agent.name().to_owned());
     if let Some(name) = called.or(own).filter(|name| is_name(name)) {
         set(agent, target.name, NAME, Data::str(name));
     }

@@ -234,7 +234,7 @@ pub fn forgotten(
 }
 
 /// Renders for a project that nothing is known of but its files.
-fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) -> T) -> T {
+pub(crate) fn anywhere<T>(files: &Files<'_>, render: impl FnOnce(&Settings<'_>) -> T) -> T {
     render(&Settings {
         scope: Scope::Project,
         guard: false,
@@ -290,6 +290,14 @@ fn told(target: &Target, granted: &[Word], keys: &[&str], metadata: &Data) -> Lo
 }
 
 impl Words {
+    /// Words that are compared as they are written, and that nothing can be added to.
+    pub(crate) const fn new(
+        keys: &'static [&'static str],
+        fits: fn(&Subject, &str, &Data) -> bool,
+    ) -> Self {
+        Self { keys, meant: Data::clone, fits, closed: |_, _| {}, same: None }
+    }
+
     fn agree(&self, one: &Data, other: &Data) -> bool {
         self.same.map_or_else(|| self.said(one) == self.said(other), |same| same(one, other))
     }

@@ -259,13 +259,8 @@ fn beyond_the_project(
 
 /// How far a harness may go beyond what is said of an agent in a section.
 fn slack(section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
-    if settings.guard && out.guarded.contains(&section) {
-        Slack::Denials
-    } else if out.unasked.contains(&section) {
-        Slack::Questions
-    } else {
-        Slack::None
-    }
+    let guarded = settings.guard && out.guarded.contains(&section);
+    if guarded { Slack::Denials } else { Slack::None }
 }
 
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
@@ -282,13 +277,13 @@ fn verify(
         return;
     };
     for way in model.ways.iter() {
-        let guarded = settings.guard && out.guarded.contains(&way.section);
-        let proof = subject.within(way, if guarded { Slack::Denials } else { Slack::None });
+        let proof = subject.within(way, slack(way.section, settings, out));
         let guards = target.guard.is_some() && !settings.guard;
         if !own_words::excuse(target, subject, way, &proof, out) {
             bound(way.section, proof, (target.title, guards), out);
         }
     }
+    overriding(target, subject, out);
     own_words::report(target, subject, settings, out);
     if settings.guard && target.guard.is_some() {
         unseen::programs(subject, out);
@@ -336,8 +331,7 @@ fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
         target.name
     );
     let is_known = kept::name(target, subject) == Some(name);
-    let overrides = is_known && target.import.as_ref().is_some_and(|import| import.overrides);
-    if !overrides && target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+    if is_built_in(target, name) && !overrides(target, subject) {
         let message = format!("`{name}` is built into {}", target.title);
         out.refuse("name", message, Some(&hint));
     }
@@ -346,6 +340,26 @@ fn name(target: &Target, subject: &Subject) -> Option<Rendered> {
         out.refuse("name", format!("`{name}` {why}"), Some(&hint));
     }
     out.refused.is_some().then_some(out)
+}
+
+/// Whether a harness has an agent of this name itself.
+pub(crate) fn is_built_in(target: &Target, name: &str) -> bool {
+    target.built_in.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether an agent comes from where it took the place of a built-in one.
+fn overrides(target: &Target, subject: &Subject) -> bool {
+    let can = target.import.as_ref().is_some_and(|import| import.overrides);
+    can && kept::name(target, subject) == Some(&subject.name)
+}
+
+/// Tells that an agent takes the place of a built-in one.
+fn overriding(target: &Target, subject: &Subject, out: &mut Rendered) {
+    let name = &subject.name;
+    if is_built_in(target, name) && overrides(target, subject) {
+        let detail = format!("it takes the place of the `{name}` of {}", target.title);
+        out.lose("name", LossKind::Gap, detail);
+    }
 }
 
 /// Names of devices on some systems, whatever their case.

@@ -34,7 +34,7 @@ words! {
 }
 
 /// What became of the agents of a project.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rendering {
     /// One entry an agent, in the order in which they were given.
     pub agents: Vec<Rendered>,
@@ -43,7 +43,7 @@ pub struct Rendering {
 }
 
 /// What became of one agent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// Files that are wholly its own, by their path below the root.
     pub files: Vec<File>,

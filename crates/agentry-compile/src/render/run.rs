@@ -1,10 +1,12 @@
 //! Agents through all targets of a run.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::example::plain;
-use agentry_targets::{File, Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
+use agentry_targets::{Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
+use rayon::prelude::*;
 
 use super::config::RenderConfig;
 use super::explain::{Explained, explain};
@@ -17,9 +19,9 @@ pub struct Job<'a> {
     /// Where the files go.
     pub scope: Scope,
     /// For which harnesses each call is put to `agentry guard` as well.
-    pub guard: &'a dyn Fn(&Target) -> bool,
+    pub guard: &'a (dyn Fn(&Target) -> bool + Sync),
     /// For which harnesses gaps are closed by stricter rules.
-    pub close_gaps: &'a dyn Fn(&Target) -> bool,
+    pub close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
     /// Whether files that somebody else wrote may be replaced.
     pub force: bool,
     /// Whether both sides of every section are kept.
@@ -41,20 +43,58 @@ pub struct Ran {
     pub explained: Vec<Vec<Explained>>,
 }
 
-/// Renders the agents for each target. Their names are left as they are in the last one.
-pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
-    let files = Files { existing: job.existing, known: RwLock::default() };
-    let existing = |path: &str| files.get(path);
-    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+/// How agents are rendered for one harness.
+struct One<'a> {
+    target: &'static Target,
+    job: &'a Job<'a>,
+    guard: bool,
+    close_gaps: bool,
+    subjects: Cow<'a, [Subject]>,
+}
+
+/// Renders the agents for each target, side by side. A file that two of them share holds what both say: a
+/// target that looked at a file which one before it writes is rendered again, after that one.
+pub fn run(job: &Job<'_>, subjects: &[Subject]) -> Vec<Ran> {
+    let all: Vec<One<'_>> =
+        job.targets.iter().map(|target| One::new(target, job, subjects)).collect();
+    let tried: Vec<(Ran, Files<'_>)> =
+        all.par_iter().map(|one| one.render(Files::new(job.existing))).collect();
+    let mut shared = HashMap::new();
     let mut out = Vec::new();
-    for target in job.targets {
-        for (subject, name) in subjects.iter_mut().zip(&names) {
-            job.config.name(target, name).clone_into(&mut subject.name);
-        }
+    for (one, (ran, files)) in all.iter().zip(tried) {
+        let ran = if files.looked_at(&shared) {
+            one.render(Files { existing: job.existing, known: RwLock::new(shared.clone()) }).0
+        } else {
+            ran
+        };
+        let texts = ran.rendering.shared.iter();
+        shared.extend(texts.map(|file| (file.path.clone(), Some(file.text().to_owned()))));
+        out.push(ran);
+    }
+    out
+}
+
+impl<'a> One<'a> {
+    fn new(target: &'static Target, job: &'a Job<'a>, subjects: &'a [Subject]) -> Self {
+        let (guard, close_gaps) = ((job.guard)(target), (job.close_gaps)(target));
+        let name = |subject: &Subject| job.config.name(target, &subject.name).to_owned();
+        let subjects = if subjects.iter().all(|subject| name(subject) == subject.name) {
+            Cow::Borrowed(subjects)
+        } else {
+            let renamed = |subject: &Subject| Subject { name: name(subject), ..subject.clone() };
+            subjects.iter().map(renamed).collect()
+        };
+        Self { target, job, guard, close_gaps, subjects }
+    }
+
+    /// Renders them with these files around them, of which those are known afterwards that were looked at.
+    fn render<'f>(&self, files: Files<'f>) -> (Ran, Files<'f>) {
+        let Self { target, job, guard, close_gaps, subjects } = self;
+        let existing = |path: &str| files.get(path);
         let settings = Settings {
             scope: job.scope,
-            guard: (job.guard)(target),
-            close_gaps: (job.close_gaps)(target),
+            guard: *guard,
+            close_gaps: *close_gaps,
             force: job.force,
             options: job.config.options(target),
             existing: &existing,
@@ -66,19 +106,24 @@ pub fn run(job: &Job<'_>, subjects: &mut [Subject]) -> Vec<Ran> {
         } else {
             Vec::new()
         };
-        files.add(&rendering.shared);
-        out.push(Ran { target, rendering, explained });
+        (Ran { target, rendering, explained }, files)
     }
-    out
 }
 
 /// The files that exist, each looked at once: every agent asks for the settings of the project.
 struct Files<'a> {
     existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
-    known: RwLock<HashMap<String, Option<String>>>,
+    known: RwLock<Known>,
 }
 
-impl Files<'_> {
+/// Files that were looked at, with their texts if they are there.
+type Known = HashMap<String, Option<String>>;
+
+impl<'a> Files<'a> {
+    fn new(existing: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> Self {
+        Self { existing, known: RwLock::default() }
+    }
+
     fn get(&self, path: &str) -> Option<String> {
         if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(path) {
             return known.clone();
@@ -88,10 +133,10 @@ impl Files<'_> {
         known.entry(path.to_owned()).or_insert(found).clone()
     }
 
-    /// A file that two targets share holds what both of them say.
-    fn add(&self, shared: &[File]) {
-        let texts = shared.iter().map(|file| (file.path.clone(), Some(file.text().to_owned())));
-        self.known.write().unwrap_or_else(PoisonError::into_inner).extend(texts);
+    /// Whether somebody looked at one of these.
+    fn looked_at(&self, files: &Known) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        files.keys().any(|path| known.contains_key(path))
     }
 }
 

@@ -279,6 +279,10 @@ fn names_come_back() {
         let rendered = crate::rendering(harness, &files, crate::Wish::default()).agents.remove(0);
         assert_eq!(rendered.refused, None, "{path}");
         assert_eq!(rendered.files[0].path, *expected);
+        let told = rendered.losses.iter().filter(|loss| loss.field == "name");
+        let told: Vec<&str> = told.map(|loss| loss.detail.as_str()).collect();
+        let overrides = path.contains("scout");
+        assert_eq!(told == ["it takes the place of the `scout` of Pi"], overrides, "{told:?}");
         let wish = crate::Wish { alias: Some("other"), ..crate::Wish::default() };
         let rendered = crate::rendering(harness, &files, wish).agents.remove(0);
         assert!(rendered.files[0].path.contains("/other."), "{}", rendered.files[0].path);

@@ -19,4 +19,5 @@ mod reported;
 mod round_trip;
 mod slips;
 mod suppression;
+mod together;
 mod world;

@@ -128,7 +128,7 @@ fn what_is_left_out_is_reported() {
             config: &RenderConfig::default(),
             existing: &|_| None,
         };
-        for ran in run(&job, &mut [subject(&world, &compiled, None, true)]) {
+        for ran in run(&job, &[subject(&world, &compiled, None, true)]) {
             let Some(support) = support(ran.target, field) else { continue };
             let losses = ran.rendering.agents.iter().flat_map(|agent| &agent.losses);
             let about: Vec<_> = losses.filter(|loss| loss.field == field).collect();

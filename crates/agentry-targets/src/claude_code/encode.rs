@@ -282,7 +282,7 @@ fn single(subject: &Subject) -> impl Iterator<Item = String> {
             "*" | "**" => format!("mcp__{server}"),
             tool => format!("mcp__{server}__{tool}"),
         };
-        (plain && name.chars().all(|c| is_plain(c.encode_utf8(&mut [0; 4])))).then_some(name)
+        (plain && is_plain(&name)).then_some(name)
     })
 }
 

@@ -110,7 +110,7 @@ fn takes(entry: &str, tool: &str) -> bool {
 }
 
 /// The name of a tool today.
-fn plain(name: &str) -> &str {
+pub(super) fn plain(name: &str) -> &str {
     if name == OLDER { "Agent" } else { name }
 }
 

@@ -5,17 +5,13 @@ use agentry_text::Data;
 
 use super::encode::is_denied;
 use super::ruleset::tools_in;
-use super::tools::{GROUPS, beside, entries};
+use super::tools::{GROUPS, beside, entries, plain};
 use crate::own_words::{self, Word, Words};
 use crate::subject::Subject;
 
-pub(super) const WORDS: Words = Words {
-    keys: &["tools", "disallowedTools", "permissionMode", "isolation", "memory"],
-    meant,
-    fits,
-    closed,
-    same: None,
-};
+pub(super) const WORDS: Words = Words { meant, closed, ..Words::new(KEYS, fits) };
+
+const KEYS: &[&str] = &["tools", "disallowedTools", "permissionMode", "isolation", "memory"];
 
 /// What a list takes away of what it gives is the same as one that does not give it, and brackets say
 /// nothing.
@@ -28,13 +24,12 @@ fn meant(metadata: &Data) -> Data {
         let is_default = key == "permissionMode" && is_usual(value);
         !(lists.contains(&key.as_str()) || is_default)
     });
-    let today = |name: &str| if name == "Task" { "Agent".to_owned() } else { name.to_owned() };
     let (key, names) = match &tools.listed {
         Some(listed) => ("tools", listed.iter().filter(|name| tools.has(name)).collect()),
         None => ("disallowedTools", tools.removed.iter().collect::<Vec<_>>()),
     };
     if tools.listed.is_some() || !names.is_empty() {
-        fields.push((key.to_owned(), Data::strings(names.into_iter().map(|it| today(it)))));
+        fields.push((key.to_owned(), Data::strings(names.into_iter().map(|name| plain(name)))));
     }
     Data::Map(fields)
 }
@@ -63,10 +58,10 @@ fn is_entry(entry: &str) -> bool {
         Some(rest) => rest.split_once('(').unwrap_or(("", "")),
         None => (entry, ""),
     };
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*');
     let inside = |c: char| (c.is_ascii_graphic() || c == ' ') && !matches!(c, '(' | ')');
     !name.is_empty()
-        && name.chars().all(plain)
+        && name.chars().all(is_plain)
         && inner.chars().all(inside)
         && !inner.contains("---")
 }

@@ -90,13 +90,7 @@ pub static TARGET: Target = Target {
         several: Some(import::SEVERAL),
         read: import::read,
         overrides: true,
-        words: Some(Words {
-            keys: role::WORDS,
-            meant: Data::clone,
-            fits: role::fits,
-            closed: |_, _| {},
-            same: None,
-        }),
+        words: Some(Words::new(role::WORDS, role::fits)),
     }),
 };
 

@@ -72,13 +72,7 @@ pub static TARGET: Target = Target {
         several: None,
         read: import::read,
         overrides: false,
-        words: Some(Words {
-            keys: &["tools", "agents"],
-            meant: Data::clone,
-            fits: import::fits,
-            closed: |_, _| {},
-            same: None,
-        }),
+        words: Some(Words::new(&["tools", "agents"], import::fits)),
     }),
 };
 

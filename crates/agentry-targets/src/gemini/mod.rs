@@ -81,13 +81,7 @@ pub static TARGET: Target = Target {
         several: None,
         read: import::read,
         overrides: false,
-        words: Some(Words {
-            keys: &["tools"],
-            meant: Data::clone,
-            fits: import::fits,
-            closed: |_, _| {},
-            same: None,
-        }),
+        words: Some(Words::new(&["tools"], import::fits)),
     }),
 };
 

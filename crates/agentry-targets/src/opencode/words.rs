@@ -10,13 +10,13 @@ use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
 use crate::Model;
 use crate::encoding::View;
 use crate::model::Way;
-use crate::own_words::{Word, Words};
+use crate::own_words::{Word, Words, anywhere};
 use crate::proof::{Proof, within};
-use crate::rendering::{Rendered, Scope, Settings};
+use crate::rendering::Rendered;
 use crate::subject::{Slack, Subject};
 
 pub(super) const WORDS: Words =
-    Words { keys: &[PERMISSION, TOOLS], meant: Data::clone, fits, closed, same: Some(same) };
+    Words { closed, same: Some(same), ..Words::new(&[PERMISSION, TOOLS], fits) };
 
 const PERMISSION: &str = "permission";
 const TOOLS: &str = "tools";
@@ -152,17 +152,9 @@ fn fits(_: &Subject, key: &str, value: &Data) -> bool {
 fn closed(subject: &Subject, words: &mut [Word]) {
     let said = words.iter().filter_map(|word| Some((word.key.to_owned(), word.value.clone()?)));
     let own = flatten(&own_rules(&Data::Map(said.collect())), View::Mildest);
-    let settings = Settings {
-        scope: Scope::Project,
-        guard: false,
-        close_gaps: false,
-        force: false,
-        options: &[],
-        existing: &|_| None,
-    };
-    let Data::Map(mut block) = permission(subject, &settings, &mut Rendered::default()) else {
-        return;
-    };
+    let rendered =
+        anywhere(&|_| None, |settings| permission(subject, settings, &mut Rendered::default()));
+    let Data::Map(mut block) = rendered else { return };
     let mut keys: Vec<String> = block.iter().map(|(key, _)| key.clone()).collect();
     keys.extend(HABITS.iter().map(|key| (*key).to_owned()));
     for key in keys.iter().filter(|key| *key != "*") {

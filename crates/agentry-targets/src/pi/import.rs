@@ -29,7 +29,7 @@ pub(super) const IMPORT: Import = Import {
     several: None,
     read: import,
     overrides: true,
-    words: Some(Words { keys: WORDS, meant, fits, closed: |_, _| {}, same: None }),
+    words: Some(Words { meant, ..Words::new(WORDS, fits) }),
 };
 
 /// The words by which Pi lets an agent do something, or does it itself.

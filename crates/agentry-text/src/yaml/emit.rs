@@ -184,6 +184,9 @@ fn is_plain(text: &str, around: Around) -> bool {
 
 /// Whether some reader takes the plain `text` for more than text.
 fn is_word(text: &str) -> bool {
+    if !scalar::is_special(text) {
+        return false;
+    }
     let lower = text.to_ascii_lowercase();
     let words = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"];
     let is_text = |version| matches!(scalar::plain(text, version), Ok(Value::Str(_)));

@@ -40,7 +40,7 @@ pub(super) fn plain(text: &str, version: Version) -> Result<Value, String> {
 }
 
 /// Whether a scalar starts as one that is more than text; most do not.
-fn is_special(text: &str) -> bool {
+pub(super) fn is_special(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'<' | b'=') => true,
         // `false` is the longest word.

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use regex_automata::meta::Regex;
 
 use super::*;
+use crate::automata::regex::Whole;
 
 #[test]
 fn entries_are_unique_and_spelled_well() {
@@ -287,17 +288,40 @@ mysql -e \\!_id
 mysql -e system_id
 ";
 
+/// The words behind a command, as the table wants them.
+fn arguments_of(line: &str) -> String {
+    let words = line.split(' ').skip(1);
+    words.map(|word| word.replace('_', " ").replace('¶', "\n")).collect::<Vec<_>>().join("\0")
+}
+
 fn harmless(line: &str) -> bool {
-    let mut words = line.split(' ');
-    let command = words.next().unwrap_or_default();
-    let words: Vec<_> = words.map(|word| word.replace('_', " ").replace('¶', "\n")).collect();
-    let arguments = words.join("\0");
+    let command = line.split(' ').next().unwrap_or_default();
+    let arguments = arguments_of(line);
     hazards_of(command).iter().all(|hazard| match hazard.sign {
         Sign::Unless(pattern) => {
             Regex::new(&format!("^(?:{pattern})$")).unwrap().is_match(arguments.as_bytes())
         }
         _ => true,
     })
+}
+
+/// The regular expressions are followed here as another engine reads them.
+#[test]
+fn another_engine_agrees() {
+    let lines = || HARMLESS.lines().chain(HARMFUL.lines()).filter(|line| !line.is_empty());
+    let arguments: Vec<String> = lines().map(arguments_of).collect();
+    for hazard in hazards() {
+        let Sign::Unless(pattern) = hazard.sign else { continue };
+        let ours = Whole::read(pattern).expect(pattern);
+        let theirs = Regex::new(&format!(r"\A(?:{pattern})\z")).unwrap();
+        let own = lines().filter(|line| line.split(' ').next() == Some(hazard.command));
+        let own: Vec<String> = own.map(arguments_of).collect();
+        let starts =
+            own.iter().flat_map(|text| text.char_indices().filter_map(|(at, _)| text.get(..at)));
+        for text in arguments.iter().map(String::as_str).chain(starts) {
+            assert_eq!(ours.takes(text), theirs.is_match(text), "{}: {text:?}", hazard.command);
+        }
+    }
 }
 
 #[test]

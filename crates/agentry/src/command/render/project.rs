@@ -109,14 +109,14 @@ struct Gathered {
 impl Project<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
     pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
-        let Gathered { mut subjects, agents, broken, not_as_locked } = self.gather(found);
+        let Gathered { subjects, agents, broken, not_as_locked } = self.gather(found);
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());
         let existing = |path: &str| self.place.existing(self.disk, &known, path);
         let guard = |target: &Target| self.guards(target);
         let close_gaps = |target: &Target| self.closes_gaps(target);
-        let runs = run(&self.job(&existing, &guard, &close_gaps), &mut subjects);
+        let runs = run(&self.job(&existing, &guard, &close_gaps), &subjects);
         let plan = self.plan(&runs, &agents, &held);
         let lost = runs.iter().flat_map(|ran| &ran.rendering.agents).any(Rendered::is_lossy);
         let dry = self.args.check || self.args.dry_run || (self.args.strict && lost);
@@ -164,8 +164,8 @@ impl Project<'_> {
     fn job<'a>(
         &'a self,
         existing: &'a (dyn Fn(&str) -> Option<String> + Sync),
-        guard: &'a dyn Fn(&Target) -> bool,
-        close_gaps: &'a dyn Fn(&Target) -> bool,
+        guard: &'a (dyn Fn(&Target) -> bool + Sync),
+        close_gaps: &'a (dyn Fn(&Target) -> bool + Sync),
     ) -> Job<'a> {
         let render = &self.config.render;
         Job {
