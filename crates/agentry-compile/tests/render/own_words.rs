@@ -87,6 +87,24 @@ fn words_count_while_the_definition_says_what_they_say() {
     }
 }
 
+/// One tool that Claude Code would not hold to its list takes no other with it, and the list is not taken
+/// back by another one below it.
+#[test]
+fn what_cannot_come_back_takes_nothing_with_it() {
+    let path = ".claude/agents/helper.md";
+    let settings = r#"{"permissions": {"allow": ["Bash(git log:*)"], "deny": ["Bash(rm:*)"]}}"#;
+    let text = "---\nname: helper\ndescription: d\ntools: Read, Grep, Bash(git diff:*), Agent(x)\n---\nHi.\n";
+    let around = [(".claude/settings.json", settings), (path, text)];
+    let found = imported("claude-code", &around, path).expect("an agent");
+    let wish = Wish { existing: &[(".claude/settings.json", settings)], ..Wish::default() };
+    let rendered = rendering("claude-code", &definition(&found), wish).agents.remove(0);
+    let lines = file(&rendered, path).lines().filter(|line| line.contains("ools:"));
+    assert_eq!(lines.collect::<Vec<_>>(), ["tools: Read, Grep, Bash(git diff:*)"]);
+    let told = told(&rendered);
+    assert!(told.contains("of `tools`, `Agent(x)` may do what is denied"), "{told}");
+    assert!(!told.contains("narrowed permissions.bash"), "{told}");
+}
+
 /// Definitions that were made to get more than they say.
 #[test]
 fn words_that_nobody_imported_give_nothing_that_is_denied() {

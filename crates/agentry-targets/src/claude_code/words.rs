@@ -11,7 +11,8 @@ use crate::subject::Subject;
 
 pub(super) const WORDS: Words = Words { meant, closed, ..Words::new(KEYS, fits) };
 
-const KEYS: &[&str] = &["tools", "disallowedTools", "permissionMode", "isolation", "memory"];
+/// What takes tools away comes first: a list that gives them is worth nothing beside it.
+const KEYS: &[&str] = &["disallowedTools", "tools", "permissionMode", "isolation", "memory"];
 
 /// What a list takes away of what it gives is the same as one that does not give it, and brackets say
 /// nothing.
