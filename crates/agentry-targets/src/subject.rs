@@ -128,6 +128,12 @@ impl Subject {
         }
     }
 
+    /// Where its definition is, on one line: what stands behind a mark must not be read as anything else.
+    pub fn origin(&self) -> String {
+        let ends_a_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        self.path.replace(ends_a_line, "?")
+    }
+
     /// The whole prompt with what the harness has no place for: each part after an empty line, every
     /// line ended by LF.
     pub fn prompt(&self, kinds: &[PartKind]) -> String {

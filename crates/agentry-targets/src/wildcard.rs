@@ -36,7 +36,15 @@ impl Wildcards {
         }
     }
 
-    /// What a pattern about a plain text matches: a name, a path.
+    /// What a pattern about a plain text matches: a name, a path. A trailing ` *` may take nothing here too.
+    pub fn whole(self, pattern: &str) -> String {
+        match pattern.strip_suffix(" *") {
+            Some(head) => format!("{}(?: {ANYTHING})?", self.plain(head)),
+            None => self.plain(pattern),
+        }
+    }
+
+    /// What a pattern matches character by character.
     pub fn plain(self, pattern: &str) -> String {
         let each = |c: char| match c {
             '*' => ANYTHING.to_owned(),

@@ -1,10 +1,8 @@
 //! Both sides of a rendering: what the source says of a section, and what the harness makes of the
 //! files that were written for it.
 
-use agentry_policy::{Rules, Section};
-use agentry_targets::example::plain;
-use agentry_targets::proof::{Proof, told};
-use agentry_targets::{Rendering, Settings, Subject, Target, Way, read_back};
+use agentry_policy::{Rule, Rules, Section};
+use agentry_targets::{LossKind, Model, Rendered, Subject};
 
 /// One section on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,75 +13,87 @@ pub struct Explained {
     pub source: Vec<Side>,
     /// The rules of the harness, tool by tool.
     pub harness: Vec<Side>,
-    /// What the harness is stricter about, with an example.
-    pub difference: Option<String>,
+    /// What was told of the section: where the two do not say the same.
+    pub differences: Vec<String>,
 }
 
 /// One list of rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// The layer, or the tool of the harness.
+    /// The layer, or the tools of the harness.
     pub name: String,
     /// The rules in the order in which they are asked; the answer to everything else comes last.
     pub rules: Vec<String>,
 }
 
-/// Every section that the harness has a tool for.
-pub(super) fn explain(
-    target: &Target,
-    subject: &Subject,
-    rendering: &Rendering,
-    settings: &Settings<'_>,
-) -> Vec<Explained> {
-    let model = read_back(target, subject, rendering, settings).unwrap_or_default();
+/// Every section that the harness has a tool for, as `model` has it.
+pub(super) fn explain(subject: &Subject, rendered: &Rendered, model: &Model) -> Vec<Explained> {
     let section = |section: &Section| {
-        let ways: Vec<&Way> = model.ways.iter().filter(|way| way.section == *section).collect();
+        let harness = harness(model, *section);
         let source = subject.judge.rules(*section);
-        (!ways.is_empty()).then(|| Explained {
+        (!harness.is_empty()).then(|| Explained {
             section: *section,
-            source: source.map(|(layer, rules)| side(layer.as_str(), rules)).collect(),
-            harness: ways
-                .iter()
-                .flat_map(|way| way.layers.iter().map(|rules| side(&way.tool, rules)))
+            source: source
+                .map(|(layer, rules)| Side {
+                    name: layer.as_str().to_owned(),
+                    rules: lines(rules, |rule| rule.text.clone()),
+                })
                 .collect(),
-            difference: differences(subject, &ways),
+            harness,
+            differences: differences(rendered, *section),
         })
     };
     Section::ALL.iter().filter_map(section).collect()
 }
 
-fn side(name: &str, rules: &Rules) -> Side {
-    let mut texts: Vec<String> = rules.all().map(|rule| rule.text.clone()).collect();
-    // Nothing behind a rule for everything is ever asked.
-    let all = texts.iter().position(|text| text.starts_with("*: "));
-    texts.truncate(all.map_or(texts.len(), |at| at + 1));
-    Side { name: name.to_owned(), rules: texts }
-}
-
-/// What the tools of the harness are stricter about, those with the same example together.
-fn differences(subject: &Subject, ways: &[&Way]) -> Option<String> {
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    for way in ways {
-        let Some(what) = difference(subject, way) else { continue };
-        match found.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, tools)) if tools.contains(&way.tool.as_str()) => {}
-            Some((_, tools)) => tools.push(&way.tool),
-            None => found.push((what, vec![&way.tool])),
+/// What the tools of a section are told; those that are told the same together.
+fn harness(model: &Model, section: Section) -> Vec<Side> {
+    let mut found: Vec<(Vec<&str>, Vec<Vec<String>>)> = Vec::new();
+    for way in model.ways.iter().filter(|way| way.section == section) {
+        let layers: Vec<_> = way.layers.iter().map(|rules| lines(rules, with_answer)).collect();
+        let tool = way.tool.as_str();
+        match found.iter_mut().find(|(_, known)| *known == layers) {
+            Some((tools, _)) if tools.contains(&tool) => {}
+            Some((tools, _)) => tools.push(tool),
+            None => found.push((vec![tool], layers)),
         }
     }
-    let told: Vec<String> =
-        found.iter().map(|(what, tools)| format!("{what} in {}", tools.join(", "))).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let sides = found.into_iter().flat_map(|(tools, layers)| {
+        let name = tools.join(", ");
+        layers.into_iter().map(move |rules| Side { name: name.clone(), rules })
+    });
+    sides.collect()
 }
 
-/// What a tool of the harness is stricter about.
-fn difference(subject: &Subject, way: &Way) -> Option<String> {
-    match told(way.section, &subject.bounds(way.section), &way.layers) {
-        Proof::Holds => None,
-        // The source is on the left here: what is called the source is the harness.
-        Proof::Fails { example, source, target } => {
-            Some(plain(&format!("`{example}` is {target} in the source and {source}")))
+/// Rules as lines, what is the same once.
+fn lines(rules: &Rules, line: impl Fn(&Rule) -> String) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for rule in rules.all() {
+        let line = line(rule);
+        // What nothing is called has no words.
+        if !line.starts_with(": ") && out.last() != Some(&line) {
+            out.push(line);
         }
-        Proof::Unknown(why) => Some(why),
+        // Nothing behind a rule for everything is ever asked.
+        if rule.text.starts_with("*: ") {
+            break;
+        }
     }
+    out
+}
+
+/// A rule of a harness with its answer.
+fn with_answer(rule: &Rule) -> String {
+    let answer = rule.action.as_str();
+    if rule.text.ends_with(answer) { rule.text.clone() } else { format!("{}: {answer}", rule.text) }
+}
+
+/// What was told of the rules of a section. What the harness does not look at is no matter of rules, unless
+/// they rely on something else.
+fn differences(rendered: &Rendered, section: Section) -> Vec<String> {
+    let field = format!("permissions.{section}");
+    let relies = rendered.unasked.contains(&section) || rendered.guarded.contains(&section);
+    let counts = |kind: LossKind| relies || kind != LossKind::Gap;
+    let told = rendered.losses.iter().filter(|loss| loss.field == field && counts(loss.kind));
+    told.map(|loss| format!("{} {}", loss.kind, loss.detail)).collect()
 }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
 use agentry_targets::example::plain;
-use agentry_targets::{Loss, Rendered, Rendering, Scope, Settings, Subject, Target, render};
+use agentry_targets::{
+    Loss, Rendered, Rendering, Scope, Settings, Subject, Target, read_back, render,
+};
 use rayon::prelude::*;
 
 use super::config::RenderConfig;
@@ -102,7 +104,12 @@ impl<'a> One<'a> {
         let mut rendering = render(target, subjects, &settings);
         rendering.agents.iter_mut().for_each(in_words_of_the_user);
         let explained = if job.explain {
-            subjects.iter().map(|it| explain(target, it, &rendering, &settings)).collect()
+            let rendered = subjects.iter().zip(&rendering.agents);
+            let one = |(subject, rendered): (&Subject, &Rendered)| {
+                let model = read_back(target, subject, &rendering, &settings);
+                explain(subject, rendered, &model.unwrap_or_default())
+            };
+            rendered.map(one).collect()
         } else {
             Vec::new()
         };

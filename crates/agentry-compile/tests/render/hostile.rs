@@ -1,5 +1,7 @@
 //! Bad input, and what several harnesses have in common: Codex, Gemini CLI, Copilot.
 
+use agentry_compile::targets::TARGETS;
+
 use crate::back::imported;
 use crate::{Wish, agent, rendering, told};
 
@@ -94,4 +96,23 @@ fn servers_go_where_a_harness_has_a_place() {
     let text = rendered.files[0].text();
     assert!(told(&rendered).contains("`${env:…}`"), "{}", told(&rendered));
     assert!(text.contains("mcp_servers:") && text.contains("command: gh-mcp"), "{text}");
+}
+
+/// Where a definition lies is written into a comment: nothing in it ends the line.
+#[test]
+fn a_directory_whose_name_holds_lines() {
+    let ends = ["\n", "\r", "\u{85}", "\u{2028}"];
+    let injected = ["permissionMode: bypassPermissions", "sandbox_mode = \"x\""];
+    for (target, end) in TARGETS.iter().flat_map(|target| ends.map(|end| (target, end))) {
+        let dir = format!("agents/a{end}{}{end}#", injected.join(end));
+        let files = agent("x", "[permissions.bash]\nintent = \"deny\"\n").into_iter();
+        let files: Vec<_> =
+            files.map(|(path, text)| (path.replace("agents/x", &dir), text)).collect();
+        let agents = rendering(target.name, &files, Wish::default()).agents;
+        for file in agents.into_iter().flat_map(|agent| agent.files) {
+            let mut lines = file.text().split(['\n', '\r', '\u{85}', '\u{2028}']);
+            let is_field = |line: &&str| injected.iter().any(|it| line.starts_with(it));
+            assert_eq!(lines.find(is_field), None, "{}: {}", target.name, file.path);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! never milder than what the judge of the source says.
 
 use agentry_compile::policy::path::NoLinks;
-use agentry_compile::policy::{Action, Call, Section};
+use agentry_compile::policy::{Action, Call, Place, Section};
 use agentry_compile::targets::front;
 use agentry_compile::targets::{Scope, Settings, Subject, render, target};
 use agentry_compile::text::Data;
@@ -139,4 +139,59 @@ fn what_is_written_is_never_milder() {
         None => Ok(()),
     };
     TestRunner::new(config).run(&agent(), property).expect("never milder");
+}
+
+/// What OpenCode does with the rules that come of a definition.
+fn rendered(lines: &str, section: Section, text: &str) -> Action {
+    let files = crate::agent("x", lines);
+    let rendering = crate::rendering("opencode", &files, crate::Wish::default());
+    let file = rendering.agents.first().and_then(|agent| agent.files.first());
+    there(&rules(file.expect("a file").text()), section, text)
+}
+
+/// A last ` *` takes nothing too, in patterns about files and names as in those about commands, and in keys.
+#[test]
+fn a_last_star_takes_nothing_too() {
+    let section = |name: &str, rules: &str| {
+        format!("[permissions.{name}]\nintent = \"deny\"\nrules = [{rules}]\n")
+    };
+    let cases = [
+        (section("edit", "\"foo *:allow\", \"foo */**:allow\""), Section::Edit, "/workspace/foo"),
+        (section("read", "\"a/foo *:ask\""), Section::Read, "/workspace/a/foo"),
+        (section("skill", "\"helper *:allow\""), Section::Skill, "helper"),
+        (section("delegate", "\"helper *:allow\""), Section::Delegate, "helper"),
+        (section("tool", "\"deploy *:allow\""), Section::Tool, "deploy"),
+    ];
+    for (lines, section, text) in cases {
+        assert_eq!(rendered(&lines, section, text), Action::Deny, "{lines}");
+    }
+    let denied: String = Section::ALL.iter().map(|it| section(it.as_str(), "")).collect();
+    let denied = denied.replace("rules = []\n", "");
+    for key in ["bash *", "edit *", "b* *"] {
+        let words = "[x-harness.opencode.as-written.permission]\n\"*\" = \"deny\"\n";
+        let tool = "[permissions.tool]\nintent = \"deny\"\n";
+        let rule = format!("{tool}rules = [\"{key}:allow\"]\n");
+        let lines = format!("{}{words}\"{key}\" = \"allow\"\n", denied.replace(tool, &rule));
+        for section in [Section::Bash, Section::Edit] {
+            assert_eq!(rendered(&lines, section, "/workspace/x"), Action::Deny, "{lines}");
+        }
+    }
+}
+
+/// The same where they are read.
+#[test]
+fn a_last_star_is_read_as_nothing_too() {
+    let cases = [
+        ("  bash: allow\n  \"bash *\": deny\n", Section::Bash, "ls"),
+        ("  edit:\n    \"*\": allow\n    \"secret *\": deny\n", Section::Edit, "secret"),
+        ("  skill:\n    \"*\": allow\n    \"helper *\": deny\n", Section::Skill, "helper"),
+    ];
+    for (rules, section, text) in cases {
+        let file = format!("---\ndescription: d\npermission:\n{rules}---\nHi.\n");
+        let path = ".opencode/agents/x.md";
+        let found = crate::back::imported("opencode", &[(path, &file)], path).expect("an agent");
+        let subject = Subject::of(found.agent, &Place::default());
+        let call = Call { section, subject: text, directory: "/workspace" };
+        assert_eq!(subject.judge.judge(call, &NoLinks).action, Action::Deny, "{rules}");
+    }
 }

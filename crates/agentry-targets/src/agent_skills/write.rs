@@ -31,8 +31,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     metadata.set_opt("allowed-tools", (!allowed.is_empty()).then(|| Data::str(allowed)));
     unenforced(subject, "whoever loads the skill", &mut out);
     dropped(subject, &mut out);
-    let origin = subject.path.replace(char::is_control, "?");
-    let text = front::write(&origin, &metadata.build(), &body(subject));
+    let text = front::write(&subject.origin(), &metadata.build(), &body(subject));
     out.files.push(File::new(path(&subject.name), text));
     for skill in &subject.skills {
         copy(subject, skill, &mut out);

@@ -67,7 +67,7 @@ fn agent(subject: &Subject, rules: &[Prefix], settings: &Settings<'_>) -> Render
     let data = own_words::applied(subject, role.build());
     losses(subject, &data, rules, &mut out);
     session(subject, setup, settings, &mut out);
-    let text = format!("{MARK}{}\n{}", subject.path, toml::emit(&data));
+    let text = format!("{MARK}{}\n{}", subject.origin(), toml::emit(&data));
     out.files.push(File::new(path(&subject.name), text));
     skills::copy(subject, SKILLS, ".agents/skills", &mut out);
     out

@@ -55,7 +55,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     losses(subject, &tools::listed(&metadata), &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     length(&body, &mut out);
-    let text = front::write(&subject.path, &metadata, &body);
+    let text = front::write(&subject.origin(), &metadata, &body);
     let [project, user] = [".github", ".copilot"];
     let root = if settings.scope == Scope::User { user } else { project };
     out.files.push(File::new(format!("{root}/agents/{}.agent.md", subject.name), text));

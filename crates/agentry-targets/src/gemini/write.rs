@@ -65,11 +65,11 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     };
     losses(subject, settings, &model, &mut out);
     let needs = if enforced { format!("\n{NEEDS}{rules_path}") } else { String::new() };
-    let origin = format!("{}{needs}", subject.path);
+    let origin = format!("{}{needs}", subject.origin());
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let text = front::write(&origin, &metadata, &body);
     out.files.push(File::new(path(&subject.name), text));
-    let head = format!("{MARK}{}\n{}", subject.path, advice(settings.scope, &rules_path));
+    let head = format!("{MARK}{}\n{}", subject.origin(), advice(settings.scope, &rules_path));
     let text = policy::write(&head, &subject.name, &rules);
     out.files.push(File::new(rules_path, text));
     skills::copy(subject, SKILLS, ".gemini/skills", &mut out);

@@ -99,12 +99,14 @@ pub(super) fn sanitised(pattern: &str) -> String {
 
 /// A key about tools by name.
 pub(super) fn entry(section: Section, key: &str, action: Action) -> Entry {
-    let regex = if section == Section::Mcp { of_servers(key) } else { WILDCARDS.plain(key) };
+    let regex = if section == Section::Mcp { of_servers(key) } else { WILDCARDS.whole(key) };
     Entry { text: key.to_owned(), action, matches: Matches::exactly(regex) }
 }
 
 /// What a key matches of the tools of servers.
 fn of_servers(key: &str) -> String {
+    // A trailing ` *` may take nothing.
+    let key = key.strip_suffix(" *").unwrap_or(key);
     let each = |c: char| match c {
         '*' | '?' => WILDCARDS.plain(c.encode_utf8(&mut [0; 4])),
         '_' => "[^A-Za-z0-9-]".to_owned(),

@@ -34,7 +34,7 @@ pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
     }
     // Every segment is followed by `/`, the last one too.
     let root = regex_of_path(&Places::default().workspace);
-    let plain = WILDCARDS.plain(&pattern);
+    let plain = WILDCARDS.whole(&pattern);
     let inside = format!("{root}{plain}/");
     if let Some(name) = end_of_name(&pattern) {
         return Matches::exactly(format!("{ANYTHING}{}/", escape(name)));
@@ -52,7 +52,7 @@ pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
         // However far up a file lies, its name is seen.
         Some(name) => Matches::exactly(format!("(?:{others}{ANYTHING}|[^/]*){name}/|{inside}")),
         None => {
-            let rest = WILDCARDS.plain(rest);
+            let rest = WILDCARDS.whole(rest);
             let most = format!("(?:{others}(?:{ANYTHING}/)?)?{rest}/|{inside}");
             Matches { most, least: inside }
         }

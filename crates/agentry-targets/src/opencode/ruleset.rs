@@ -167,15 +167,20 @@ pub(super) const OWN: &[&str] = &[
     "plan_exit",
 ];
 
-/// Whether a key is about a permission.
+/// Whether a key is about a permission. A trailing ` *` may take nothing.
 pub(super) fn takes(key: &str, permission: &str) -> bool {
+    let bare = key.strip_suffix(" *").is_some_and(|bare| matches(bare, permission));
+    bare || matches(key, permission)
+}
+
+fn matches(key: &str, permission: &str) -> bool {
     let Some(first) = key.chars().next() else { return permission.is_empty() };
     let rest = key.get(first.len_utf8()..).unwrap_or_default();
     let mut ends = permission.char_indices().map(|(at, _)| at).chain([permission.len()]);
     match (first, permission.chars().next()) {
-        ('*', _) => ends.any(|at| takes(rest, permission.get(at..).unwrap_or_default())),
+        ('*', _) => ends.any(|at| matches(rest, permission.get(at..).unwrap_or_default())),
         (first, Some(c)) if first == '?' || first == c => {
-            takes(rest, permission.get(c.len_utf8()..).unwrap_or_default())
+            matches(rest, permission.get(c.len_utf8()..).unwrap_or_default())
         }
         _ => false,
     }
@@ -189,7 +194,7 @@ pub(super) fn entry(section: Section, pattern: &str, action: Action) -> Entry {
         Section::ExternalDirectory => directory(pattern),
         _ if pattern == "*" => Matches::exactly(ANYTHING),
         Section::Webfetch => Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() },
-        _ => Matches::exactly(WILDCARDS.plain(pattern)),
+        _ => Matches::exactly(WILDCARDS.whole(pattern)),
     };
     Entry { text: pattern.to_owned(), action, matches }
 }
@@ -208,6 +213,10 @@ mod tests {
             ("external_*", "external_directory", true),
             ("web*", "websearch", true),
             ("bash*x", "bash", false),
+            ("bash *", "bash", true),
+            ("b* *", "bash", true),
+            (" *", "bash", false),
+            ("bash  *", "bash", false),
             ("", "bash", false),
         ];
         for (key, permission, expected) in cases {

@@ -69,7 +69,7 @@ fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     }
     lost(subject, &mut out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
-    let text = front::write(&subject.path, &metadata, &body);
+    let text = front::write(&subject.origin(), &metadata, &body);
     let path = format!("{home}/agents/{}.md", subject.name);
     others(subject, settings, &path, &mut out);
     out.files.push(File::new(path, text));

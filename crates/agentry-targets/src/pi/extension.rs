@@ -35,7 +35,7 @@ pub(super) fn main(subject: &Subject) -> String {
 fn filled(template: &str, subject: &Subject) -> String {
     let guard = json!(["agentry", "guard", "pi", subject.path, "--digest", subject.digest]);
     let text = format!("{template}{ASK}");
-    let origin = super::write::origin(subject);
+    let origin = subject.origin();
     text.replace("@MARK@", &format!("{}{origin}", MARK.trim_start_matches("# ")))
         .replace("@AGENT@", &json!(subject.name).to_string())
         .replace("@GUARD@", &guard.to_string())

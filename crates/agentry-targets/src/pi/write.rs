@@ -59,7 +59,7 @@ fn agent(subject: &Subject, part: Part, settings: &Settings<'_>, out: &mut Rende
     dropped(subject, out);
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let body = body.trim_start_matches('\u{feff}');
-    match front::write(&origin(subject), &fields, body) {
+    match front::write(&subject.origin(), &fields, body) {
         Ok(text) => out.files.push(File::new(place.agent.clone(), text)),
         Err(key) => {
             let message =
@@ -91,11 +91,6 @@ fn prompting(subject: &Subject) -> Vec<(&'static str, Value)> {
 
 fn raw(text: impl Into<String>) -> Value {
     Value::Raw(text.into())
-}
-
-/// Where the definition is, on one line.
-pub(super) fn origin(subject: &Subject) -> String {
-    subject.path.replace(char::is_control, "?")
 }
 
 /// A text on one line.

@@ -169,9 +169,44 @@ fn both_sides_are_explained() {
     let read = "[permissions.read]\nintent = \"allow\"\nrules = [\"secret/**:deny\"]\n";
     let test = agent(Test::new(), "one", read);
     let ran = test.run("render --target opencode --dry-run --explain").exits(0);
-    assert!(ran.stdout.contains("in the source and deny in glob, grep, list, lsp"), "{ran}");
+    let read = ran.stdout.split("  one  permissions.").find(|part| part.starts_with("read"));
+    insta::assert_snapshot!(read.expect("a section"), @r#"
+    read
+        source: permissions              secret/**:deny
+                                         read = allow
+        opencode: read                   secret/*: deny
+                                         *.env.example: allow
+                                         *.env.*: ask
+                                         *.env: ask
+                                         *: allow
+        opencode: read                   inside the workspace: allow
+                                         *: ask
+        opencode: glob, grep, list, lsp  *: deny
+        opencode: glob, grep, list, lsp  inside the workspace: allow
+                                         *: ask
+        = narrowed `glob`, `grep`, `list`, `lsp` are denied altogether: they look at many files at once, and some of these are
+    "#);
     let json = workspace().run("render agents/pusher --dry-run --explain --format json").json();
     assert_eq!(json["sections"][0]["section"], "bash");
+    assert_eq!(json["sections"][0]["difference"], serde_json::Value::Null);
+}
+
+/// What may run without a question is not what the source says, though it is told as a gap.
+#[test]
+fn words_that_came_back_are_explained() {
+    let asks =
+        ["bash", "edit"].map(|it| format!("[permissions.{it}]\nintent = \"ask\"\n")).concat();
+    let words = "[x-harness.copilot.as-written]\ntools = [\"read\", \"edit\", \"execute\"]\n";
+    let test = agent(Test::new(), "one", &format!("{asks}{words}"));
+    let ran = test.run("render --target copilot --dry-run --explain").exits(0);
+    let bash = ran.stdout.split("  one  permissions.").find(|part| part.starts_with("bash"));
+    insta::assert_snapshot!(bash.expect("a section"), @r#"
+    bash
+        source: permissions  bash = ask
+        copilot: execute     execute: allow
+        = gap as it was written: `git status` is ask in the source and not asked about in GitHub Copilot; `--close-gaps` takes that away
+        = gap commands: Copilot does not look at what a command does; `touch x` is ask in the source and allow there
+    "#);
 }
 
 /// What is the same for several agents or targets is one line; `--explain` and JSON keep each.

@@ -266,7 +266,7 @@ impl<'a> Report<'a> {
             if !agent.asked {
                 continue;
             }
-            for Explained { section, source, harness, difference } in sections {
+            for Explained { section, source, harness, differences } in sections {
                 let rules = |sides: &[Side]| -> Value {
                     let one = |it: &Side| json!({"name": it.name, "rules": it.rules});
                     sides.iter().map(one).collect()
@@ -277,14 +277,16 @@ impl<'a> Report<'a> {
                     "section": section.as_str(),
                     "source": rules(source),
                     "harness": rules(harness),
-                    "difference": difference,
+                    "difference": (!differences.is_empty()).then(|| differences.join("; ")),
                 }));
                 self.text.push('\n');
                 self.line(&format!("  {}  permissions.{section}", agent.name));
                 let rows = sides("source", source).chain(sides(ran.target.name, harness));
                 self.text.push_str(&columns(&rows.collect::<Vec<_>>()));
-                let difference = difference.as_deref().unwrap_or("both say the same");
-                self.line(&format!("    = {difference}"));
+                if differences.is_empty() {
+                    self.line("    = both say the same");
+                }
+                differences.iter().for_each(|told| self.line(&format!("    = {told}")));
             }
         }
     }
