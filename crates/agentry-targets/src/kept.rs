@@ -35,7 +35,7 @@ pub(crate) fn is_word(data: &Data) -> bool {
 /// The tools that an agent has of a section, where they are not all.
 const TOOLS: &str = "tools";
 /// What some definitions have no place for, though the model does.
-const MODEL: &str = "model";
+pub(crate) const MODEL: &str = "model";
 const TEMPERATURE: &str = "temperature";
 const MODE: &str = "mode";
 const TURNS: &str = "max_turns";

@@ -20,6 +20,8 @@ pub const NOTHING: &str = r"[^\s\S]";
 pub struct Wildcards {
     /// Whether `?` takes any one character.
     pub question: bool,
+    /// Whether a trailing ` *` may take nothing only where it is the only wildcard.
+    pub sole: bool,
 }
 
 impl Wildcards {
@@ -29,10 +31,28 @@ impl Wildcards {
             Some(head) => (head, true),
             None => (pattern, false),
         };
-        let tail = if optional { format!(r"\x00(?:{ANYTHING}\x00)?") } else { r"\x00".to_owned() };
-        Matches {
-            most: format!("{}{tail}", self.text(head, Bound::Most)),
-            least: format!("{}{tail}", self.text(head, Bound::Least)),
+        let tail = |bound: Bound| match optional {
+            false => r"\x00".to_owned(),
+            true if self.sole && bound == Bound::Least && head.contains('*') => {
+                format!(r"\x00{ANYTHING}\x00")
+            }
+            true => format!(r"\x00(?:{ANYTHING}\x00)?"),
+        };
+        let of = |bound: Bound| format!("{}{}", self.text(head, bound), tail(bound));
+        Matches { most: of(Bound::Most), least: of(Bound::Least) }
+    }
+
+    /// Whether a pattern takes a name as a whole.
+    pub fn takes(self, pattern: &str, name: &str) -> bool {
+        let Some(first) = pattern.chars().next() else { return name.is_empty() };
+        let rest = pattern.get(first.len_utf8()..).unwrap_or_default();
+        let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
+        match (first, name.chars().next()) {
+            ('*', _) => ends.any(|at| self.takes(rest, name.get(at..).unwrap_or_default())),
+            (first, Some(c)) if first == c || (first == '?' && self.question) => {
+                self.takes(rest, name.get(c.len_utf8()..).unwrap_or_default())
+            }
+            _ => false,
         }
     }
 

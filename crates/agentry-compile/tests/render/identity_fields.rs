@@ -98,6 +98,8 @@ const CASES: &[Case] = &[
     case("claude-code", CLAUDE, "disallowedTools: Task, mcp__github, mcp__docs__search\n"),
     case("claude-code", CLAUDE, "disallowedTools: Write, Edit, NotebookEdit, MultiEdit\n"),
     case("claude-code", CLAUDE, "model: haiku\n"),
+    case("claude-code", CLAUDE, "tools: Read, Grep\nmodel: glm-4.6\n"),
+    case("claude-code", CLAUDE, "tools: Read\nmodel: us.anthropic.claude-sonnet-4-v1:0\n"),
     case("claude-code", CLAUDE, "tools: Read\nmodel: opus[1m]\nmcpServers: [github]\n"),
     case("claude-code", CLAUDE, "tools: Read, Edit\nmemory: project\npermissionMode: acceptEdits\n"),
     case("claude-code", CLAUDE, "tools: Glob\n").differing(&[("tools", NAMES_ONLY)]),

@@ -189,7 +189,23 @@ fn line(text: &str) -> Option<String> {
     let plain = text.trim() == text && !text.is_empty() && !text.contains("  ");
     // A command that does nothing is always allowed.
     let nothing = text.trim_start_matches(['"', '\'', '\\']).starts_with(':');
-    (plain && !single && !nothing && !text.ends_with('\\')).then_some(text)
+    (plain && !single && !nothing && !text.ends_with('\\') && is_closed(&text)).then_some(text)
+}
+
+/// Whether every quote is closed: no shell runs the others, and nobody knows what they are.
+fn is_closed(text: &str) -> bool {
+    let mut open = None;
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match (open, c) {
+            (Some('\''), '\\') => {}
+            (_, '\\') => drop(characters.next()),
+            (None, '"' | '\'') => open = Some(c),
+            (Some(quote), c) if quote == c => open = None,
+            _ => {}
+        }
+    }
+    open.is_none()
 }
 
 /// What a harness says of a command, whichever way it is typed: a milder rule about the same words

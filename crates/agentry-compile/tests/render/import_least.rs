@@ -239,3 +239,75 @@ fn a_part_of_a_tool_of_claude_code_is_not_all_of_it() {
         assert_eq!(partly, read == "deny", "{tools}");
     }
 }
+
+/// An agent of Claude Code with these lines, and settings of the project around it.
+fn claude(lines: &str, settings: &str) -> Imported {
+    let path = ".claude/agents/x.md";
+    let text = format!("---\nname: x\ndescription: y\n{lines}---\nx\n");
+    let files = [(path, text.as_str()), (".claude/settings.json", settings)];
+    imported("claude-code", &files, path).expect("an agent")
+}
+
+/// Blanks separate tools as commas do.
+#[test]
+fn lists_of_claude_code_with_blanks() {
+    let found = claude("disallowedTools: Write Edit Bash NotebookEdit\n", "{}");
+    for section in [Section::Bash, Section::Edit] {
+        assert_eq!(said(&found, section), "deny");
+    }
+    let found = claude("tools: Read  Grep Bash(git log *)\n", "{}");
+    assert_eq!(said(&found, Section::Read), "allow");
+    assert_eq!(said(&found, Section::Bash), "ask");
+    assert_eq!(said(&found, Section::Webfetch), "deny");
+}
+
+/// What a list names and nobody knows is told.
+#[test]
+fn tools_of_claude_code_that_nobody_knows() {
+    let cases = [
+        ("All tools", "changed tools: `All` is known by its name only"),
+        ("mcp__*, Read", "dropped tools: `mcp__*` names no server"),
+    ];
+    for (tools, expected) in cases {
+        let told = told(&claude(&format!("tools: {tools}\n"), "{}"));
+        assert!(told.contains(expected), "{told}");
+    }
+    let told = told(&claude("tools: Read, TodoWrite, Task, mcp__github\n", "{}"));
+    assert!(!told.contains("known by its name") && !told.contains("names no server"), "{told}");
+}
+
+/// Names with wildcards deny and ask what they may be about, and `domain:*` every host.
+#[test]
+fn rules_of_claude_code_about_many_tools() {
+    let cases = [
+        ("\"*\"", Section::Bash),
+        ("\"*\"", Section::Mcp),
+        ("\"B*\"", Section::Bash),
+        ("\"Web*\"", Section::Webfetch),
+        ("\"Web*\"", Section::Websearch),
+        ("\"*Edit\"", Section::Edit),
+        ("\"WebFetch(domain:*)\"", Section::Webfetch),
+    ];
+    for (rule, section) in cases {
+        let allow = "\"allow\": [\"Bash\", \"WebFetch\", \"WebSearch\", \"Edit(/**)\"]";
+        let settings = format!("{{\"permissions\": {{{allow}, \"deny\": [{rule}]}}}}");
+        let said = said(&claude("", &settings), section);
+        assert!(said.ends_with("deny") && !said.contains("allow"), "{rule} {section}: {said}");
+    }
+}
+
+/// What a pattern about secrets takes is denied, and nothing else.
+#[test]
+fn secrets_of_claude_code_are_not_everything() {
+    for rule in ["Read(./.env.*)", "Read(.env*)", "Read(./secrets/*)", "Read(**/*.pem)"] {
+        let settings = format!("{{\"permissions\": {{\"deny\": [\"{rule}\"]}}}}");
+        let found = claude("tools: Read, Edit\n", &settings);
+        let read = said(&found, Section::Read);
+        assert!(
+            read.ends_with("**/*:allow .:allow ask") || read.ends_with(" allow"),
+            "{rule}: {read}"
+        );
+        let edit = said(&found, Section::Edit);
+        assert!(edit.ends_with(" ask"), "{rule}: {edit}");
+    }
+}

@@ -10,7 +10,8 @@ use super::import_plugins::{Plugin, plugins};
 use super::ruleset::{Silence, of, only, tools};
 use super::settings::{self, Known, Lists, PERSONAL, known, managed, personal};
 use super::tools::{
-    GROUPS, PARTS, Tools, entries, groups, is_beside, name_of, names, restricted, section_of,
+    GROUPS, PARTS, Tools, UNASKED, entries, groups, is_beside, name_of, names, restricted,
+    section_of,
 };
 use super::{KEPT, NAME, OTHER_SERVERS, OTHER_SKILLS, patterns, rule, words};
 use crate::import::{Bound, Import, Read, Wrong};
@@ -243,6 +244,15 @@ fn lists(metadata: &Data, draft: &mut Draft) {
         let detail = format!("`{name}` goes with the other tools of its kind and is left out");
         draft.lose("tools", LossKind::Dropped, detail);
     }
+    for name in tools.and_then(names).unwrap_or_default().iter().filter(|it| is_unknown(it)) {
+        let (kind, what) = match name.starts_with("mcp__") {
+            true => (LossKind::Dropped, "names no server, and nobody knows what it takes"),
+            false => {
+                (LossKind::Changed, "is known by its name only: a tool of that name, and no other")
+            }
+        };
+        draft.lose("tools", kind, format!("`{name}` {what}"));
+    }
     if tools.is_some_and(|list| names(list).is_none()) {
         draft.lose("tools", LossKind::Narrowed, "it is no list: it has no tools here");
     }
@@ -250,6 +260,15 @@ fn lists(metadata: &Data, draft: &mut Draft) {
         let detail =
             format!("`{entry}`: Claude Code takes away all of `{}` by it", name_of(&entry));
         draft.lose("disallowedTools", LossKind::Changed, detail);
+    }
+}
+
+/// Whether nothing is known of a tool that a list names.
+fn is_unknown(name: &str) -> bool {
+    let server = name.strip_prefix("mcp__").map(|rest| rest.split("__").next().unwrap_or_default());
+    match server {
+        Some(server) => !rule::is_plain(server),
+        None => section_of(name).is_none() && !UNASKED.contains(&name) && name != "*",
     }
 }
 

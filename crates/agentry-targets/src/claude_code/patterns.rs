@@ -61,7 +61,7 @@ fn path(pattern: &str, action: Action) -> Vec<String> {
     let rest = rest.split('/').map(plain).collect::<Vec<_>>().join("/");
     let whole = if rest == "**" { format!("{start}{rest}/*") } else { format!("{start}{rest}") };
     // What lies below a directory that is named is meant too.
-    let below = (stricter && !rest.ends_with('*')).then(|| format!("{whole}/**"));
+    let below = (stricter && !rest.ends_with("**")).then(|| format!("{whole}/**"));
     let mut found: Vec<String> = std::iter::once(whole).chain(below).collect();
     if start == "**/" && stricter {
         // Nobody knows whether it also holds outside the working directory.
@@ -73,6 +73,9 @@ fn path(pattern: &str, action: Action) -> Vec<String> {
 fn hosts(host: &str, action: Action) -> Vec<String> {
     if action == Action::Allow {
         return vec![host.to_owned()];
+    }
+    if host == "*" {
+        return vec!["**".to_owned()];
     }
     let host = match host.strip_prefix("*.") {
         Some(rest) => format!("**.{rest}"),
@@ -111,7 +114,9 @@ mod tests {
                 deny,
                 &["**/.env", "**/.env/**", "/**/.env", "/**/.env/**"],
             ),
+            (Section::Read, "Read(/.env.*)", deny, &[".env.*", ".env.*/**"]),
             (Section::Webfetch, "WebFetch(domain:x.org)", allow, &["x.org"]),
+            (Section::Webfetch, "WebFetch(domain:*)", deny, &["**"]),
             (Section::Mcp, "mcp__gh", deny, &["gh/*"]),
         ];
         for (section, text, action, expected) in cases {

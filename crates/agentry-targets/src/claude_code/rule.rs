@@ -8,7 +8,7 @@ use crate::model::escape;
 use crate::rendering::Scope;
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards, at_least};
 
-const WILDCARDS: Wildcards = Wildcards { question: false };
+const WILDCARDS: Wildcards = Wildcards { question: false, sole: true };
 
 /// A rule, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,21 @@ pub(super) fn entry(section: Section, text: &str, action: Action) -> Option<Entr
     Some(Entry { text: text.to_owned(), action, matches })
 }
 
-/// A rule about another tool of a section than the one that its rules are written for: nobody knows
-/// what of the section it holds for.
+/// A rule about another tool of a section than the one that its rules are written for, or about all whose
+/// names look so: nobody knows what of the section it holds for.
 pub(super) fn beside(section: Section, text: &str, action: Action) -> Option<Entry> {
     let tool = parse(text).tool;
     let other = tool_of(section).is_some_and(|own| own != tool);
-    let about = other && super::tools::section_of(tool) == Some(section);
+    let named = other && super::tools::section_of(tool) == Some(section);
+    let about = named || (tool.contains('*') && may_be_of(section, tool));
     about.then(|| Entry { text: text.to_owned(), action, matches: unknown() })
+}
+
+/// Whether a name with wildcards takes a tool of a section; nobody knows all tools of servers and plugins.
+fn may_be_of(section: Section, name: &str) -> bool {
+    let group = super::tools::GROUPS.iter().find(|group| group.section == section);
+    let tools = group.map(|group| group.tools.iter().copied().chain(super::tools::beside(section)));
+    tools.is_none_or(|mut tools| tools.any(|tool| WILDCARDS.takes(name, tool)))
 }
 
 /// The tool that rules of a section are written for.
@@ -94,6 +102,11 @@ pub(super) fn names_parameter(pattern: &str) -> bool {
 
 /// A host: a leading `*.` takes any number of labels, another `*` one.
 fn domain(host: &str) -> Matches {
+    if host == "*" {
+        // Every host, or those of one label.
+        let one = format!(r"https?://[^/.]+\.:[0-9]+/{ANYTHING}");
+        return Matches { most: ANYTHING.to_owned(), least: one };
+    }
     let (start, rest) = match host.strip_prefix("*.") {
         Some(rest) => (r"(?:[^/.]+\.)+", rest),
         None => ("", host),
@@ -141,8 +154,8 @@ pub(super) fn written(section: Section, rule: &PatternRule, scope: Scope) -> Vec
     match (section, tool_of(section)) {
         (Section::Bash, Some(tool)) => {
             // About everything there is one rule already.
-            let texts = at_least(pattern).into_iter().filter(|only| only != "*");
-            texts.map(|only| of(tool, colons(&only))).collect()
+            let texts = at_least(pattern).into_iter().flat_map(with_bare);
+            texts.filter(|only| only != "*").map(|only| of(tool, colons(&only))).collect()
         }
         (Section::Edit | Section::Read, Some(tool)) => {
             paths::written(pattern, *action, scope).map(|only| of(tool, only)).into_iter().collect()
@@ -162,6 +175,13 @@ pub(super) fn written(section: Section, rule: &PatternRule, scope: Scope) -> Vec
         },
         _ => Vec::new(),
     }
+}
+
+/// A pattern about commands, and the same without its last ` *`, which takes nothing only where no other
+/// wildcard stands before it.
+fn with_bare(pattern: String) -> Vec<String> {
+    let bare = pattern.strip_suffix(" *").filter(|bare| bare.contains('*')).map(str::to_owned);
+    std::iter::once(pattern).chain(bare).collect()
 }
 
 /// A pattern about commands without a colon that means something else: `x:*`, `word:value`.
@@ -207,6 +227,7 @@ mod tests {
         let cases: &[(Section, &str, Action, &[&str])] = &[
             (Section::Bash, "git push*", deny, &["Bash(git push*)"]),
             (Section::Bash, "echo (x)", deny, &["Bash(echo*)"]),
+            (Section::Bash, "git * -f *", deny, &["Bash(git * -f *)", "Bash(git * -f)"]),
             (Section::Bash, "foo:*", deny, &["Bash(foo*)"]),
             (Section::Bash, "npm run test:unit", deny, &["Bash(npm run test:unit)"]),
             (Section::Bash, "command:x", deny, &["Bash(command*)"]),

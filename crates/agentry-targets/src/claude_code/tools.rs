@@ -142,7 +142,7 @@ pub(super) fn entries(list: &Data) -> Option<Vec<&str>> {
     }
 }
 
-/// Splits at the commas that stand outside brackets.
+/// Splits at the commas and blanks that stand outside brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let is_end = |c: char| {
@@ -151,9 +151,9 @@ fn split(text: &str) -> Vec<&str> {
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        c == ',' && depth == 0
+        (c == ',' || c.is_whitespace()) && depth == 0
     };
-    text.split(is_end).collect()
+    text.split(is_end).filter(|entry| !entry.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -166,6 +166,7 @@ mod tests {
             (Data::str("Read, Bash(git log:*, x), Grep"), &["Read", "Bash", "Grep"]),
             (Data::strings(["Read", "Bash(git *)"]), &["Read", "Bash"]),
             (Data::strings(["Read, Grep"]), &["Read", "Grep"]),
+            (Data::str("Read Grep  Bash(git log *) Glob"), &["Read", "Grep", "Bash", "Glob"]),
             (Data::Null, &[]),
         ];
         for (list, expected) in cases {

@@ -226,7 +226,12 @@ fn model(subject: &Subject, out: &mut Rendered) -> Option<String> {
     let preferred = subject.agent.model.preferred.as_ref()?;
     // With a larger window: `opus[1m]`.
     let base = |name: &str| name.strip_suffix("[1m]").unwrap_or(name).to_ascii_lowercase();
-    let known = |name: &&str| MODELS.contains(&base(name).as_str()) || name.starts_with("claude-");
+    // Another name is sent as it is: only to where the agent came from.
+    let is_own = |name: &str| kept::is(subject, NAME, kept::MODEL, &Data::str(name));
+    let known = |name: &&str| {
+        let is_claude = name.starts_with("claude-") || name.contains("anthropic.claude-");
+        MODELS.contains(&base(name).as_str()) || is_claude || is_own(name)
+    };
     let plain = |name: &'_ str| name.strip_prefix("anthropic/").unwrap_or(name).to_owned();
     let names: Vec<String> = preferred.iter().map(|model| plain(&model.value)).collect();
     let found = names.iter().map(String::as_str).find(known);

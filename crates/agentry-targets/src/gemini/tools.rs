@@ -12,7 +12,7 @@ use crate::model::{Model, always, escape, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
 use crate::{Files, front};
 
-pub(super) const WILDCARDS: Wildcards = Wildcards { question: false };
+pub(super) const WILDCARDS: Wildcards = Wildcards { question: false, sole: false };
 
 /// A tool of Gemini.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use crate::encoding::{Encoding, Entry, Matches, Order, View};
 use crate::model::{Model, outside};
 use crate::wildcard::{ANYTHING, NOTHING, Wildcards};
 
-pub(super) const WILDCARDS: Wildcards = Wildcards { question: true };
+pub(super) const WILDCARDS: Wildcards = Wildcards { question: true, sole: false };
 
 /// One flattened rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -169,21 +169,8 @@ pub(super) const OWN: &[&str] = &[
 
 /// Whether a key is about a permission. A trailing ` *` may take nothing.
 pub(super) fn takes(key: &str, permission: &str) -> bool {
-    let bare = key.strip_suffix(" *").is_some_and(|bare| matches(bare, permission));
-    bare || matches(key, permission)
-}
-
-fn matches(key: &str, permission: &str) -> bool {
-    let Some(first) = key.chars().next() else { return permission.is_empty() };
-    let rest = key.get(first.len_utf8()..).unwrap_or_default();
-    let mut ends = permission.char_indices().map(|(at, _)| at).chain([permission.len()]);
-    match (first, permission.chars().next()) {
-        ('*', _) => ends.any(|at| matches(rest, permission.get(at..).unwrap_or_default())),
-        (first, Some(c)) if first == '?' || first == c => {
-            matches(rest, permission.get(c.len_utf8()..).unwrap_or_default())
-        }
-        _ => false,
-    }
+    let bare = key.strip_suffix(" *").is_some_and(|bare| WILDCARDS.takes(bare, permission));
+    bare || WILDCARDS.takes(key, permission)
 }
 
 /// A pattern of a section, as OpenCode reads it.
