@@ -1,4 +1,5 @@
-//! A file system that takes `.ENV` for `.env`: so do the rules, for tools and for commands.
+//! Where calls start and what file systems do with names: a file system that takes `.ENV` for `.env`, lines
+//! that start outside the workspace.
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{
@@ -30,6 +31,31 @@ fn names_are_compared_as_the_file_system_does() {
             );
         }
     }
+}
+
+/// Whoever starts there has gone there: that is asked about like a `cd`.
+#[test]
+fn a_line_that_starts_outside() {
+    let cases = [
+        ("/workspace", "cat", Action::Allow),
+        ("/workspace/src", "cat", Action::Allow),
+        ("/elsewhere", "cat", Action::Ask),
+        ("/workspace", "cd /elsewhere && cat", Action::Ask),
+        ("/elsewhere", "cd /workspace && cat", Action::Ask),
+    ];
+    for (directory, subject, expected) in cases {
+        let call = Call { section: Section::Bash, subject, directory };
+        let found = judge(false).judge(call, &NoLinks).action;
+        assert_eq!(found, expected, "{subject} in {directory}");
+    }
+}
+
+/// However often a command goes elsewhere, it is looked at once.
+#[test]
+fn a_command_that_goes_elsewhere_many_times() {
+    let subject = format!("git {}push", "-C x ".repeat(50_000));
+    let call = Call { section: Section::Bash, subject: &subject, directory: "/workspace" };
+    assert_eq!(judge(false).judge(call, &NoLinks).action, Action::Ask);
 }
 
 fn judge(ignores_case: bool) -> Judge {

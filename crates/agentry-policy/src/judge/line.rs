@@ -17,6 +17,11 @@ impl Judge {
         let parts = shell::analyse(call.subject, &context);
         let judge = |part: &Part| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
+        let start = self.entered(&Word::text("."), &Bases::default(), call, resolver);
+        if start.action > Action::Allow {
+            // As if somebody had gone there.
+            reasons.insert(0, start.about(format!("in {}", call.directory)));
+        }
         if reasons.is_empty() {
             reasons.push(self.unclear("there is nothing to run").about(call.subject));
         }

@@ -3,6 +3,7 @@
 
 use crate::argv::Arg;
 use crate::pattern::command::{Drops, base_name, drops};
+use crate::shell::MAX_BYTES;
 use crate::tables::global_options::global_options;
 
 use super::spelling::subcommand;
@@ -103,7 +104,7 @@ fn elsewhere(program: &str, argv: &[Arg], is_inside: impl Fn(&str) -> bool) -> V
             Global::Directory(Some(directory)) if !directory.is_empty() => {
                 let is_first = path.is_empty() || directory.starts_with('/');
                 path = if is_first { directory } else { format!("{path}/{directory}") };
-                if !is_inside(&path) {
+                if path.len() > MAX_BYTES || !is_inside(&path) {
                     return argv.to_vec();
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// So many directories are told apart.
 const MAX_BASES: usize = 8;
 /// A longer path is not followed, so that a chain of `cd` stays cheap.
-const MAX_BYTES: usize = 1024;
+pub(crate) const MAX_BYTES: usize = 1024;
 
 /// Possible current directories: absolute, or relative to the one that the line starts in.
 #[derive(Debug, Clone, PartialEq, Eq)]

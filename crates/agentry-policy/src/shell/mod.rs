@@ -48,6 +48,7 @@ mod written;
 mod tests;
 
 pub use bases::Bases;
+pub(crate) use bases::MAX_BYTES;
 pub(crate) use shown::{shown, text as word_text};
 
 use crate::argv::{Arg, Word};
