@@ -49,6 +49,24 @@ impl Judge {
     }
 }
 
+impl Judge {
+    /// The strictest rule against a command that only starts others, which are judged themselves: a rule for
+    /// every command is none against it.
+    pub(super) fn named(&self, argv: &[Arg]) -> Option<Decision> {
+        let against = self.rules(Section::Bash).filter_map(|(source, rules)| {
+            let found = match deciders(rules, argv) {
+                Deciders::Known(found) => found,
+                Deciders::Unknown => Vec::new(),
+            };
+            let written = found.iter().filter_map(|decider| rules.rules.get(decider.rule));
+            let named = written.filter(|rule| !rule.pattern.is_everything());
+            let against = named.filter(|rule| rule.action > Action::Allow);
+            against.map(|rule| Decision::by(rule, source)).reduce(Decision::strictest)
+        });
+        against.reduce(Decision::strictest)
+    }
+}
+
 /// The decision about a command, or about its plain form if that is milder and no rule is against
 /// the whole.
 fn decide_or_plain(argv: &[Arg], plain: Option<&[Arg]>, rules: &Rules, source: Source) -> Decision {

@@ -1,8 +1,8 @@
 //! A command line: the strictest over all that it runs, reads, writes and sets.
 
-use crate::argv::Word;
+use crate::argv::{Arg, Word};
 use crate::path::Resolver;
-use crate::shell::{self, Bases, Context, Part, Scope, What};
+use crate::shell::{self, Analysis, Bases, Context, Part, Scope, What};
 use crate::tables::environment::{Setting, setting_to};
 use crate::verdict::{Decision, Verdict};
 use crate::{Action, Section};
@@ -14,9 +14,11 @@ impl Judge {
     pub(super) fn line(&self, call: Call<'_>, resolver: &dyn Resolver) -> Verdict {
         let context =
             Context { home: self.places.home.clone(), directory: Some(call.directory.to_owned()) };
-        let parts = shell::analyse(call.subject, &context);
+        let Analysis { parts, around } = shell::analysis(call.subject, &context);
         let judge = |part: &Part| self.part(part, &parts, call, resolver).about(part.to_string());
         let mut reasons: Vec<_> = parts.iter().map(judge).collect();
+        let started = |argv: &Vec<Arg>| Some(self.named(argv)?.about(shell::shown(argv)));
+        reasons.extend(around.iter().filter_map(started));
         let start = self.entered(&Word::text("."), &Bases::default(), call, resolver);
         if start.action > Action::Allow {
             // As if somebody had gone there.

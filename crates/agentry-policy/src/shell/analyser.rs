@@ -13,7 +13,7 @@ use super::posix;
 use super::simple::{Redirect, Simple};
 use super::state::{State, Value};
 use super::written::Written;
-use super::{Command, Context, Part, What, redirect};
+use super::{Analysis, Command, Context, Part, What, redirect};
 use crate::argv::{Arg, Piece, Word};
 use crate::tables::builtins::DECLARATIONS;
 
@@ -40,6 +40,8 @@ pub(super) struct Analyser<'c> {
     pub(super) context: &'c Context,
     /// What was found.
     pub(super) parts: Vec<Part>,
+    /// Shells and wrappers that are not parts themselves, since what they start is.
+    around: Vec<Vec<Arg>>,
     /// Every name that is a function somewhere in the line.
     pub(super) functions: BTreeSet<String>,
     /// Names that stop being functions somewhere in the line.
@@ -73,6 +75,7 @@ impl<'c> Analyser<'c> {
         Self {
             context,
             parts: Vec::new(),
+            around: Vec::new(),
             functions: BTreeSet::new(),
             undefined: BTreeSet::new(),
             calls: Vec::new(),
@@ -90,13 +93,20 @@ impl<'c> Analyser<'c> {
         }
     }
 
-    /// The parts of `line`, and how much work they were.
-    pub(super) fn run(mut self, line: &str) -> (Vec<Part>, usize) {
+    /// What `line` comes down to, and how much work that was.
+    pub(super) fn run(mut self, line: &str) -> (Analysis, usize) {
         let state = State::new(Bases::default());
         self.text(line, state);
         self.lost_functions();
         self.fresh_scripts();
-        (self.parts, self.steps)
+        (Analysis { parts: self.parts, around: self.around }, self.steps)
+    }
+
+    /// Notes a call that only starts others.
+    pub(super) fn stands_around(&mut self, call: &Call<'_>) {
+        if !self.around.contains(&call.argv) {
+            self.around.push(call.argv.clone());
+        }
     }
 
     /// Analyses a text as a program; answers with the shell after it.

@@ -30,7 +30,10 @@ impl Analyser<'_> {
                 self.harmless(call, state)
             }
             "[" | "test" => self.test(call, state),
-            "eval" => self.eval(call, state),
+            "eval" => {
+                self.stands_around(call);
+                self.eval(call, state)
+            }
             "source" | "." => self.source(call, state),
             "trap" => self.trap(call, state),
             "set" => self.set_options(call, state),
@@ -280,6 +283,7 @@ impl Analyser<'_> {
             return self.harmless(call, state);
         }
         let argv = found.operands.to_vec();
+        self.stands_around(call);
         let flow = self.call(call.with(argv, by), state);
         if name == "exec" { Flow { ok: None, ..flow } } else { flow }
     }

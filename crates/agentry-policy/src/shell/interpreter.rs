@@ -32,9 +32,15 @@ impl Analyser<'_> {
             self.unclear(call.text, "a shell that reads lines in its own way", &state);
         }
         match program(&call.argv) {
-            Program::Text(text) => self.program_text(text, call, &state),
+            Program::Text(text) => {
+                self.stands_around(call);
+                self.program_text(text, call, &state);
+            }
             Program::File(file) => self.program_file(file, call, &state),
-            Program::Input => self.program_input(call, &state),
+            Program::Input => {
+                self.stands_around(call);
+                self.program_input(call, &state);
+            }
             Program::Nothing => {
                 self.command(call.text, call.argv.clone(), &state);
             }

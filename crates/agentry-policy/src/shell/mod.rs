@@ -55,7 +55,21 @@ use crate::argv::{Arg, Word};
 
 /// Everything that `line` runs, reads, writes and sets.
 pub fn analyse(line: &str, context: &Context) -> Vec<Part> {
+    analysis(line, context).parts
+}
+
+/// The same with the commands that only start others.
+pub(crate) fn analysis(line: &str, context: &Context) -> Analysis {
     analyser::Analyser::new(line, context).run(line).0
+}
+
+/// What a line comes down to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Analysis {
+    /// Everything that it runs, reads, writes and sets.
+    pub(crate) parts: Vec<Part>,
+    /// Shells and wrappers around parts, each with all its words: `sh -c ls`, `timeout 5 ls`.
+    pub(crate) around: Vec<Vec<Arg>>,
 }
 
 /// What is known of the shell before the line.

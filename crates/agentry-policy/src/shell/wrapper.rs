@@ -64,7 +64,9 @@ impl Analyser<'_> {
             self.without_command(entry, found, call, &state);
             return false;
         }
-        if entry.reach != Reach::Same {
+        if entry.reach == Reach::Same {
+            self.stands_around(call);
+        } else {
             state.behind = Some(self.outer(Some(found.inner_at), call, &state));
             if entry.reach == Reach::Place {
                 state.bases = Bases::Unknown;
