@@ -32,7 +32,9 @@
 mod blind;
 mod calls;
 mod import;
+mod listed;
 mod prefix;
+mod rivals;
 mod role;
 mod servers;
 mod setup;
