@@ -57,7 +57,7 @@ pub use guard::{Answer, Asked, Guard};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
 pub use personal::Personal;
-pub use render::{read_back, render};
+pub use render::{GUARD_FIELD, read_back, render};
 pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
 pub use subject::{Part, PartKind, Skill, Subject};
 

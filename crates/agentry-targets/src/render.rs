@@ -201,7 +201,8 @@ fn prove_ahead(
         });
     };
     let blind = || {
-        leaders.par_iter().filter(|_| !settings.guard).for_each(|(_, subject, model)| {
+        let unguarded = !is_guarded(target, settings);
+        leaders.par_iter().filter(|_| unguarded).for_each(|(_, subject, model)| {
             rayon::join(|| gaps(subject, model, target.blind), || unprotected(subject, model));
         });
     };
@@ -263,6 +264,14 @@ fn slack(section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
     if guarded { Slack::Denials } else { Slack::None }
 }
 
+/// The field of the loss that a guard was asked for, and there is none.
+pub const GUARD_FIELD: &str = "guard";
+
+/// Whether calls are put to the guard: not every harness has one.
+fn is_guarded(target: &Target, settings: &Settings<'_>) -> bool {
+    settings.guard && target.guard.is_some()
+}
+
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
 fn verify(
     target: &Target,
@@ -285,10 +294,13 @@ fn verify(
     }
     overriding(target, subject, out);
     own_words::report(target, subject, settings, out);
-    if settings.guard && target.guard.is_some() {
+    if is_guarded(target, settings) {
         unseen::programs(subject, out);
-    }
-    if !settings.guard {
+    } else {
+        if settings.guard {
+            let detail = format!("there is none for {}: only what is rendered holds", target.title);
+            out.lose(GUARD_FIELD, LossKind::Gap, detail);
+        }
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
         }
