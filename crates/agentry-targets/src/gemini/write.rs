@@ -45,8 +45,8 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
 
 fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
-    let enforced = settings.scope == Scope::User
-        || settings.options.iter().any(|(key, value)| key == "policy" && value == "passed");
+    // Nobody knows whether those of a project are passed with `--policy`.
+    let enforced = settings.scope == Scope::User;
     let Encoded { tools, rules } = under_rules(subject, settings, &mut out);
     let rules_path = match settings.scope {
         Scope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),
