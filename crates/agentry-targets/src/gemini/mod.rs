@@ -70,6 +70,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[".gemini/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: tools::model,
     personal: Some(personal::PERSONAL),
