@@ -199,13 +199,26 @@ fn t26_t32_t34_t35_expressions_are_escaped_and_anchored() {
     let lines = r#"
 [permissions.bash]
 intent = "ask"
-rules = ["npm run test:unit:allow", "a.b+c [x] {y}:allow", "RM *:deny", "x^y$:deny"]
+rules = [
+    "npm run test:unit:allow", "a.b+c [x] {y}:allow", "a^b:allow", "^c d$:allow", "RM *:deny",
+    "x^y$:deny", "p^q:ask",
+]
 "#;
     let rendered = one("gemini", lines, READ);
+    // Gemini puts `"command":"` before an expression, which is where the command starts; the quote behind
+    // an exact one is where it ends. `$` may start a variable: a denial takes more, an allow nothing.
     let text = file(&rendered, RULES);
-    assert!(text.contains(r#"npm run test\:unit""#), "{text}");
-    assert!(text.contains(r#"a\.b\+c \[x\] \{y\}""#), "{text}");
-    assert!(text.contains("RM[ "), "{text}");
+    let expressions = text.lines().filter_map(|line| line.strip_prefix("commandRegex = "));
+    let expected = [
+        r#"'npm run test\:unit"'"#,
+        r#"'a\.b\+c \[x\] \{y\}"'"#,
+        r#"'a\^b"'"#,
+        r#"'RM[ "]'"#,
+        r"'x\^y'",
+        r#"'p\^q"'"#,
+        r"'[\s\S]*'",
+    ];
+    assert_eq!(expressions.collect::<Vec<_>>(), expected, "{text}");
 }
 
 #[test]
