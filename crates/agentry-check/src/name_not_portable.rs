@@ -1,4 +1,4 @@
-use agentry_model::{Format, slug};
+use agentry_model::{Format, slug, wrong_name};
 use agentry_text::{Example, Findings, Rule, Severity};
 
 use crate::{Check, Subject};
@@ -13,7 +13,9 @@ static RULE: Rule = Rule {
     name: "name-not-portable",
     severity: Severity::Warning,
     why: "Harnesses use the name as an identifier and as a file name: lower-case letters, digits and \
-          hyphens, at most 64. An agent with another name cannot be rendered for them.",
+          hyphens, at most 64, no hyphen at either end or beside another one, and no name that some \
+          systems have for a device (`con`, `nul`, `com1`). An agent with another name cannot be \
+          rendered for them.",
     bad: Example::File("helper.agent", "name: Code Reviewer\ndescription: Reviews code\n"),
     good: Example::File("helper.agent", "name: code-reviewer\ndescription: Reviews code\n"),
 };
@@ -25,20 +27,36 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')) {
         return;
     }
-    // The other formats take the name from a file or a directory, or have a rule of their own.
+    // Beside this, the other formats take the name from a file or a directory, or have a rule of their own.
     let problem = match subject.format {
-        Format::Manifest if !name.is_empty() && !name.chars().all(sign) => "has other signs than",
-        Format::Manifest | Format::AgentToml if name.chars().count() > LONGEST => "is longer than",
-        _ => return,
+        Format::Manifest if !name.is_empty() && !name.chars().all(sign) => {
+            "has other signs than harnesses take"
+        }
+        Format::Manifest | Format::AgentToml if name.chars().count() > LONGEST => {
+            "is longer than harnesses take"
+        }
+        // The reader reported it.
+        Format::AgentToml if name.starts_with('-') || name.ends_with('-') => return,
+        _ => match no_file(name) {
+            Some(why) => why,
+            None => return,
+        },
     };
     let slug: String = slug(name).chars().take(LONGEST).collect();
-    let hint = if slug.is_empty() {
-        "use lower-case letters, digits and hyphens".to_owned()
-    } else {
-        format!("use `{}`", slug.trim_end_matches('-'))
+    let hint = match slug.trim_end_matches('-') {
+        "" => "use lower-case letters, digits and hyphens".to_owned(),
+        slug if wrong_name(slug).is_some() => format!("use another one, such as `{slug}-agent`"),
+        slug => format!("use `{slug}`"),
     };
-    let message = format!("the name `{}` {problem} harnesses take", name.value);
+    let message = format!("the name `{}` {problem}", name.value);
     findings.add(&RULE, name.span, message).hint(hint);
+}
+
+/// Why a name with the usual signs, in whatever case, is that of no file.
+fn no_file(name: &str) -> Option<&'static str> {
+    let small = name.to_ascii_lowercase();
+    let sign = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '_');
+    if small.is_empty() || !small.chars().all(sign) { None } else { wrong_name(&small) }
 }
 
 #[cfg(test)]
@@ -61,6 +79,20 @@ mod tests {
             (Format::AgentToml, &long, 1),
             (Format::AgentToml, "Code Reviewer", 0),
             (Format::AgentFs, "Code Reviewer", 0),
+            (Format::AgentToml, "a--b", 1),
+            (Format::AgentToml, "-x", 0),
+            (Format::AgentToml, "--", 0),
+            (Format::AgentDir, "-x", 1),
+            (Format::AgentDir, "x-", 1),
+            (Format::AgentDir, "--", 1),
+            (Format::AgentToml, "con", 1),
+            (Format::AgentToml, "comet", 0),
+            (Format::Manifest, "a--b", 1),
+            (Format::AgentDir, "CON", 1),
+            (Format::AgentDir, "a-b_c", 0),
+            (Format::AgentDir, "v1.2", 0),
+            (Format::AgentFs, "lpt1", 1),
+            (Format::AgentMd, "nul", 1),
         ];
         for (format, name, expected) in cases {
             let mut agent = Agent::default();

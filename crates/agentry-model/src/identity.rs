@@ -92,9 +92,34 @@ pub fn slug(text: &str) -> String {
     out
 }
 
+/// Names of devices on some systems, whatever their case.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
+
+/// Why a name cannot be that of a file in every harness; nothing if it can.
+pub fn wrong_name(name: &str) -> Option<&'static str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let device = |name: &str| {
+        let numbered = name.strip_prefix("com").or_else(|| name.strip_prefix("lpt"));
+        DEVICES.contains(&name)
+            || numbered
+                .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|c| c.is_ascii_digit()))
+    };
+    if name.is_empty() {
+        Some("is empty")
+    } else if !name.chars().all(plain) {
+        Some("holds more than small letters, digits and `-`")
+    } else if name.starts_with(['-', '_']) || name.ends_with(['-', '_']) || name.contains("--") {
+        Some("starts or ends with `-`, or has two in a row")
+    } else if device(name) {
+        Some("is the name of a device on some systems")
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::{slug, wrong_name};
 
     #[test]
     fn slugs() {
@@ -107,6 +132,27 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(slug(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_files() {
+        let cases = [
+            ("chiron", true),
+            ("chiron-forge", true),
+            ("-x", false),
+            ("--", false),
+            ("x-", false),
+            ("a--b", false),
+            ("con", false),
+            ("com1", false),
+            ("comet", true),
+            ("a/b", false),
+            ("Upper", false),
+            ("", false),
+        ];
+        for (name, good) in cases {
+            assert_eq!(wrong_name(name).is_none(), good, "{name}");
         }
     }
 }

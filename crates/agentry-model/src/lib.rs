@@ -22,7 +22,7 @@ pub use agent::{Agent, Format};
 pub use behaviour::{
     Auth, AuthStrategy, Behaviour, Budget, Capability, ModelChoice, OnError, OnExceed, Requirements,
 };
-pub use identity::{Identity, Mode, RiskLevel, Status, slug};
+pub use identity::{Identity, Mode, RiskLevel, Status, slug, wrong_name};
 pub use instructions::Instructions;
 pub use interface::{
     AgentRef, AgentRole, Exposed, Inheritance, Merge, MergeLists, MergeText, Stage,

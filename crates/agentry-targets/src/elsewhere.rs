@@ -14,21 +14,37 @@ const NEVER: &[&str] = &[".git", "node_modules"];
 /// The most directories above a project.
 const ABOVE: usize = 32;
 
-/// Every Markdown file below a directory, with its text. Skills in `.agents` are no agents.
-pub(crate) fn markdown(files: &Files<'_>, dir: &str) -> Vec<(String, String)> {
+/// What an agent is written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Markdown,
+    Toml,
+}
+
+impl Language {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Toml => "toml",
+        }
+    }
+}
+
+/// Every file in a language below a directory, with its text. Skills in `.agents` are no agents.
+fn written(files: &Files<'_>, dir: &str, language: Language) -> Vec<(String, String)> {
     let mut paths = Vec::new();
-    collect(files, dir, DEPTH, &mut paths);
+    collect(files, dir, (language.ending(), DEPTH), &mut paths);
     paths.into_par_iter().filter_map(|path| files(&path).map(|text| (path, text))).collect()
 }
 
-fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<String>) {
+fn collect(files: &Files<'_>, dir: &str, (ending, depth): (&str, usize), out: &mut Vec<String>) {
     for name in files(dir).unwrap_or_default().lines() {
         let path = format!("{dir}{name}");
         let is_skills = dir.ends_with(".agents/") && name.eq_ignore_ascii_case("skills");
-        if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
+        if name.rsplit_once('.').is_some_and(|(_, end)| end == ending) {
             out.push(path);
         } else if depth > 0 && !is_skills && !NEVER.contains(&name) {
-            collect(files, &format!("{path}/"), depth - 1, out);
+            collect(files, &format!("{path}/"), (ending, depth - 1), out);
         }
     }
 }
@@ -36,11 +52,12 @@ fn collect(files: &Files<'_>, dir: &str, depth: usize, out: &mut Vec<String>) {
 /// The files of agents below some directories, by the name that `name` reads in them.
 pub(crate) fn by_name(
     files: &Files<'_>,
+    language: Language,
     dirs: &[&str],
     name: impl Fn(&str) -> Option<String>,
 ) -> BTreeMap<String, Vec<String>> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (path, text) in dirs.iter().flat_map(|dir| markdown(files, dir)) {
+    for (path, text) in dirs.iter().flat_map(|dir| written(files, dir, language)) {
         if let Some(name) = name(&text) {
             out.entry(name).or_default().push(path);
         }

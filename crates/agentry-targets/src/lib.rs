@@ -57,7 +57,7 @@ pub use guard::{Answer, Asked, Guard};
 pub use import::{Import, Imported};
 pub use model::{Model, Way};
 pub use personal::Personal;
-pub use render::{read_back, render};
+pub use render::{GUARD_FIELD, read_back, render};
 pub use rendering::{File, Loss, LossKind, Refusal, Rendered, Rendering, Scope, Settings};
 pub use subject::{Part, PartKind, Skill, Subject};
 
@@ -74,6 +74,9 @@ pub struct Target {
     pub places: &'static [&'static str],
     /// What it makes of each field of the model, for the support matrix.
     pub supports: &'static [(&'static str, Support)],
+    /// Whether it has one main session, so that a project may have to say whose it is:
+    /// `[render.NAME]` `primary`.
+    pub one_primary: bool,
     /// Writes the agents of one project, all at once: some settings are shared between them.
     pub render: fn(&[Subject], &Settings<'_>) -> Rendering,
     /// What the harness lets an agent of that name do, by all the files it would find. Nothing if it

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use agentry_model::wrong_name;
 use agentry_policy::Section;
 use rayon::prelude::*;
 
@@ -201,7 +202,8 @@ fn prove_ahead(
         });
     };
     let blind = || {
-        leaders.par_iter().filter(|_| !settings.guard).for_each(|(_, subject, model)| {
+        let unguarded = !is_guarded(target, settings);
+        leaders.par_iter().filter(|_| unguarded).for_each(|(_, subject, model)| {
             rayon::join(|| gaps(subject, model, target.blind), || unprotected(subject, model));
         });
     };
@@ -263,6 +265,14 @@ fn slack(section: Section, settings: &Settings<'_>, out: &Rendered) -> Slack {
     if guarded { Slack::Denials } else { Slack::None }
 }
 
+/// The field of the loss that a guard was asked for, and there is none.
+pub const GUARD_FIELD: &str = "guard";
+
+/// Whether calls are put to the guard: not every harness has one.
+fn is_guarded(target: &Target, settings: &Settings<'_>) -> bool {
+    settings.guard && target.guard.is_some()
+}
+
 /// Refuses what the harness would take for more than the source says, and reports its blind spots.
 fn verify(
     target: &Target,
@@ -285,10 +295,13 @@ fn verify(
     }
     overriding(target, subject, out);
     own_words::report(target, subject, settings, out);
-    if settings.guard && target.guard.is_some() {
+    if is_guarded(target, settings) {
         unseen::programs(subject, out);
-    }
-    if !settings.guard {
+    } else {
+        if settings.guard {
+            let detail = format!("there is none for {}: only what is rendered holds", target.title);
+            out.lose(GUARD_FIELD, LossKind::Gap, detail);
+        }
         for gap in gaps(subject, model, target.blind) {
             out.lose("permissions.bash", LossKind::Gap, gap.detail());
         }
@@ -362,31 +375,6 @@ fn overriding(target: &Target, subject: &Subject, out: &mut Rendered) {
     }
 }
 
-/// Names of devices on some systems, whatever their case.
-const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
-
-/// Why a name cannot be that of a file in every harness.
-fn wrong_name(name: &str) -> Option<&'static str> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    let device = |name: &str| {
-        let numbered = name.strip_prefix("com").or_else(|| name.strip_prefix("lpt"));
-        DEVICES.contains(&name)
-            || numbered
-                .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|c| c.is_ascii_digit()))
-    };
-    if name.is_empty() {
-        Some("is empty")
-    } else if !name.chars().all(plain) {
-        Some("holds more than small letters, digits and `-`")
-    } else if name.starts_with(['-', '_']) || name.ends_with(['-', '_']) || name.contains("--") {
-        Some("starts or ends with `-`, or has two in a row")
-    } else if device(name) {
-        Some("is the name of a device on some systems")
-    } else {
-        None
-    }
-}
-
 /// Refuses agents that would be written to the same file.
 fn one_file_one_agent(subjects: &[Subject], rendering: &mut Rendering) {
     let mut owners: HashMap<String, usize> = HashMap::new();
@@ -424,32 +412,6 @@ fn one_file_one_agent(subjects: &[Subject], rendering: &mut Rendering) {
                 let message = format!("`{path}` would be written for `{own}` and for `{other}`");
                 agent.refuse("name", message, Some(hint));
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_are_no_files() {
-        let cases = [
-            ("chiron", true),
-            ("chiron-forge", true),
-            ("-x", false),
-            ("--", false),
-            ("x-", false),
-            ("a--b", false),
-            ("con", false),
-            ("com1", false),
-            ("comet", true),
-            ("a/b", false),
-            ("Upper", false),
-            ("", false),
-        ];
-        for (name, good) in cases {
-            assert_eq!(wrong_name(name).is_none(), good, "{name}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Settings<'a> {
     pub close_gaps: bool,
     /// Whether files that somebody else wrote may be replaced.
     pub force: bool,
-    /// Options of the target from `agentry.toml`, by name: `primary` names Pi's main agent.
+    /// Options of the target from `agentry.toml`, by name: `primary` names the agent of the main session.
     pub options: &'a [(String, String)],
     /// The text of a file that exists already, by its path below the root of the project; with `~/` at
     /// its start, below the home directory.

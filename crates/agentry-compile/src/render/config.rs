@@ -56,7 +56,7 @@ static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
     fields[4] = aliases;
     let mut at = 0;
     while at < TARGETS.len() {
-        let block = Kind::Block(&OPTIONS);
+        let block = Kind::Block(options(TARGETS[at]));
         fields[OWN.len() + at] = Field::optional(TARGETS[at].name, block, "Only for this target.");
         at += 1;
     }
@@ -65,18 +65,32 @@ static FIELDS: [Field; OWN.len() + TARGETS.len()] = {
 
 const ALIASES: Kind = Kind::Map(&Kind::Line);
 
-static OPTIONS: Table = Table::new(
+const OWN_ALIASES: Field =
+    Field::optional("aliases", ALIASES, "Other names for agents in this target only.");
+
+static OPTIONS: Table =
+    Table::new("the options of a target", &[OWN_ALIASES]).unknown(Unknown::Error);
+
+/// The same where a harness has one main session.
+static WITH_PRIMARY: Table = Table::new(
     "the options of a target",
     &[
-        Field::optional("aliases", ALIASES, "Other names for agents in this target only."),
+        OWN_ALIASES,
         Field::optional(
-            "primary",
+            PRIMARY,
             Kind::Line,
-            "The agent whose prompt is that of the main session, where a harness has only one.",
+            "The agent whose prompt is that of the main session, of which the harness has only one.",
         ),
     ],
 )
 .unknown(Unknown::Error);
+
+const PRIMARY: &str = "primary";
+
+/// What may be said of one target.
+const fn options(target: &Target) -> &'static Table {
+    if target.one_primary { &WITH_PRIMARY } else { &OPTIONS }
+}
 
 /// What a workspace says about rendering.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,16 +146,22 @@ impl RenderConfig {
         self.block(target).map(|block| block.options.as_slice()).unwrap_or_default()
     }
 
+    /// The agent that is to have the main session of a target, as the user names it.
+    pub fn primary(&self, target: &Target) -> Option<&str> {
+        let mut options = self.options(target).iter();
+        options.find(|(key, _)| key == PRIMARY).map(|(_, name)| name.as_str())
+    }
+
     fn block(&self, target: &Target) -> Option<&Block> {
         self.blocks.iter().find(|(name, _)| name == target.name).map(|(_, block)| block)
     }
 }
 
 fn block(render: &Record<'_>, target: &Target) -> Option<(String, Block)> {
-    let record = render.record(target.name, &OPTIONS)?;
-    let primary = record.str("primary").map(|name| ("primary".to_owned(), name.value));
-    let block =
-        Block { aliases: pairs(record.map("aliases")), options: primary.into_iter().collect() };
+    let record = render.record(target.name, options(target))?;
+    let primary = target.one_primary.then(|| record.str(PRIMARY)).flatten();
+    let options = primary.map(|name| (PRIMARY.to_owned(), name.value)).into_iter().collect();
+    let block = Block { aliases: pairs(record.map("aliases")), options };
     Some((target.name.to_owned(), block))
 }
 

@@ -198,6 +198,30 @@ fn t21_a_mode_is_no_promise() {
     }
 }
 
+/// What the mode does not promise is told where it is written: to a parent, to plugins, in the background.
+#[test]
+fn t21_what_a_mode_does_not_promise_is_told() {
+    let parts = ["a session above that asks less decides instead", "a plugin", "leaves it out"];
+    for (lines, mode, background) in [
+        ("permissionMode = \"plan\"", true, false),
+        ("permissionMode = \"dontAsk\"\nbackground = true", true, true),
+        ("permissionMode = \"default\"\nbackground = false", false, false),
+        ("background = true", false, true),
+        // Never written, so that nothing has to be said of it.
+        ("permissionMode = \"bypassPermissions\"", false, false),
+    ] {
+        let lines = format!("[x-harness.claude-code]\n{lines}\n");
+        let rendered = several(&[("helper", &lines)], Wish::default()).agents.remove(0);
+        let told = told(&rendered);
+        let line = told.lines().find(|line| line.starts_with("gap permissions: `permissionMode"));
+        let is_told = line.is_some_and(|line| parts.iter().all(|part| line.contains(part)));
+        assert_eq!(is_told, mode, "{lines}: {told}");
+        assert!(!file(&rendered, "helper.md").contains("bypass"), "{lines}");
+        let lost = told.contains("narrowed permissions: `background`: nobody is asked there");
+        assert_eq!(lost, background, "{lines}: {told}");
+    }
+}
+
 #[test]
 fn real_files_are_read_as_they_are() {
     let cases = [

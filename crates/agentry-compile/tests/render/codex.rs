@@ -85,6 +85,78 @@ fn t17_rules_are_for_everybody_so_only_common_ones_are_written() {
 }
 
 #[test]
+fn t6_t40_a_name_in_another_file_or_in_the_settings() {
+    let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
+    let with_file = "[agents.helper]\nconfig_file = \"roles/x.toml\"\n";
+    let settings = ".codex/config.toml";
+    let same = "has the same name, and Codex takes only one of the two";
+    let in_settings = format!("`[agents.helper]` in `{settings}` {same}");
+    let cases: &[(&[(&str, &str)], &str)] = &[
+        (&[(".codex/agents/aaa.toml", mine)], "`.codex/agents/aaa.toml`"),
+        (&[(".codex/agents/team/z.toml", mine)], "`.codex/agents/team/z.toml`"),
+        (&[(settings, with_file)], &in_settings),
+        // Codex takes an entry without a file before any file, and nothing holds that agent.
+        (&[(settings, "[agents.helper]\ndescription = \"d\"\n")], &in_settings),
+        // The name in the file counts.
+        (
+            &[(settings, "[agents.x]\nconfig_file = \"../x.toml\"\n"), ("x.toml", mine)],
+            "`[agents.x]` in",
+        ),
+        (&[(settings, "[agents\n")], "`.codex/config.toml:1:"),
+    ];
+    for (existing, expected) in cases {
+        let rendered = one("codex", "", Wish { existing, ..Wish::default() });
+        let refused = told(&rendered);
+        assert!(refused.starts_with("refused ") && refused.contains(expected), "{refused}");
+        assert!(rendered.files.is_empty(), "{existing:?}");
+        // Settings are never replaced.
+        let forced = one("codex", "", Wish { existing, force: true, ..Wish::default() });
+        let is_file = existing.iter().all(|(path, _)| path.starts_with(".codex/agents/"));
+        assert_eq!(forced.refused.is_none(), is_file, "{existing:?}: {}", told(&forced));
+        assert!(!forced.replaced.contains(settings), "{existing:?}");
+    }
+}
+
+#[test]
+fn t6_what_codex_takes_for_no_agent_of_this_name() {
+    let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
+    let other = mine.replace("helper", "other");
+    let settings = ".codex/config.toml";
+    let own =
+        "[agents]\nmax_threads = 2\n[agents.helper]\nconfig_file = \"./agents/helper.toml\"\n";
+    let cases: &[&[(&str, &str)]] = &[
+        &[(".codex/agents/aaa.toml", &other)],
+        &[(".codex/agents/helper-old.toml.bak", mine)],
+        &[(".codex/agents/broken.toml", "name = \"helper\n")],
+        &[(".codex/agents/helper.toml", mine)],
+        &[(settings, own)],
+        &[(settings, "[agents.helper]\nconfig_file = \"x.toml\"\n"), (".codex/x.toml", &other)],
+    ];
+    for existing in cases {
+        let rendered = one("codex", "", Wish { existing, ..Wish::default() });
+        assert_eq!(rendered.refused, None, "{existing:?}");
+    }
+}
+
+#[test]
+fn t6_an_agent_of_the_user_does_not_win_and_is_told() {
+    let mine = "name = \"helper\"\ndescription = \"d\"\ndeveloper_instructions = \"Hi.\"\n";
+    let entry = "[agents.helper]\ndescription = \"d\"\n";
+    let starts =
+        "has the same name: Codex starts that one where `.codex/agents/helper.toml` is missing";
+    for (path, text, place) in [
+        ("~/.codex/agents/x.toml", mine, "`~/.codex/agents/x.toml`"),
+        ("~/.codex/config.toml", entry, "`[agents.helper]` in `~/.codex/config.toml`"),
+    ] {
+        let existing = [(path, text)];
+        let rendered = one("codex", "", Wish { existing: &existing, ..Wish::default() });
+        assert_eq!(rendered.refused, None, "{path}");
+        let told = told(&rendered);
+        assert!(told.contains(&format!("gap name: {place} {starts}")), "{told}");
+    }
+}
+
+#[test]
 fn t22_t50_an_absent_section_asks() {
     let rendering = rendering("codex", &agent("helper", ""), Wish::default());
     let text = file(&rendering.agents[0], "helper.toml");

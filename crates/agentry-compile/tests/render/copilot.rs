@@ -137,7 +137,7 @@ fn t46_mode_is_two_booleans() {
 }
 
 #[test]
-fn t47_t48_t50_what_has_no_place_is_told() {
+fn t47_t48_what_has_no_place_is_told() {
     let lines = "max_turns = 5\ntags = [\"x\"]\nskills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n";
     let rendered = one("copilot", lines, Wish::default());
     let told = told(&rendered);
@@ -145,6 +145,31 @@ fn t47_t48_t50_what_has_no_place_is_told() {
         ["dropped max_turns", "dropped tags", "dropped skills", "dropped permissions.question"]
     {
         assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+/// Some programs that read these files ask nobody: what is asked about is a tool that is not there.
+#[test]
+fn t50_an_ask_is_a_tool_that_is_not_there() {
+    for (section, tool) in
+        [("bash", "execute"), ("edit", "edit"), ("webfetch", "web"), ("delegate", "agent")]
+    {
+        let with = |action: &str| {
+            ALL.replace(
+                &format!("[permissions.{section}]\nintent = \"allow\""),
+                &format!("[permissions.{section}]\nintent = \"{action}\""),
+            )
+        };
+        let has = |action: &str| {
+            tools(&with(action), Wish::default()).split(' ').any(|name| name == tool)
+        };
+        assert!(has("allow") && !has("ask") && !has("deny"), "{section}");
+        let asked = told(&one("copilot", &with("ask"), Wish::default()));
+        let line = format!("narrowed permissions.{section}: ");
+        let line = asked.lines().find(|it| it.starts_with(&line)).expect(&asked);
+        assert!(line.contains("is ask in the source and deny here"), "{line}");
+        let denied = told(&one("copilot", &with("deny"), Wish::default()));
+        assert!(!denied.contains(&format!("narrowed permissions.{section}")), "{denied}");
     }
 }
 

@@ -11,16 +11,17 @@ use crate::back::{again, assert_stable, imported};
 use crate::policies::{self, cases, subject_of};
 use crate::{Wish, agent, chiron, file, one, rendering, told};
 
-const PASSED: Wish<'_> = Wish {
+/// Where Gemini reads the rules.
+const READ: Wish<'_> = Wish {
     guard: false,
     close_gaps: false,
     force: false,
-    scope: None,
-    options: &[("policy", "passed")],
+    scope: Some(Scope::User),
+    options: &[],
     alias: None,
     existing: &[],
 };
-const RULES: &str = ".gemini/agentry-policies/helper.toml";
+const RULES: &str = ".gemini/policies/agentry-helper.toml";
 
 /// The rules about one tool, one line each: what it looks at, and its answer.
 fn rules(text: &str, tool: &str) -> Vec<String> {
@@ -46,9 +47,9 @@ fn tools(text: &str) -> String {
 
 #[test]
 fn the_sample() {
-    let rendered = rendering("gemini", &chiron(), PASSED).agents.remove(0);
+    let rendered = rendering("gemini", &chiron(), READ).agents.remove(0);
     let text = file(&rendered, ".gemini/agents/chiron.md");
-    let policy = file(&rendered, ".gemini/agentry-policies/chiron.toml");
+    let policy = file(&rendered, ".gemini/policies/agentry-chiron.toml");
     insta::assert_snapshot!(format!("{text}\n=====\n{policy}\n=====\n{}", told(&rendered)));
 }
 
@@ -59,7 +60,7 @@ fn t1_the_first_rule_has_the_highest_priority() {
 intent = "ask"
 rules = ["git push --force*:deny", "git push*:allow"]
 "#;
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
     let expected =
         [r"git push \-\-force deny", "git push allow", r"[\\s\\S]* ask_user"].map(str::to_owned);
     let found = rules(file(&rendered, RULES), "run_shell_command");
@@ -77,7 +78,7 @@ fn t2_t3_duplicates_and_catch_alls() {
     ];
     for (list, expected) in cases {
         let lines = format!("[permissions.bash]\nintent = \"ask\"\nrules = {list}\n");
-        let rendered = one("gemini", &lines, PASSED);
+        let rendered = one("gemini", &lines, READ);
         let found = rules(file(&rendered, RULES), "run_shell_command");
         assert_eq!(found.len(), expected.len(), "{list}: {found:?}");
         for (found, end) in found.iter().zip(expected) {
@@ -92,14 +93,14 @@ fn t15_priorities_are_unique_and_run_out() {
         let rules: Vec<_> = (0..count).map(|at| format!("cmd{at} *:allow")).collect();
         format!("[permissions.bash]\nintent = \"ask\"\nrules = {rules:?}\n")
     };
-    let rendered = one("gemini", &many(20), PASSED);
+    let rendered = one("gemini", &many(20), READ);
     let text = file(&rendered, RULES);
     let priorities: Vec<i64> =
         text.lines().filter_map(|line| line.strip_prefix("priority = ")?.parse().ok()).collect();
     assert!(priorities.windows(2).all(|pair| pair[0] > pair[1]), "{priorities:?}");
     assert!(priorities.iter().all(|it| (0..1000).contains(it)));
     assert_eq!(text.matches("subagent = \"helper\"").count(), priorities.len());
-    let too_many = one("gemini", &many(1_000), PASSED);
+    let too_many = one("gemini", &many(1_000), READ);
     assert!(told(&too_many).contains("refused permissions: 1"), "{}", told(&too_many));
     assert!(too_many.files.is_empty());
 }
@@ -121,7 +122,7 @@ intent = "deny"
     let told = told(&rendered);
     assert!(told.contains("only with `--policy`"), "{told}");
     assert!(told.contains("dropped name: Gemini has a person confirm"), "{told}");
-    for wish in [PASSED, Wish { scope: Some(Scope::User), ..Wish::default() }] {
+    for wish in [READ, Wish { scope: Some(Scope::User), ..Wish::default() }] {
         let rendered = one("gemini", lines, wish);
         assert!(tools(file(&rendered, "helper.md")).contains("run_shell_command"));
     }
@@ -133,7 +134,7 @@ intent = "deny"
 fn t17_rules_name_their_agent() {
     let mut files = agent("a", "[permissions.edit]\nintent = \"deny\"\n");
     files.extend(agent("b", "[permissions.edit]\nintent = \"allow\"\n"));
-    let rendering = rendering("gemini", &files, PASSED);
+    let rendering = rendering("gemini", &files, READ);
     assert!(rendering.shared.is_empty());
     assert!(rules(file(&rendering.agents[0], "a.toml"), "replace").is_empty());
     assert_eq!(rules(file(&rendering.agents[1], "b.toml"), "replace"), ["- allow"]);
@@ -142,7 +143,7 @@ fn t17_rules_name_their_agent() {
 
 #[test]
 fn t22_an_absent_section_is_written_out() {
-    let rendered = one("gemini", "", PASSED);
+    let rendered = one("gemini", "", READ);
     let text = file(&rendered, RULES);
     for (tool, expected) in [
         ("replace", "- ask_user"),
@@ -170,7 +171,7 @@ fn t23_t28_t30_paths_have_no_words_here() {
     for (section, intent, rule, expected) in cases {
         let lines =
             format!("[permissions.{section}]\nintent = \"{intent}\"\nrules = [\"{rule}\"]\n");
-        let rendered = one("gemini", &lines, PASSED);
+        let rendered = one("gemini", &lines, READ);
         let tool = if section == "edit" { "replace" } else { "glob" };
         let found = rules(file(&rendered, RULES), tool);
         let found = found.first().map_or("- deny", |rule| rule.as_str());
@@ -185,7 +186,7 @@ fn t24_t25_wildcards_take_no_more_than_they_say() {
 intent = "deny"
 rules = ["git * main:allow", "ls *:allow", "make:allow"]
 "#;
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
     let found = rules(file(&rendered, RULES), "run_shell_command");
     // One word is taken for any number of them, so that the rule cannot be an allow.
     assert!(!found.iter().any(|rule| rule.starts_with("git ") && rule.ends_with("allow")));
@@ -198,19 +199,32 @@ fn t26_t32_t34_t35_expressions_are_escaped_and_anchored() {
     let lines = r#"
 [permissions.bash]
 intent = "ask"
-rules = ["npm run test:unit:allow", "a.b+c [x] {y}:allow", "RM *:deny", "x^y$:deny"]
+rules = [
+    "npm run test:unit:allow", "a.b+c [x] {y}:allow", "a^b:allow", "^c d$:allow", "RM *:deny",
+    "x^y$:deny", "p^q:ask",
+]
 "#;
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
+    // Gemini puts `"command":"` before an expression, which is where the command starts; the quote behind
+    // an exact one is where it ends. `$` may start a variable: a denial takes more, an allow nothing.
     let text = file(&rendered, RULES);
-    assert!(text.contains(r#"npm run test\:unit""#), "{text}");
-    assert!(text.contains(r#"a\.b\+c \[x\] \{y\}""#), "{text}");
-    assert!(text.contains("RM[ "), "{text}");
+    let expressions = text.lines().filter_map(|line| line.strip_prefix("commandRegex = "));
+    let expected = [
+        r#"'npm run test\:unit"'"#,
+        r#"'a\.b\+c \[x\] \{y\}"'"#,
+        r#"'a\^b"'"#,
+        r#"'RM[ "]'"#,
+        r"'x\^y'",
+        r#"'p\^q"'"#,
+        r"'[\s\S]*'",
+    ];
+    assert_eq!(expressions.collect::<Vec<_>>(), expected, "{text}");
 }
 
 #[test]
 fn t33_addresses_have_no_words_here() {
     let lines = "[permissions.webfetch]\nintent = \"ask\"\nrules = [\"https://docs.example.org/*:allow\"]\n";
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
     assert_eq!(rules(file(&rendered, RULES), "web_fetch"), ["- ask_user"]);
     assert!(told(&rendered).contains("narrowed permissions.webfetch"));
 }
@@ -219,9 +233,9 @@ fn t33_addresses_have_no_words_here() {
 fn t36_gaps_are_told_and_closed() {
     let lines =
         "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\", \"cat *:allow\"]\n";
-    let gaps = told(&one("gemini", lines, PASSED));
+    let gaps = told(&one("gemini", lines, READ));
     assert!(gaps.contains("gap permissions.bash: dangerous options"), "{gaps}");
-    let closed = one("gemini", lines, Wish { close_gaps: true, force: false, ..PASSED });
+    let closed = one("gemini", lines, Wish { close_gaps: true, force: false, ..READ });
     assert!(!told(&closed).contains("gap permissions.bash"), "{}", told(&closed));
 }
 
@@ -250,21 +264,21 @@ fn t39_t41_t43_nothing_but_what_gemini_knows() {
 fn t42_t44_texts_that_yaml_would_misread() {
     for text in ["a: b", "say \"hi\"", "# x", "*x", "@x", "- x", "yes", "null", "--- x"] {
         let lines = format!("display_name = {text:?}\n");
-        let rendered = one("gemini", &lines, PASSED);
-        let again = again("gemini", &rendered, PASSED);
+        let rendered = one("gemini", &lines, READ);
+        let again = again("gemini", &rendered, READ);
         assert_eq!(again.files, rendered.files, "{text}");
     }
     let mut files = agent("helper", "");
     files[1].1 = "---\r\nfirst\r\n---\r\nsecond {{ x }}\n".to_owned();
-    let rendered = rendering("gemini", &files, PASSED).agents.remove(0);
-    assert_stable("gemini", &rendered, PASSED);
+    let rendered = rendering("gemini", &files, READ).agents.remove(0);
+    assert_stable("gemini", &rendered, READ);
 }
 
 #[test]
 fn t47_t48_t49_t50_tools_of_each_section() {
     let lines = "skills = [\"pdf\"]\n[permissions.question]\nintent = \"allow\"\n[permissions.edit]\nintent = \"allow\"\n\
         [permissions.skill]\nintent = \"deny\"\nrules = [\"pdf:allow\", \"git-*:ask\"]\n";
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
     let text = file(&rendered, RULES);
     assert_eq!(rules(text, "ask_user"), ["- allow"]);
     assert_eq!(
@@ -280,7 +294,7 @@ fn t47_t48_t49_t50_tools_of_each_section() {
 #[test]
 fn t53_built_in_names() {
     for name in target("gemini").expect("a target").built_in {
-        let rendered = rendering("gemini", &agent("x", ""), Wish { alias: Some(name), ..PASSED })
+        let rendered = rendering("gemini", &agent("x", ""), Wish { alias: Some(name), ..READ })
             .agents
             .remove(0);
         assert!(told(&rendered).contains("is built into Gemini CLI"), "{name}");
@@ -328,7 +342,7 @@ fn single_tools_of_servers() {
 #[test]
 fn servers_are_ruled_by_name() {
     let lines = "[permissions.mcp]\nintent = \"deny\"\nrules = [\"github/create_issue:ask\", \"github/*:allow\"]\n";
-    let rendered = one("gemini", lines, PASSED);
+    let rendered = one("gemini", lines, READ);
     let text = file(&rendered, RULES);
     assert_eq!(rules(text, "create_issue"), ["- ask_user"]);
     assert_eq!(rules(text, "*"), ["- allow", "- deny"], "{text}");
@@ -344,8 +358,8 @@ fn import_and_render_again() {
         "[permissions.skill]\nintent = \"deny\"\nrules = [\"pdf:allow\"]\n[permissions.tool]\nintent = \"allow\"\n",
     ];
     for lines in cases {
-        let rendered = one("gemini", lines, PASSED);
-        assert_stable("gemini", &rendered, PASSED);
+        let rendered = one("gemini", lines, READ);
+        assert_stable("gemini", &rendered, READ);
         let plain = one("gemini", lines, Wish::default());
         let again = again("gemini", &plain, Wish::default());
         assert_eq!(again.files[0], plain.files[0], "{lines}");
@@ -373,18 +387,16 @@ fn import_takes_what_people_write() {
 /// The property of every target, for rules that Gemini reads.
 #[test]
 fn whatever_the_rules_they_permit_no_more() {
-    let options = [("policy".to_owned(), "passed".to_owned())];
     let (narrowed, all) = (Cell::new(0), Cell::new(0));
     let config = Config { cases: cases(60), failure_persistence: None, ..Config::default() };
     let property = |(files, close_gaps): (Vec<(String, String)>, bool)| {
         let Some(subject) = subject_of(&files) else { return Ok(()) };
-        let scope = Scope::Project;
         let settings = Settings {
-            scope,
+            scope: Scope::User,
             guard: false,
             close_gaps,
             force: false,
-            options: &options,
+            options: &[],
             existing: &|_| None,
         };
         let target = target("gemini").expect("a target");

@@ -13,6 +13,7 @@ static STAND_IN: Target = Target {
     title: "Stand-in",
     built_in: &[],
     supports: &[],
+    one_primary: false,
     render: |_, _| Rendering::default(),
     model: |_, _| None,
     personal: None,

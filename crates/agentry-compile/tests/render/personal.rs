@@ -1,5 +1,7 @@
 //! What the user's own settings allow is told, and changes nothing that is written.
 
+use agentry_compile::targets::Scope;
+
 use crate::{Wish, agent, rendering, told};
 
 const ASKS: &str = "[permissions.bash]\nintent = \"ask\"\nrules = [\"git log*:allow\"]\n\
@@ -15,19 +17,23 @@ fn what_the_user_allows_is_a_gap() {
     let rule = "prefix_rule(\n  pattern = [\"make\"],\n  decision = \"allow\",\n)\n";
     let policy = "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\n\
                   decision = \"allow\"\npriority = 999\n";
-    let options = &[("policy", "passed")][..];
+    let fetches =
+        policy.replace("run_shell_command", "web_fetch").replace("commandPrefix = \"make\"\n", "");
+    let (project, user) = (Scope::Project, Scope::User);
     let cases = [
-        ("claude-code", ASKS, claude, allow, &[][..], "by `Edit(//etc/**)`"),
-        ("claude-code", ASKS, claude, more, &[], "by `/srv`"),
-        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, &[], "`make build` is ask"),
-        ("gemini", ASKS_ALWAYS, "~/.gemini/policies/mine.toml", policy, options, "is ask"),
+        ("claude-code", ASKS, claude, allow, project, "by `Edit(//etc/**)`"),
+        ("claude-code", ASKS, claude, more, project, "by `/srv`"),
+        ("codex", CAREFUL, "~/.codex/rules/default.rules", rule, project, "`make build` is ask"),
+        ("gemini", ASKS_ALWAYS, ".gemini/policies/mine.toml", policy, user, "is ask"),
+        ("gemini", "", "~/.gemini/policies/mine.toml", &fetches, project, "is ask"),
     ];
-    for (harness, lines, path, text, options, expected) in cases {
+    for (harness, lines, path, text, scope, expected) in cases {
+        let scope = Some(scope);
         let files = agent("helper", lines);
-        let plain = rendering(harness, &files, Wish { options, ..Wish::default() });
+        let plain = rendering(harness, &files, Wish { scope, ..Wish::default() });
         assert_eq!(plain.agents[0].refused, None, "{harness}");
         let existing = [(path, text)];
-        let wish = Wish { options, existing: &existing, ..Wish::default() };
+        let wish = Wish { scope, existing: &existing, ..Wish::default() };
         let widened = rendering(harness, &files, wish);
         assert_eq!(widened.agents[0].refused, None, "{harness}");
         assert_eq!(widened.agents[0].files, plain.agents[0].files, "{harness}");

@@ -4,7 +4,7 @@ use agentry_compile::policy::compare::decide;
 use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::tables::secrets;
 use agentry_compile::policy::{Action, Call, Protections, Rules, Section, Subject as Text, web};
-use agentry_compile::targets::{LossKind, Rendered, Subject, TARGETS, Way};
+use agentry_compile::targets::{LossKind, Rendered, Scope, Subject, TARGETS, Way};
 
 use crate::property::read_back;
 use crate::{Wish, agent, file, one, rendering, subjects, told};
@@ -90,9 +90,8 @@ fn closed_gaps_are_closed() {
         let files = agent("helper", &lines(sections));
         let subject = subjects(&files, None).remove(0);
         for target in TARGETS {
-            let options: &[(&str, &str)] =
-                if target.name == "gemini" { &[("policy", "passed")] } else { &[] };
-            let wish = Wish { close_gaps: true, options, ..Wish::default() };
+            let scope = (target.name == "gemini").then_some(Scope::User);
+            let wish = Wish { close_gaps: true, scope, ..Wish::default() };
             let rendering = rendering(target.name, &files, wish);
             let rendered = &rendering.agents[0];
             let case = format!("{} {name}", target.name);
@@ -111,9 +110,8 @@ fn closed_gaps_are_closed() {
 fn each_section_tells_its_gap() {
     let lines = lines(ALL);
     for target in TARGETS.iter().filter(|target| target.name != "agents-md") {
-        let options: &[(&str, &str)] =
-            if target.name == "gemini" { &[("policy", "passed")] } else { &[] };
-        let rendered = one(target.name, &lines, Wish { options, ..Wish::default() });
+        let scope = (target.name == "gemini").then_some(Scope::User);
+        let rendered = one(target.name, &lines, Wish { scope, ..Wish::default() });
         let told = told(&rendered);
         for (section, what) in
             [("read", "secrets"), ("edit", "secrets"), ("webfetch", "private addresses")]

@@ -23,6 +23,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[".agents/skills/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: tools::model,
     personal: None,

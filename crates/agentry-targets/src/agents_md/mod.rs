@@ -24,6 +24,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &["AGENTS.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".pi/agent/AGENTS.md"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model,
     personal: None,

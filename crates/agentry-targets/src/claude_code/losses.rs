@@ -2,7 +2,7 @@
 
 use agentry_policy::path::NoLinks;
 use agentry_policy::{Action, Call, Rules, Section};
-use agentry_text::Span;
+use agentry_text::{Data, Span};
 
 use super::NAME;
 use super::encode::{is_allowed, is_denied};
@@ -15,7 +15,7 @@ use crate::loss;
 use crate::model::{Model, always};
 use crate::proof::{Proof, told, within};
 use crate::rendering::{File, LossKind, Rendered, Settings};
-use crate::subject::Subject;
+use crate::subject::{Skill, Subject};
 
 /// Where a user keeps agents that every project has.
 const PERSONAL: &str = "~/.claude/agents/";
@@ -29,6 +29,7 @@ pub(super) fn report(
     out: &mut Rendered,
 ) {
     dropped(subject, out);
+    not_loaded(subject, out);
     let files = |path: &str| {
         let written = shared.iter().find(|file| file.path == path);
         written.map(|file| file.text().to_owned()).or_else(|| (settings.existing)(path))
@@ -49,6 +50,44 @@ pub(super) fn report(
     asks_outside(subject, &model, out);
     asks_all_the_same(allowed, &known.rules, out);
     allows_everyone(written, settings, out);
+}
+
+/// Notes skills that only a person may start: Claude Code loads none of them for an agent.
+fn not_loaded(subject: &Subject, out: &mut Rendered) {
+    let is_for_people = |skill: &&Skill| {
+        let mut files = skill.files.iter().flatten();
+        let main = files.find(|(path, _)| path == "SKILL.md");
+        let text = main.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok());
+        let front = text.and_then(front::read);
+        front.is_some_and(|it| it.metadata.get(FOR_PEOPLE) == Some(&Data::Bool(true)))
+    };
+    for Skill { name, .. } in subject.skills.iter().filter(is_for_people) {
+        let detail = format!(
+            "the skill `{name}` says `{FOR_PEOPLE}`: Claude Code does not load it for an agent, and only \
+             a person can start it"
+        );
+        out.lose("skills", LossKind::Dropped, detail);
+    }
+}
+
+/// What says of a skill that no model starts it.
+const FOR_PEOPLE: &str = "disable-model-invocation";
+
+/// Notes what the way in which an agent runs does not promise, or costs.
+pub(super) fn running(metadata: &Data, out: &mut Rendered) {
+    let mode = metadata.get("permissionMode").and_then(Data::as_str);
+    if let Some(mode) = mode.filter(|mode| !matches!(*mode, "default" | "manual")) {
+        let detail = format!(
+            "`permissionMode: {mode}` is no promise: a session above that asks less decides instead, and a \
+             plugin or a person who starts the agent leaves it out"
+        );
+        out.lose("permissions", LossKind::Gap, detail);
+    }
+    if metadata.get("background") == Some(&Data::Bool(true)) {
+        let detail =
+            "`background`: nobody is asked there, so that tools are lost which need an answer";
+        out.lose("permissions", LossKind::Narrowed, detail);
+    }
 }
 
 /// Notes what is allowed to more than the agents that are rendered, and not before somebody trusts it.

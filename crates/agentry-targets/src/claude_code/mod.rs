@@ -77,6 +77,7 @@ pub static TARGET: Target = Target {
     built_in: &["explore", "plan", "general-purpose", "claude", "statusline-setup"],
     places: &[".claude/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: ruleset::model,
     personal: Some(ruleset::PERSONAL),

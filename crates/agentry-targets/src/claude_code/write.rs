@@ -201,6 +201,7 @@ fn write(agent: &Agent<'_>, settings: &Settings<'_>) -> Rendered {
     }
     let body = subject.prompt(&[PartKind::Prompt, PartKind::Context, PartKind::Rules]);
     let metadata = own_words::applied(subject, metadata.build());
+    losses::running(&metadata, &mut out);
     match front::write(&subject.origin(), &metadata, &body) {
         Some(text) => out.files.push(File::new(front::path(&subject.name), text)),
         None => out.refuse(

@@ -6,8 +6,9 @@
 use agentry_policy::{Action, PatternRule, Section};
 use agentry_text::Data;
 
+use super::listed::{Listed, OWN_SETTINGS, SETTINGS, listed, settings};
 use super::prefix::{self, Prefix};
-use super::role::{HOME, KEYS, PROJECT, checked, of, parse, setup};
+use super::role::{HOME, KEYS, PROJECT, checked, of, setup};
 use super::setup::{Sandbox, Setup};
 use super::{KEPT, NAME, servers};
 use crate::encoding::View;
@@ -18,10 +19,6 @@ use crate::personal::files_in;
 use crate::rendering::LossKind;
 use crate::{Files, Model};
 
-/// The settings of the project, which hold where an agent says nothing.
-const SETTINGS: &str = ".codex/config.toml";
-/// Those of the user, which hold where the project says nothing.
-const OWN_SETTINGS: &str = "~/.codex/config.toml";
 /// What an agent may say otherwise than the settings.
 const SETTLED: &[&str] = &[
     "approval_policy",
@@ -37,56 +34,35 @@ const SETTLED: &[&str] = &[
 pub(super) const SEVERAL: Several = Several {
     files: &[SETTINGS],
     names: |files, path| {
-        let named = listed(files, path).into_iter();
-        let elsewhere = named.filter(|(_, it)| !it.file.contains(".codex/agents/"));
-        elsewhere.map(|(name, _)| name).collect()
+        let named = with_files(files, path).into_iter();
+        let elsewhere = named.filter(|(_, file)| !file.contains(".codex/agents/"));
+        elsewhere.map(|(it, _)| it.name).collect()
     },
 };
 
-/// An agent in the settings.
-struct Listed {
-    description: Option<String>,
-    /// The file with all else.
-    file: String,
-}
-
-/// The settings at `path`. Whoever imports is told of those that are no TOML.
-fn settings(files: &Files<'_>, path: &str) -> Option<Data> {
-    parse(files(path)?.trim_start_matches('\u{feff}'))
-}
-
-/// The agents in the settings at `path`, by name.
-fn listed(files: &Files<'_>, path: &str) -> Vec<(String, Listed)> {
-    let data = settings(files, path).unwrap_or_default();
-    let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
-    let dir = path.strip_suffix("config.toml").unwrap_or_default();
-    let agent = |(name, table): &(String, Data)| {
-        let text = |key: &str| table.get(key).and_then(Data::as_str);
-        let file = text("config_file")?;
-        let file = format!("{dir}{}", file.strip_prefix("./").unwrap_or(file));
-        let description = text("description").map(str::to_owned);
-        Some((name.clone(), Listed { description, file }))
-    };
-    agents.iter().filter_map(agent).collect()
+/// The agents in the settings at `path` that have a file.
+fn with_files(files: &Files<'_>, path: &str) -> Vec<(Listed, String)> {
+    let all = listed(files, path).into_iter();
+    all.filter_map(|it| it.file.clone().map(|file| (it, file))).collect()
 }
 
 pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     let (naming, entry) = SEVERAL.split(path);
-    let listed = listed(files, entry.map_or(SETTINGS, |_| naming));
-    let known = listed.iter().find(|(name, it)| match entry {
-        Some(entry) => name == entry,
-        None => path.ends_with(&it.file),
+    let listed = with_files(files, entry.map_or(SETTINGS, |_| naming));
+    let known = listed.iter().find(|(it, file)| match entry {
+        Some(entry) => it.name == entry,
+        None => path.ends_with(file),
     });
     let path = match (entry, known) {
         (Some(entry), None) => {
             return Err(format!("it names no agent `{entry}` with a file").into());
         }
-        (Some(_), Some((_, it))) => it.file.as_str(),
+        (Some(_), Some((_, file))) => file.as_str(),
         (None, _) => path,
     };
     let text = files(path).ok_or_else(|| format!("`{path}` is not there"))?;
     let own = checked(text.trim_start_matches('\u{feff}'))?;
-    let mut draft = identity(&own, known, path)?;
+    let mut draft = identity(&own, known.map(|(it, _)| it), path)?;
     let data = settled(files, &own, &mut draft);
     let (rules, understood) = rules(files, &mut draft);
     let mut model = of(&data, &rules, View::Strictest);
@@ -102,15 +78,15 @@ pub(super) fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
 }
 
 /// All but what the agent may do.
-fn identity(own: &Data, known: Option<&(String, Listed)>, path: &str) -> Result<Draft, String> {
+fn identity(own: &Data, known: Option<&Listed>, path: &str) -> Result<Draft, String> {
     let word = |key: &str| own.get(key).and_then(Data::as_str);
-    let name = known.map(|(name, _)| name.as_str()).or_else(|| word("name"));
+    let name = known.map(|it| it.name.as_str()).or_else(|| word("name"));
     let name = name.unwrap_or_else(|| stem(path, &[".toml"]));
     let prompt = word("developer_instructions").ok_or("it has no `developer_instructions`")?;
     let mut draft = Draft::new(name, prompt);
     draft.keep(NAME, own, KEPT);
     draft.unknown(own, KEYS);
-    let said = known.and_then(|(_, it)| it.description.as_deref());
+    let said = known.and_then(|it| it.description.as_deref());
     draft.description(said.or_else(|| word("description")));
     draft.models(word("model").into_iter());
     Ok(draft)

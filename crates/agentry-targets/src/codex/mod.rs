@@ -32,7 +32,9 @@
 mod blind;
 mod calls;
 mod import;
+mod listed;
 mod prefix;
+mod rivals;
 mod role;
 mod servers;
 mod setup;
@@ -79,6 +81,7 @@ pub static TARGET: Target = Target {
     built_in: &["default", "explorer", "worker", "awaiter", "monitor"],
     places: &[".codex/", ".agents/skills/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: role::model,
     personal: Some(role::PERSONAL),

@@ -7,6 +7,7 @@ use agentry_text::toml;
 
 use super::blind::BLIND;
 use super::prefix::{self, Prefix};
+use super::rivals::Rivals;
 use super::role::{self, PROJECT, RULES, TEMPORARY, path};
 use super::setup::{SETUPS, STRICTEST, Sandbox, Setup};
 use super::{KEPT, NAME};
@@ -31,7 +32,12 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     let rules = common(subjects);
     let (others, unclear) = role::beside(settings.existing, PROJECT);
     let all: Vec<Prefix> = rules.iter().cloned().chain(others).collect();
-    let mut agents: Vec<Rendered> = each(subjects, |subject| agent(subject, &all, settings));
+    let rivals = Rivals::of(settings);
+    let mut agents: Vec<Rendered> = each(subjects, |subject| {
+        let mut out = agent(subject, &all, settings);
+        rivals.report(&subject.name, settings, &mut out);
+        out
+    });
     for path in &unclear {
         let detail = format!("`{path}` holds rules that are not understood: they may allow more");
         for agent in &mut agents {

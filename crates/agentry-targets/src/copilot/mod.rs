@@ -61,6 +61,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[".github/agents/", ".github/skills/", ".copilot/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: tools::model,
     personal: None,

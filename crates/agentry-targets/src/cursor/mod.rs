@@ -25,6 +25,7 @@ pub static TARGET: Target = Target {
     built_in: &[],
     places: &[],
     supports: &[],
+    one_primary: false,
     render: |subjects, _| {
         let mut rendering = Rendering::default();
         for _ in subjects {

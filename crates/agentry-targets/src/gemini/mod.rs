@@ -21,7 +21,7 @@
 //! Rules have unique descending priorities and name the agent, so that the first match wins, as in the
 //! model. They hold only where Gemini reads them: in the home directory of the user, or with
 //! `--policy`. For a project they are written all the same, but the agent has only such tools as it
-//! may use without them, unless the option `policy = "passed"` says that they are always passed.
+//! may use without them: whoever starts Gemini may leave `--policy` out.
 //!
 //! Other policy files of the user change nothing that is written: what they allow beyond the source is
 //! a gap of that user.
@@ -70,6 +70,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[".gemini/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: tools::model,
     personal: Some(personal::PERSONAL),

@@ -8,6 +8,7 @@ use super::encode::{Encoded, under_rules, without_rules};
 use super::tools::{NEEDS, OTHERS, Tool, groups, listed, mildest, of, path};
 use super::trust::Trust;
 use super::{KEPT, NAME, policy};
+use crate::elsewhere::{self, Language};
 use crate::encoding::View;
 use crate::front::{self, MARK};
 use crate::kept::{self, may_have};
@@ -16,20 +17,21 @@ use crate::render::each;
 use crate::rendering::{File, LossKind, Rendered, Rendering, Scope, Settings};
 use crate::servers::Variables;
 use crate::subject::{PartKind, Subject};
-use crate::{elsewhere, lenient, loss, own_words, servers, skills};
+use crate::{lenient, loss, own_words, servers, skills};
 
 /// Directories in which Gemini finds skills by itself.
 const SKILLS: &[&str] = &[".gemini/skills", ".agents/skills"];
 
 pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering {
-    let named = elsewhere::by_name(settings.existing, &[".gemini/agents/"], |text| {
-        let metadata = lenient::read(text).ok()?.metadata;
-        // An agent that was imported has a name with `-`.
-        metadata
-            .get("name")
-            .and_then(Data::as_str)
-            .map(|name| name.to_lowercase().replace('_', "-"))
-    });
+    let named =
+        elsewhere::by_name(settings.existing, Language::Markdown, &[".gemini/agents/"], |text| {
+            let metadata = lenient::read(text).ok()?.metadata;
+            // An agent that was imported has a name with `-`.
+            metadata
+                .get("name")
+                .and_then(Data::as_str)
+                .map(|name| name.to_lowercase().replace('_', "-"))
+        });
     let agents = each(subjects, |subject| {
         let mut out = agent(subject, settings);
         let own = path(&subject.name);
@@ -43,8 +45,8 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
 
 fn agent(subject: &Subject, settings: &Settings<'_>) -> Rendered {
     let mut out = Rendered::default();
-    let enforced = settings.scope == Scope::User
-        || settings.options.iter().any(|(key, value)| key == "policy" && value == "passed");
+    // Nobody knows whether those of a project are passed with `--policy`.
+    let enforced = settings.scope == Scope::User;
     let Encoded { tools, rules } = under_rules(subject, settings, &mut out);
     let rules_path = match settings.scope {
         Scope::User => format!(".gemini/policies/agentry-{}.toml", subject.name),

@@ -8,9 +8,10 @@ use agentry_text::{Data, FileId, Findings, Source, json};
 
 use super::ruleset::{Ruled, flatten};
 use crate::Files;
+use crate::elsewhere::{self, Language};
 use crate::encoding::View;
 use crate::jsonc::{Dialect, Document};
-use crate::{elsewhere, lenient};
+use crate::lenient;
 
 /// Settings, from the weakest to the strongest.
 const SETTINGS: &[&str] = &[
@@ -169,7 +170,7 @@ pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
 pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
     let dirs = ["agent", "agents", "mode", "modes"].map(|kind| format!(".opencode/{kind}/"));
     let dirs = dirs.each_ref().map(String::as_str);
-    elsewhere::by_name(files, &dirs, |text| {
+    elsewhere::by_name(files, Language::Markdown, &dirs, |text| {
         let metadata = lenient::read(text).ok()?.metadata;
         metadata.get("name").and_then(Data::as_str).map(str::to_owned)
     })

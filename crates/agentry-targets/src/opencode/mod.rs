@@ -67,6 +67,7 @@ pub static TARGET: Target = Target {
     built_in: &["build", "plan", "general", "explore", "compaction", "title", "summary"],
     places: &[".opencode/", ".config/opencode/"],
     supports: SUPPORTS,
+    one_primary: false,
     render: write::render,
     model: ruleset::model,
     personal: None,

@@ -94,6 +94,7 @@ pub static TARGET: Target = Target {
     ],
     places: &[".pi/", "AGENTS.md"],
     supports: SUPPORTS,
+    one_primary: true,
     render: write::render,
     model: model::model,
     personal: None,

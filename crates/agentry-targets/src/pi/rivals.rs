@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::front::{self, Fields};
 use super::place;
-use crate::elsewhere;
+use crate::elsewhere::{self, Language};
 use crate::rendering::{LossKind, Rendered, Scope, Settings};
 
 /// Files by the names of the agents in them.
@@ -28,7 +28,9 @@ impl Rivals {
         };
         let named = |dirs| {
             let mut found =
-                elsewhere::by_name(settings.existing, dirs, |text| name(&fields(text)?));
+                elsewhere::by_name(settings.existing, Language::Markdown, dirs, |text| {
+                    name(&fields(text)?)
+                });
             found.values_mut().for_each(|paths| paths.retain(|path| !path.ends_with(".chain.md")));
             found
         };

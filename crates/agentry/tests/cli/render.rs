@@ -360,7 +360,7 @@ fn names_and_targets_come_from_the_configuration() {
 #[test]
 fn a_configuration_with_mistakes() {
     let config =
-        "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.opencode]\nprimry = \"x\"\n";
+        "[render]\ntargets = [\"opncode\"]\nscpe = \"user\"\n[render.pi]\nprimry = \"x\"\n";
     let test = agent(Test::new().file("agentry.toml", config), "helper", "");
     insta::assert_snapshot!(test.run("render"), @r#"
     $ agentry render
@@ -393,6 +393,38 @@ fn a_configuration_with_mistakes() {
     --- exit 2
     "#);
     test.run("check").exits(1);
+}
+
+/// Only Pi has one main session, and an agent must be there to have it.
+#[test]
+fn a_primary_that_nobody_is() {
+    let config = |harness: &str, name: &str| {
+        format!("[render]\ntargets = [\"{harness}\"]\n[render.{harness}]\nprimary = \"{name}\"\n")
+    };
+    let test = agent(Test::new(), "helper", "");
+    for harness in ["opencode", "claude-code", "codex", "gemini", "copilot", "agents-md"] {
+        test.write("agentry.toml", config(harness, "helper"));
+        let ran = test.run("render").exits(2);
+        let line = "error[AG0101]: the options of a target has no field `primary`";
+        assert!(ran.stderr.contains(line), "{harness}: {ran}");
+    }
+    test.write("agentry.toml", config("pi", "nobody"));
+    insta::assert_snapshot!(test.run("render"), @r#"
+    $ agentry render
+    --- stderr
+    error: `[render.pi]` has `primary = "nobody"`, and no agent here has that name
+      = help: name one, or take the line out
+    --- exit 2
+    "#);
+    assert!(!test.has(".pi"));
+    // Of a part of the workspace nobody knows who else there is.
+    test.run("render agents/helper").exits(0);
+    test.write("agentry.toml", config("pi", "helpr"));
+    assert!(test.run("render .").exits(2).stderr.contains("did you mean `helper`?"));
+    test.write("agentry.toml", config("pi", "helper"));
+    test.run("render").exits(0);
+    test.write("agentry.toml", config("pi", "boss") + "[render.pi.aliases]\nhelper = \"boss\"\n");
+    test.run("render").exits(0);
 }
 
 #[test]

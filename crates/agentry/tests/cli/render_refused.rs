@@ -53,6 +53,41 @@ fn settings_of_the_user_are_told_and_change_nothing() {
     assert!(!ran.stdout.contains("not understood"), "{ran}");
 }
 
+/// Whoever runs agents unattended must not believe in a guard that is not there.
+#[test]
+fn a_guard_that_is_not_there_is_told_once() {
+    for (harness, title) in [
+        ("codex", "Codex"),
+        ("gemini", "Gemini CLI"),
+        ("copilot", "GitHub Copilot"),
+        ("agents-md", "AGENTS.md"),
+        ("agent-skills", "Agent Skills"),
+    ] {
+        let test = agent(agent(Test::new(), "one", ""), "two", "");
+        let told = |args: &str| test.run(&format!("render --target {harness} {args}")).exits(0);
+        let line = format!("  no guard: there is none for {title}: only what is rendered holds");
+        let ran = told("--guard");
+        let lines = ran.stdout.lines().filter(|it| it.contains("no guard"));
+        assert_eq!(lines.collect::<Vec<_>>(), [line.as_str()], "{ran}");
+        assert!(!told("").stdout.contains("no guard"), "{harness}");
+        // What the guard would close is a gap as before.
+        let json = |args: &str| {
+            let json = told(&format!("{args} --format json")).json();
+            json["losses"].as_array().expect("losses").clone()
+        };
+        let (mut with, without) = (json("--guard"), json(""));
+        let is_guard = |loss: &serde_json::Value| loss["field"] == "guard";
+        let agents: Vec<_> = with.iter().filter(|it| is_guard(it)).map(|it| &it["agent"]).collect();
+        assert_eq!(agents, ["one", "two"], "{harness}");
+        assert!(with.iter().filter(|it| is_guard(it)).all(|it| it["kind"] == "gap"));
+        with.retain(|loss| !is_guard(loss));
+        assert_eq!(with, without, "{harness}");
+    }
+    let test = agent(Test::new(), "one", "");
+    let ran = test.run("render --target claude-code --guard").exits(0);
+    assert!(!ran.stdout.contains("no guard"), "{ran}");
+}
+
 /// Whatever stands in the way is named, with what to do, and stays as it is.
 #[cfg(unix)]
 #[test]

@@ -37,6 +37,18 @@ const RIVALS: &[(&str, &str, &str, &str)] = &[
         ".gemini/agents/one.md",
     ),
     (
+        "codex",
+        ".codex/agents/aaa.toml",
+        "name = \"one\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n",
+        ".codex/agents/one.toml",
+    ),
+    (
+        "codex --scope user",
+        "home/.codex/agents/aaa.toml",
+        "name = \"one\"\ndescription = \"x\"\ndeveloper_instructions = \"x\"\n",
+        "home/.codex/agents/one.toml",
+    ),
+    (
         "pi",
         ".pi/agents/team/v1.2/other.md",
         "---\nname: one\ndescription: x\n---\nx\n",

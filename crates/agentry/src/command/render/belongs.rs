@@ -71,6 +71,11 @@ impl Project<'_> {
         agents.filter(|agent| !self.speaks_for(&self.path(agent)))
     }
 
+    /// Whether the run speaks for every agent of the workspace.
+    pub(super) fn speaks_for_all(&self) -> bool {
+        self.speaks_for(&super::place::here(&self.config.root))
+    }
+
     /// Whether a definition lies at or below one of the paths that the run speaks for.
     fn speaks_for(&self, path: &str) -> bool {
         let path = absolute(&self.disk.absolute(path));

@@ -96,20 +96,22 @@ enum Wrong {
 
 /// The agents of a run.
 #[derive(Default)]
-struct Gathered {
-    subjects: Vec<Subject>,
+pub(super) struct Gathered {
+    pub(super) subjects: Vec<Subject>,
     /// What is known of each of them.
     agents: Vec<Agent>,
     /// Definitions with errors.
-    broken: BTreeSet<String>,
+    pub(super) broken: BTreeSet<String>,
     /// Definitions that are not what `agentry.lock` says.
-    not_as_locked: BTreeSet<String>,
+    pub(super) not_as_locked: BTreeSet<String>,
 }
 
 impl Project<'_> {
     /// Renders the agents and writes the files, unless that is not wanted.
     pub(super) fn render(self, found: &[Found]) -> Result<Done, Failure> {
-        let Gathered { subjects, agents, broken, not_as_locked } = self.gather(found);
+        let gathered = self.gather(found);
+        self.has_primaries(&gathered)?;
+        let Gathered { subjects, agents, broken, not_as_locked } = gathered;
         let held = self.gone().chain(broken.union(&not_as_locked).cloned()).collect();
         let known = self.place.ledger.entries().iter().filter(|entry| self.covers(entry));
         let known = Ledger::new(known.cloned().collect());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentry_compile::render::{Change, ChangeKind, Explained, Ran, Side, drift};
-use agentry_compile::targets::{Loss, LossKind, Rendered};
+use agentry_compile::targets::{GUARD_FIELD, Loss, LossKind, Rendered};
 use agentry_compile::text::report::{counted, visible};
 use serde_json::{Value, json};
 
@@ -103,6 +103,7 @@ impl<'a> Report<'a> {
         if done.kept_guard.contains(&name) {
             self.line("  guard kept, as it was rendered before; `--no-guard` takes it away");
         }
+        self.unguarded(done, name);
         if done.kept_closed.contains(&name) {
             self.line("  gaps kept closed, as before; `--no-close-gaps` opens them");
         }
@@ -127,6 +128,16 @@ impl<'a> Report<'a> {
             }
         }
         told
+    }
+
+    /// Says once that a guard was asked for where there is none.
+    fn unguarded(&mut self, done: &Done, target: &str) {
+        let runs = done.runs.iter().filter(|ran| ran.target.name == target);
+        let rendered = runs.flat_map(|ran| agents(done, ran)).filter(|(_, it)| it.is_lossy());
+        let mut losses = rendered.flat_map(|(_, it)| &it.losses);
+        if let Some(loss) = losses.find(|loss| loss.field == GUARD_FIELD) {
+            self.line(&format!("  no guard: {}", loss.detail));
+        }
     }
 
     fn changes(&mut self, done: &Done, target: &str) {
@@ -226,7 +237,10 @@ impl<'a> Report<'a> {
                     }));
                 }
                 *self.counts.lost.entry(*kind).or_default() += 1;
-                told.push(Told { agent: &agent.name, target: ran.target, loss });
+                // A guard that is missing was told beside the target.
+                if field != GUARD_FIELD || self.args.explain {
+                    told.push(Told { agent: &agent.name, target: ran.target, loss });
+                }
             }
         }
         self.counts.exact += exact.len();

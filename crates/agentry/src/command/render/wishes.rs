@@ -3,8 +3,11 @@
 
 use agentry_compile::render::Ledger;
 use agentry_compile::targets::Target;
+use agentry_compile::text::near::did_you_mean;
 
-use super::project::Project;
+use crate::output::Failure;
+
+use super::project::{Gathered, Project};
 
 impl Project<'_> {
     /// Whether calls in a harness are put to the guard. One that has it keeps it: taking it away is
@@ -39,6 +42,31 @@ impl Project<'_> {
         let kept =
             |target: &&&'static Target| !self.asks_to_close_gaps() && self.closes_gaps(target);
         self.targets.iter().filter(kept).map(|target| target.name).collect()
+    }
+
+    /// Fails if an agent is to have the main session of a target and is not there. Whoever names some
+    /// agents only may leave it out, and one with errors has no name.
+    pub(super) fn has_primaries(&self, gathered: &Gathered) -> Result<(), Failure> {
+        let Gathered { subjects, broken, not_as_locked, .. } = gathered;
+        if !self.speaks_for_all() || !broken.is_empty() || !not_as_locked.is_empty() {
+            return Ok(());
+        }
+        let render = &self.config.render;
+        for target in &self.targets {
+            let Some(name) = render.primary(target) else { continue };
+            let has = |known: &str| known == name || render.name(target, known) == name;
+            if !subjects.iter().any(|subject| has(&subject.name)) {
+                let message = format!(
+                    "`[render.{}]` has `primary = \"{name}\"`, and no agent here has that name",
+                    target.name
+                );
+                let known = subjects.iter().map(|subject| subject.name.as_str());
+                let hint = did_you_mean(name, known);
+                let hint = hint.unwrap_or_else(|| "name one, or take the line out".to_owned());
+                return Err(Failure::new(message).hint(hint));
+            }
+        }
+        Ok(())
     }
 
     /// The list of rendered files, with what is kept for each target after this run.

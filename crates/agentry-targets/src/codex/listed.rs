@@ -1,0 +1,80 @@
+//! The settings of Codex, and the agents that they name: `[agents.NAME]`, with a file for all else.
+
+use agentry_text::Data;
+
+use super::role::parse;
+use crate::Files;
+
+/// The settings of the project, which hold where an agent says nothing.
+pub(super) const SETTINGS: &str = ".codex/config.toml";
+/// Those of the user, which hold where the project says nothing.
+pub(super) const OWN_SETTINGS: &str = "~/.codex/config.toml";
+
+/// An agent in the settings.
+pub(super) struct Listed {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    /// The file with all else.
+    pub(super) file: Option<String>,
+}
+
+/// The settings at `path`. Whoever imports or renders is told of those that are no TOML.
+pub(super) fn settings(files: &Files<'_>, path: &str) -> Option<Data> {
+    parse(files(path)?.trim_start_matches('\u{feff}'))
+}
+
+/// The agents in the settings at `path`.
+pub(super) fn listed(files: &Files<'_>, path: &str) -> Vec<Listed> {
+    let data = settings(files, path).unwrap_or_default();
+    let Some(Data::Map(agents)) = data.get("agents") else { return Vec::new() };
+    let dir = path.strip_suffix("config.toml").unwrap_or_default();
+    // Beside the agents there are settings for all of them, such as `max_threads`.
+    let tables = agents.iter().filter(|(_, table)| matches!(table, Data::Map(_)));
+    let agent = |(name, table): &(String, Data)| {
+        let word = |key: &str| table.get(key).and_then(Data::as_str);
+        Listed {
+            name: name.clone(),
+            description: word("description").map(str::to_owned),
+            file: word("config_file").map(|file| below(dir, file)),
+        }
+    };
+    tables.map(agent).collect()
+}
+
+/// A path as seen from a directory, without the steps that lead nowhere.
+fn below(dir: &str, file: &str) -> String {
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in dir.split('/').chain(file.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, ".." | "~")) => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_listed_agents() {
+        let cases = [
+            (".codex/", "agents/a.toml", ".codex/agents/a.toml"),
+            (".codex/", "./agents/../roles//a.toml", ".codex/roles/a.toml"),
+            (".codex/", "../a.toml", "a.toml"),
+            (".codex/", "../../a.toml", "../a.toml"),
+            ("~/.codex/", "../../a.toml", "~/../a.toml"),
+            (".codex/", "/etc/a.toml", "/etc/a.toml"),
+        ];
+        for (dir, file, expected) in cases {
+            assert_eq!(below(dir, file), expected, "{dir}{file}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Other places in which Codex finds an agent of the same name. In one project it takes what the settings
+//! name before any file, then the files below `.codex/agents` in the order of their paths; the others it
+//! passes over. The user's own agents count where the project has none of that name, or is not trusted.
+
+use std::collections::BTreeMap;
+
+use agentry_text::Data;
+
+use super::listed::{Listed, OWN_SETTINGS, SETTINGS, listed};
+use super::role::{checked, parse, path};
+use crate::Files;
+use crate::elsewhere::{self, Language};
+use crate::rendering::{LossKind, Rendered, Scope, Settings};
+
+/// Where Codex looks for files of agents in a project.
+const AGENTS: &str = ".codex/agents/";
+/// Where the user's own are.
+const OWN_AGENTS: &str = "~/.codex/agents/";
+
+/// What is there under each name: files, and entries of the settings.
+#[derive(Default)]
+struct Found {
+    files: BTreeMap<String, Vec<String>>,
+    entries: BTreeMap<String, Vec<Listed>>,
+}
+
+impl Found {
+    fn of(files: &Files<'_>, agents: &str, settings: &str) -> Self {
+        let mut found = Self {
+            files: elsewhere::by_name(files, Language::Toml, &[agents], name),
+            entries: BTreeMap::new(),
+        };
+        for entry in listed(files, settings) {
+            // The file may say another name, which counts.
+            let said = entry.file.as_ref().and_then(|file| name(&files(file)?));
+            let name = said.unwrap_or_else(|| entry.name.clone());
+            found.entries.entry(name).or_default().push(entry);
+        }
+        found
+    }
+}
+
+/// The name in the file of an agent.
+fn name(text: &str) -> Option<String> {
+    let data = parse(text.trim_start_matches('\u{feff}'))?;
+    let name = data.get("name").and_then(Data::as_str)?.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The agents that are there.
+pub(super) struct Rivals {
+    /// Those of the project, one of which may win.
+    project: Found,
+    /// Those of the user, which do not win in a project.
+    home: Found,
+    /// Settings that cannot be read, and where: `.codex/config.toml:3:5`.
+    broken: Option<String>,
+}
+
+impl Rivals {
+    pub(super) fn of(settings: &Settings<'_>) -> Self {
+        let files = settings.existing;
+        let home = match settings.scope {
+            Scope::Project => Found::of(files, OWN_AGENTS, OWN_SETTINGS),
+            Scope::User => Found::default(),
+        };
+        let text = files(SETTINGS).unwrap_or_default();
+        let wrong = checked(text.trim_start_matches('\u{feff}')).err();
+        let broken = wrong.map(|it| format!("{SETTINGS}:{}:{}", it.at.line, it.at.column));
+        Self { project: Found::of(files, AGENTS, SETTINGS), home, broken }
+    }
+
+    /// Refuses an agent whose name is taken, or tells who else has it.
+    pub(super) fn report(&self, name: &str, settings: &Settings<'_>, out: &mut Rendered) {
+        if let Some(broken) = &self.broken {
+            let message =
+                format!("`{broken}` cannot be read, so nobody knows what Codex makes of it");
+            out.refuse("permissions", message, Some("mend the file first"));
+        }
+        let own = path(name);
+        let entries = self.project.entries.get(name).into_iter().flatten();
+        for entry in entries.filter(|entry| entry.file.as_ref() != Some(&own)) {
+            // The settings hold more than this agent, and are never replaced.
+            let message = format!(
+                "`[agents.{}]` in `{SETTINGS}` has the same name, and Codex takes only one of the two",
+                entry.name
+            );
+            let hint = "remove it there, or give the agent an alias in `agentry.toml`";
+            out.refuse("name", message, Some(hint));
+        }
+        let files = self.project.files.get(name).into_iter().flatten();
+        for path in files.filter(|path| **path != own) {
+            out.rival(path.clone(), "Codex", settings);
+        }
+        self.at_home(name, &own, out);
+    }
+
+    /// Tells what the user has under the name.
+    fn at_home(&self, name: &str, own: &str, out: &mut Rendered) {
+        let files = self.home.files.get(name).into_iter().flatten();
+        let files = files.map(|path| format!("`{path}`"));
+        let entries = self.home.entries.get(name).into_iter().flatten();
+        let entries = entries.map(|it| format!("`[agents.{}]` in `{OWN_SETTINGS}`", it.name));
+        for place in files.chain(entries) {
+            let detail = format!(
+                "{place} has the same name: Codex starts that one where `{own}` is missing, or where \
+                 the project is not trusted"
+            );
+            out.lose("name", LossKind::Gap, detail);
+        }
+    }
+}
