@@ -173,6 +173,22 @@ impl Encoding {
     }
 
     fn raise_as(&mut self, example: &Example, action: Action, questions: Questions) -> bool {
+        let answer = self.deciding(example, questions);
+        let is_stricter = *answer < action;
+        *answer = action.max(*answer);
+        is_stricter
+    }
+
+    /// Makes the rule ask that denies `example`, where what is asked counts as allowed.
+    pub(crate) fn lower(&mut self, example: &Example) -> bool {
+        let answer = self.deciding(example, Questions::Most);
+        let denies = *answer == Action::Deny;
+        *answer = if denies { Action::Ask } else { *answer };
+        denies
+    }
+
+    /// The answer of the rule that decides about `example`.
+    fn deciding(&mut self, example: &Example, questions: Questions) -> &mut Action {
         let section = self.section;
         let holds = |entry: &Entry| {
             let pattern = entry.rule(section, questions).pattern;
@@ -184,10 +200,7 @@ impl Encoding {
             Order::Last => matching.next_back(),
             Order::Strictest => matching.max_by_key(|entry| entry.action),
         };
-        let answer = decides.map_or(&mut self.default, |entry| &mut entry.action);
-        let is_stricter = *answer < action;
-        *answer = action.max(*answer);
-        is_stricter
+        decides.map_or(&mut self.default, |entry| &mut entry.action)
     }
 }
 

@@ -7,14 +7,25 @@ use crate::proof::{Proof, told, within};
 use crate::rendering::{LossKind, Rendered};
 use crate::subject::Subject;
 
-/// Notes whether `target` is stricter than the source says.
-pub fn compare(subject: &Subject, section: Section, target: &[Rules], out: &mut Rendered) {
+/// What makes rules exact in a harness with hooks.
+pub const EXACT: &str = "`--guard` makes it exact";
+
+/// Notes whether `target` is stricter than the source says, and what helps.
+pub fn compare(
+    subject: &Subject,
+    section: Section,
+    target: &[Rules],
+    way_out: Option<&str>,
+    out: &mut Rendered,
+) {
     let field = format!("permissions.{section}");
     match told(section, &subject.bounds(section), target) {
         Proof::Holds => {}
         Proof::Fails { example, source, target } => {
             // The sides are swapped: what the source says is on the left.
-            let detail = format!("`{example}` is {target} in the source and {source} here");
+            let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
+            let detail =
+                format!("`{example}` is {target} in the source and {source} here{way_out}");
             out.lose(field, LossKind::Narrowed, detail);
         }
         Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),

@@ -24,6 +24,7 @@ mod import_hooks;
 mod import_least;
 mod import_shapes;
 mod opencode;
+mod opencode_exact;
 mod opencode_guard;
 mod opencode_import;
 mod opencode_oracle;

@@ -21,10 +21,11 @@ fn the_strictest_answer_of_reading_is_told() {
         (read("ask", &[]), plain, "ask", ""),
         (read("deny", &[]), guard, "deny", ""),
         (read("allow", &["secret/**:deny"]), plain, "deny", "are denied altogether"),
-        (read("allow", &["secret/**:deny"]), guard, "deny", "are denied altogether"),
+        (read("allow", &["secret/**:deny"]), guard, "ask", ""),
         (read("allow", &["*.pem:ask"]), plain, "ask", "are asked about altogether"),
         (read("allow", &["*.pem:ask"]), guard, "ask", ""),
         (read("deny", &["src/**:allow"]), plain, "deny", "are denied altogether"),
+        (read("deny", &["src/**:allow"]), guard, "ask", ""),
     ];
     for (lines, wish, action, expected) in cases {
         let rendered = one("opencode", &lines, wish);

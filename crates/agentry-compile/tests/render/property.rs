@@ -5,7 +5,8 @@ use agentry_compile::policy::path::NoLinks;
 use agentry_compile::policy::{Action, Call, Kind, Protections, Rules, Section};
 use agentry_compile::targets::proof::{Proof, within};
 use agentry_compile::targets::{
-    LossKind, Model, Rendered, Rendering, Scope, Settings, Subject, TARGETS, Target, Way, render,
+    Loss, LossKind, Model, Rendered, Rendering, Scope, Settings, Subject, TARGETS, Target, Way,
+    render,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -91,6 +92,9 @@ fn no_target_permits_more_than_the_source() {
             for (subject, rendered) in subjects.iter().zip(&rendering.agents) {
                 let model = read_back_with(target, &rendering, existing, &subject.name);
                 one(target, subject, (rendered, model.as_ref()), shares)?;
+                if settings.guard {
+                    nothing_is_narrowed(target, rendered)?;
+                }
             }
         }
         Ok(())
@@ -142,6 +146,15 @@ fn one(
         let most = if rendered.guarded.contains(&way.section) { Action::Ask } else { Action::Deny };
         never_wider(target, subject, way, most)?;
     }
+    Ok(())
+}
+
+/// The guard answers what OpenCode asks, so that no rule has to be stricter than its source.
+fn nothing_is_narrowed(target: &Target, rendered: &Rendered) -> Result<(), TestCaseError> {
+    let narrowed =
+        |loss: &&Loss| loss.kind == LossKind::Narrowed && loss.field.starts_with("permissions");
+    let found = rendered.losses.iter().find(narrowed).filter(|_| target.name == "opencode");
+    prop_assert_eq!(found, None, "{}", target.name);
     Ok(())
 }
 

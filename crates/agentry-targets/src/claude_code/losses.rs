@@ -41,11 +41,11 @@ pub(super) fn report(
     loss::toolless(subject, &model, way_out, out);
     if settings.guard {
         limits(subject, &model, &known.rules, out);
-        narrowed(subject, Section::Tool, &model, out);
+        narrowed(subject, Section::Tool, (&model, None), out);
         return;
     }
     for section in Section::ALL {
-        narrowed(subject, *section, &model, out);
+        narrowed(subject, *section, (&model, Some(loss::EXACT)), out);
     }
     asks_outside(subject, &model, out);
     asks_all_the_same(allowed, &known.rules, out);
@@ -150,8 +150,13 @@ fn removed(subject: &Subject, tools: &Tools, settings: &Settings<'_>, out: &mut 
     }
 }
 
-/// Notes where the harness is stricter than the source.
-fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Rendered) {
+/// Notes where the harness is stricter than the source, and what helps.
+fn narrowed(
+    subject: &Subject,
+    section: Section,
+    (model, way_out): (&Model, Option<&str>),
+    out: &mut Rendered,
+) {
     let way = model.ways.iter().find(|way| way.section == section);
     let removed = [always(section, Action::Deny, "removed")];
     let layers: &[Rules] = way.map_or(&removed, |way| &way.layers);
@@ -171,9 +176,9 @@ fn narrowed(subject: &Subject, section: Section, model: &Model, out: &mut Render
                 Some(_) => "rules hold for all agents, and the strictest wins",
                 None => "the tool is removed",
             };
-            let detail = format!(
-                "`{example}` is {target} in the source and {source} here: {why}; `--guard` makes it exact"
-            );
+            let way_out = way_out.map_or(String::new(), |text| format!("; {text}"));
+            let detail =
+                format!("`{example}` is {target} in the source and {source} here: {why}{way_out}");
             out.lose(field, LossKind::Narrowed, detail);
         }
         Proof::Unknown(why) => out.lose(field, LossKind::Narrowed, why),

@@ -246,7 +246,7 @@ fn losses(subject: &Subject, role: &Data, rules: &[Prefix], out: &mut Rendered) 
         let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
         // What is outside is said by what becomes of files.
         if *section != Section::ExternalDirectory {
-            loss::compare(subject, *section, layers, out);
+            loss::compare(subject, *section, layers, None, out);
         }
     }
     loss::unattended(&model, out);

@@ -143,7 +143,7 @@ fn losses(subject: &Subject, names: &[String], out: &mut Rendered) {
             // Said by what becomes of files.
             Section::ExternalDirectory => {}
             Section::Question | Section::Skill => dropped(subject, *section, out),
-            _ => loss::compare(subject, *section, layers.unwrap_or(&nothing), out),
+            _ => loss::compare(subject, *section, layers.unwrap_or(&nothing), None, out),
         }
     }
     for section in [Section::Read, Section::Edit] {

@@ -174,7 +174,7 @@ fn losses(subject: &Subject, settings: &Settings<'_>, model: &Model, out: &mut R
         let way = model.ways.iter().find(|way| way.section == *section);
         let nothing = [always(*section, Action::Deny, "no such tool")];
         let layers = way.map_or(nothing.as_slice(), |way| way.layers.as_slice());
-        loss::compare(subject, *section, layers, out);
+        loss::compare(subject, *section, layers, None, out);
     }
     loss::unattended(model, out);
     loss::toolless(subject, model, None, out);

@@ -1,14 +1,15 @@
 //! From the rules of an agent to a `permission` block.
 
 use agentry_policy::known::Known;
-use agentry_policy::{Action, Kind, PatternRule, Section, SectionRules};
+use agentry_policy::{Action, Kind, PatternRule, Rules, Section, SectionRules};
 use agentry_text::{Data, FileId, Span, Spanned};
 
 use super::paths::{words_inside, words_outside};
 use super::ruleset::{entry, is_number};
-use super::{files, names};
+use super::{files, floor, names};
 use crate::encoding::{Encoding, Entry, Order};
 use crate::gap::close;
+use crate::model::always;
 use crate::render::ask_ahead;
 use crate::rendering::{Rendered, Settings};
 use crate::subject::Subject;
@@ -56,26 +57,12 @@ pub(super) fn ahead(subjects: &[Subject]) {
 }
 
 fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data {
-    let mut block: Vec<(String, Data)> = names::block(subject, out);
-    for (section, key) in MAPS {
-        let mut encoding = of_section(subject, *section);
-        if *section == Section::Bash && settings.close_gaps && !settings.guard {
-            close(subject, &mut encoding, super::blind::BLIND);
-        }
-        let guarded = settings.guard && *section == Section::Bash;
-        report(subject, &encoding, guarded, out);
-        block.push(((*key).to_owned(), written(&floor(encoding, guarded))));
-    }
-    for (section, key) in ACTIONS {
+    let mut block: Vec<(String, Data)> = names::block(subject, settings, out);
+    for (section, key) in MAPS.iter().chain(ACTIONS) {
         let encoding = if settings.guard {
-            guarded_action(subject, *section, out)
+            guarded(subject, *section, out)
         } else {
-            let mut encoding = of_section(subject, *section);
-            if settings.close_gaps {
-                protection::close(subject, &mut encoding, &[]);
-            }
-            report(subject, &encoding, false, out);
-            encoding
+            unguarded(subject, *section, settings, out)
         };
         block.push(((*key).to_owned(), written(&encoding)));
     }
@@ -85,15 +72,59 @@ fn block(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered) -> Data
     block
 }
 
-/// The rules of a section, the last of which is followed.
-pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
-    encode_all(subject, section, |_| true)
+/// The rules of a section without the guard.
+fn unguarded(
+    subject: &Subject,
+    section: Section,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+) -> Encoding {
+    let mut encoding = of_section(subject, section);
+    if section == Section::Bash && settings.close_gaps {
+        close(subject, &mut encoding, super::blind::BLIND);
+    }
+    if settings.close_gaps && ACTIONS.iter().any(|(known, _)| *known == section) {
+        protection::close(subject, &mut encoding, &[]);
+    }
+    loss::compare(subject, section, &[encoding.rules()], Some(loss::EXACT), out);
+    encoding
 }
 
-/// The same of those rules that are wanted.
+/// The rules of a section below the guard.
+fn guarded(subject: &Subject, section: Section, out: &mut Rendered) -> Encoding {
+    let encoding = if MAPS.iter().any(|(known, _)| *known == section) {
+        let plain = in_own_words(encode_floor(subject, section));
+        let bounds = subject.bounds(section);
+        let found = floor::below_guard(&bounds, map(subject, section), plain, None);
+        if section == Section::Bash { floor::floor(found) } else { found }
+    } else {
+        guarded_action(subject, section)
+    };
+    let mut real = encoding.clone();
+    if section == Section::Skill {
+        real = names::masked(real, &[], Action::Deny);
+    }
+    let ways: Vec<Vec<Rules>> = real.readings().into_iter().map(|rules| vec![rules]).collect();
+    floor::rely(subject, section, &ways, out);
+    loss::compare(subject, section, &[floor::lifted(encoding.clone()).rules()], None, out);
+    encoding
+}
+
+/// The rules of a section, the last of which is followed.
+pub(super) fn encode(subject: &Subject, section: Section) -> Encoding {
+    encode_all(subject, section, Action::Allow, |_| true)
+}
+
+/// The same with a question where the source allows: no rule has to match less than it says then.
+pub(super) fn encode_floor(subject: &Subject, section: Section) -> Encoding {
+    encode_all(subject, section, Action::Ask, |_| true)
+}
+
+/// The same of those rules that are wanted, with no answer milder than `mildest`.
 fn encode_all(
     subject: &Subject,
     section: Section,
+    mildest: Action,
     is_wanted: impl Fn(&PatternRule) -> bool,
 ) -> Encoding {
     let empty = SectionRules {
@@ -102,9 +133,10 @@ fn encode_all(
         rules: Vec::new(),
     };
     let rules = subject.permissions.get(section).unwrap_or(&empty);
-    let mut default = rules.intent.map_or(Action::Ask, |intent| intent.value);
+    let mut default = rules.intent.map_or(Action::Ask, |intent| intent.value).strictest(mildest);
     let mut entries: Vec<Entry> = Vec::new();
     for rule in rules.rules.iter().filter(|rule| is_wanted(rule)) {
+        let rule = &PatternRule { action: rule.action.strictest(mildest), ..rule.value.clone() };
         let words = words(section, rule);
         if words.iter().any(|text| text == "*") {
             // Nothing behind it is ever asked.
@@ -149,7 +181,7 @@ fn is_spelling(rule: &PatternRule) -> bool {
 fn commands(subject: &Subject) -> Encoding {
     let section = Section::Bash;
     let all = encode(subject, section);
-    let plain = encode_all(subject, section, |rule| !is_spelling(rule));
+    let plain = encode_all(subject, section, Action::Allow, |rule| !is_spelling(rule));
     if plain == all {
         return all;
     }
@@ -169,17 +201,20 @@ fn covers(before: &str, text: &str) -> bool {
 fn map(subject: &Subject, section: Section) -> Encoding {
     let mut encoding = match section {
         Section::Bash => commands(subject),
-        _ => encode(subject, section),
+        _ => in_own_words(encode(subject, section)),
     };
-    match section {
+    if section == Section::Skill {
         // A name of a skill holds no `/`.
-        Section::Skill => encoding = names::masked(encoding, &[], Action::Deny),
-        Section::Delegate => encoding = one_segment(encoding),
-        _ => {}
+        encoding = names::masked(encoding, &[], Action::Deny);
     }
     let mut encoding = encoding.narrowed(&[], &subject.bounds(section)).encoding;
     encoding.entries.retain(|entry| !entry.text.is_empty());
     encoding
+}
+
+/// The same with what a section needs beside its rules.
+fn in_own_words(encoding: Encoding) -> Encoding {
+    if encoding.section == Section::Delegate { one_segment(encoding) } else { encoding }
 }
 
 /// An agent in a directory has a `/` in its name, which `*` must not take: what holds for all agents
@@ -237,49 +272,20 @@ pub(super) fn written(encoding: &Encoding) -> Data {
     Data::Map(std::iter::once(all).chain(entries).collect())
 }
 
-/// Notes where the rules are stricter than their source. What is asked, the guard answers.
-pub(super) fn report(subject: &Subject, encoding: &Encoding, guarded: bool, out: &mut Rendered) {
-    let there = if guarded { lifted(encoding.clone()) } else { encoding.clone() };
-    loss::compare(subject, encoding.section, &[there.rules()], out);
-}
-
-/// With the guard, what is allowed is asked, so that a guard that is not there costs questions only.
-pub(super) fn floor(mut encoding: Encoding, guarded: bool) -> Encoding {
-    if guarded {
-        encoding.default = encoding.default.strictest(Action::Ask);
-        for entry in &mut encoding.entries {
-            entry.action = entry.action.strictest(Action::Ask);
-        }
-    }
-    encoding
-}
-
-/// The mildest that the guard can make of the rules: it answers what is asked.
-pub(super) fn lifted(mut encoding: Encoding) -> Encoding {
-    let lift = |action: Action| if action == Action::Ask { Action::Allow } else { action };
-    encoding.default = lift(encoding.default);
-    for entry in &mut encoding.entries {
-        entry.action = lift(entry.action);
-    }
-    encoding
-}
-
 /// One action for a whole section, where the guard knows more. A section of which a part is denied is
 /// left to the guard: without it, a person is asked.
-fn guarded_action(subject: &Subject, section: Section, out: &mut Rendered) -> Encoding {
-    let answers = subject.permissions.get(section);
-    let mildest = answers.map_or(Action::Ask, SectionRules::mildest);
-    let strictest = answers.map_or(Action::Ask, SectionRules::strictest);
-    let whole = mildest == strictest && section != Section::Webfetch;
-    let default = if whole { strictest } else { mildest.strictest(Action::Ask) };
-    let encoding = Encoding { section, order: Order::Last, entries: Vec::new(), default };
-    if strictest == Action::Deny && mildest < Action::Deny {
-        out.relies_on_guard(
-            section,
-            format!("without the plugin, OpenCode asks where {section} is denied"),
-        );
+fn guarded_action(subject: &Subject, section: Section) -> Encoding {
+    let whole = |default| Encoding { section, order: Order::Last, entries: Vec::new(), default };
+    // Addresses that are not public are denied whatever the rules say.
+    let is_open = section != Section::Webfetch
+        && subject.permits(section, &[always(section, Action::Allow, "all")]);
+    if is_open {
+        whole(Action::Allow)
+    } else if floor::leaves(&subject.bounds(section), &whole(Action::Deny)) {
+        whole(Action::Deny)
+    } else {
+        whole(Action::Ask)
     }
-    encoding
 }
 
 /// JavaScript puts keys that look like numbers first, whatever the order in which they are written, and

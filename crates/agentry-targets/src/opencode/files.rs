@@ -7,8 +7,9 @@ use agentry_policy::{Action, Call, Places, Rules, Section};
 use agentry_text::Data;
 
 use super::NAME;
-use super::encode::{encode, floor, lifted, words, written};
-use super::paths::end_of_name;
+use super::encode::{encode, encode_floor, words, written};
+use super::floor::{below_guard, floor, lifted, rely};
+use super::paths::{OUTSIDE, end_of_name};
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
 use crate::kept::may_have;
@@ -28,33 +29,91 @@ pub(super) fn block(
     out: &mut Rendered,
     block: &mut Vec<(String, Data)>,
 ) {
-    let guarded = settings.guard;
+    if settings.guard {
+        return guarded(subject, settings, out, block);
+    }
     let (sides, mut beyond) = sides(subject, settings);
-    let effective = |encoding: &Encoding| {
-        if guarded { lifted(encoding.clone()) } else { encoding.clone() }.rules()
-    };
+    let way_out = Some(loss::EXACT);
     for Side { plain, written: all } in sides {
         let section = plain.section;
-        let layers = [effective(&plain), outside(section, &effective(&beyond))];
-        loss::compare(subject, section, &layers, out);
+        let layers = [plain.rules(), outside(section, &beyond.rules())];
+        loss::compare(subject, section, &layers, way_out, out);
         let asked = if settings.close_gaps { &all } else { &plain };
-        let actions = || asked.entries.iter().map(|entry| entry.action).chain([asked.default]);
-        let strictest = actions().max().unwrap_or(asked.default);
-        let is_mixed = actions().any(|action| action < strictest);
-        let by_path = written(&floor(all, guarded));
         match section {
-            Section::Edit => block.push(("edit".to_owned(), by_path)),
+            Section::Edit => block.push(("edit".to_owned(), written(&all))),
             _ => {
                 let tools: Vec<&str> = tools(subject).collect();
-                searching(&tools, (strictest, is_mixed), guarded, out);
-                let floor = if guarded { strictest.strictest(Action::Ask) } else { strictest };
-                block.extend(reading(&tools, &by_path, floor));
+                searching(&tools, asked, out);
+                block.extend(reading(&tools, &written(&all), answers(asked).max()));
             }
         }
     }
-    loss::compare(subject, Section::ExternalDirectory, &[effective(&beyond)], out);
+    loss::compare(subject, Section::ExternalDirectory, &[beyond.rules()], way_out, out);
     output(subject, settings, out, &mut beyond);
-    block.push(("external_directory".to_owned(), written(&floor(beyond, guarded))));
+    block.push(("external_directory".to_owned(), written(&beyond)));
+}
+
+/// Adds the keys about files below the guard. It looks at the files that a search would read, so that
+/// the tools that search are asked about if any file may be read.
+fn guarded(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+    block: &mut Vec<(String, Data)>,
+) {
+    let mut beyond = beyond_guarded(subject);
+    for section in [Section::Edit, Section::Read] {
+        let side = side_guarded(subject, section);
+        let searched = answers(&side).min();
+        let search = always(section, searched.unwrap_or(Action::Deny), "search");
+        let search = Some(search).filter(|_| section == Section::Read);
+        let outer = outside(section, &beyond.rules());
+        let natively = side.readings().into_iter().chain(search);
+        let ways: Vec<Vec<Rules>> = natively.map(|rules| vec![rules, outer.clone()]).collect();
+        rely(subject, section, &ways, out);
+        let layers =
+            [lifted(side.clone()).rules(), outside(section, &lifted(beyond.clone()).rules())];
+        loss::compare(subject, section, &layers, None, out);
+        match section {
+            Section::Edit => block.push(("edit".to_owned(), written(&side))),
+            _ => {
+                let tools: Vec<&str> = tools(subject).collect();
+                block.extend(reading(&tools, &written(&side), searched));
+            }
+        }
+    }
+    let section = Section::ExternalDirectory;
+    rely(subject, section, &[vec![beyond.rules()]], out);
+    loss::compare(subject, section, &[lifted(beyond.clone()).rules()], None, out);
+    output(subject, settings, out, &mut beyond);
+    block.push(("external_directory".to_owned(), written(&beyond)));
+}
+
+/// What is said of files of a section below the guard: inside by their paths, outside by one answer if
+/// `external_directory` tells them apart.
+fn side_guarded(subject: &Subject, section: Section) -> Encoding {
+    let bounds = subject.bounds(section);
+    let exact = encode(subject, section).narrowed(&[nothing_outside(section)], &bounds).encoding;
+    let plain = encode_floor(subject, section);
+    let rest = entry(section, OUTSIDE, Action::Ask);
+    floor(below_guard(&bounds, exact, plain, Some(&rest)))
+}
+
+/// What is said of places outside below the guard. What a section denies there is denied to all of them
+/// only if the source says so.
+fn beyond_guarded(subject: &Subject) -> Encoding {
+    let section = Section::ExternalDirectory;
+    let bounds = subject.bounds(section);
+    let with_rules = |encode: fn(&Subject, Section) -> Encoding| {
+        with_rooted_rules(subject, encode(subject, section))
+    };
+    let exact = with_rules(encode).narrowed(&[], &bounds).encoding;
+    floor(below_guard(&bounds, exact, with_rules(encode_floor), None))
+}
+
+/// All answers that some rules give.
+fn answers(encoding: &Encoding) -> impl Iterator<Item = Action> {
+    encoding.entries.iter().map(|entry| entry.action).chain([encoding.default])
 }
 
 /// What is said of files inside, by section, and of all that lies outside: each stays within its source
@@ -74,7 +133,7 @@ fn sides(subject: &Subject, settings: &Settings<'_>) -> (Vec<Side>, Encoding) {
                 it.narrowed(std::slice::from_ref(&rules), &bounds).encoding
             });
         }
-        if settings.close_gaps && !settings.guard {
+        if settings.close_gaps {
             beyond = bounded(beyond, section, |mut it| {
                 protection::close(subject, &mut it, &[side.written.rules()]);
                 it
@@ -132,35 +191,31 @@ pub(super) fn tools(subject: &Subject) -> impl Iterator<Item = &'static str> {
 }
 
 /// The tools that read: by path, and those that are told a pattern instead.
-fn reading(tools: &[&str], by_path: &Data, strictest: Action) -> Vec<(String, Data)> {
+fn reading(tools: &[&str], by_path: &Data, searched: Option<Action>) -> Vec<(String, Data)> {
+    let searched = searched.unwrap_or(Action::Deny);
     let tool = |tool: &&str| match *tool {
         tool if !tools.contains(&tool) => (tool.to_owned(), Data::str(Action::Deny.as_str())),
         "read" => ("read".to_owned(), by_path.clone()),
-        tool => (tool.to_owned(), Data::str(strictest.as_str())),
+        tool => (tool.to_owned(), Data::str(searched.as_str())),
     };
     READING.iter().map(tool).collect()
 }
 
-/// Notes that the tools that search get the answer that only some files need. What is asked, the guard
-/// answers: it looks at the files that a search would read.
-fn searching(
-    tools: &[&str],
-    (strictest, is_mixed): (Action, bool),
-    guarded: bool,
-    out: &mut Rendered,
-) {
-    let what = match strictest {
-        Action::Deny => "denied",
-        Action::Ask if !guarded => "asked about",
+/// Notes that the tools that search get the answer that only some files need.
+fn searching(tools: &[&str], asked: &Encoding, out: &mut Rendered) {
+    let what = match answers(asked).max() {
+        Some(Action::Deny) => "denied",
+        Some(Action::Ask) => "asked about",
         _ => return,
     };
+    let is_mixed = answers(asked).max() != answers(asked).min();
     let tools = tools.iter().filter(|it| **it != "read").map(|it| format!("`{it}`"));
     let tools: Vec<String> = tools.collect();
     if is_mixed && !tools.is_empty() {
-        let guard = if strictest == Action::Ask { "; `--guard` makes it exact" } else { "" };
         let detail = format!(
-            "{} are {what} altogether: they look at many files at once, and some of these are{guard}",
-            tools.join(", ")
+            "{} are {what} altogether: they look at many files at once, and some of these are; {}",
+            tools.join(", "),
+            loss::EXACT
         );
         out.lose("permissions.read", LossKind::Narrowed, detail);
     }
@@ -182,7 +237,7 @@ struct Side {
 /// knows, or about all.
 fn closed(subject: &Subject, plain: &Encoding, settings: &Settings<'_>) -> Side {
     let section = plain.section;
-    let close = settings.close_gaps && !settings.guard;
+    let close = settings.close_gaps;
     let others = [nothing_outside(section)];
     let safe = || {
         let layers = [plain.rules(), nothing_outside(section)];
@@ -248,7 +303,7 @@ fn output(subject: &Subject, settings: &Settings<'_>, out: &mut Rendered, beyond
     let section = Section::ExternalDirectory;
     let call = Call { section, subject: &path, directory: &places.workspace };
     let answer = subject.judge.judge(call, &NoLinks).action;
-    let close = settings.close_gaps && answer == Action::Ask;
+    let close = settings.close_gaps && !settings.guard && answer == Action::Ask;
     if answer == Action::Deny || close {
         beyond.entries.retain(|entry| entry.text != OUTPUT);
         beyond.entries.push(entry(section, OUTPUT, Action::Deny));

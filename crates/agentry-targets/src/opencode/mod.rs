@@ -19,11 +19,13 @@
 //! `.env` files always: our catch-all would take away the question that OpenCode has by itself. The
 //! tools that are told a pattern instead of a path get the strictest answer of all reading, which is told.
 //!
-//! With the guard, what is allowed is asked and one plugin for all agents answers.
+//! With the guard, what is allowed is asked and one plugin for all agents answers. Nothing is denied then
+//! that the source permits; where no rule can tell the two apart, what is denied is asked about as well.
 
 mod blind;
 mod encode;
 mod files;
+mod floor;
 mod guard;
 mod import;
 mod import_patterns;

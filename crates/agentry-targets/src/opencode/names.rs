@@ -4,22 +4,51 @@
 use agentry_policy::{Action, Rules, Section};
 use agentry_text::Data;
 
-use super::encode::encode;
+use super::encode::{encode, encode_floor};
+use super::floor;
 use super::ruleset::{OWN, WILDCARDS};
 use crate::encoding::{Encoding, Entry, Matches, Order};
 use crate::loss;
 use crate::model::escape;
-use crate::rendering::{LossKind, Rendered};
+use crate::rendering::{LossKind, Rendered, Settings};
 use crate::subject::Subject;
 use crate::wildcard::NOTHING;
 
+/// The sections that share the keys; what stands behind decides.
+const SECTIONS: [Section; 2] = [Section::Mcp, Section::Tool];
+
+/// Keys in order, and the answer for what none of them is about.
+type Keys = (Vec<(String, Action)>, Action);
+
 /// The keys of a block: the answer for all, then those of servers, then the others.
-pub(super) fn block(subject: &Subject, out: &mut Rendered) -> Vec<(String, Data)> {
-    let intent = |section| encode(subject, section).default;
-    let all = intent(Section::Tool).strictest(intent(Section::Mcp));
+pub(super) fn block(
+    subject: &Subject,
+    settings: &Settings<'_>,
+    out: &mut Rendered,
+) -> Vec<(String, Data)> {
+    let narrowed = narrowed(subject);
+    let (keys, all) = if settings.guard { below_guard(subject, narrowed) } else { narrowed };
+    for section in SECTIONS {
+        let there = view(section, &keys, all);
+        let mut lifted = unmasked(&there, keys.len());
+        if settings.guard {
+            floor::rely(subject, section, &[vec![there.rules()]], out);
+            lifted = floor::lifted(lifted);
+        }
+        let way_out = (!settings.guard).then_some(loss::EXACT);
+        loss::compare(subject, section, &[lifted.rules()], way_out, out);
+    }
+    ambiguous(subject, &keys, out);
+    written(keys, all)
+}
+
+/// The keys for the rules of both sections.
+fn keys(subject: &Subject, encode: fn(&Subject, Section) -> Encoding) -> Keys {
+    let [of_servers, others] = SECTIONS.map(|section| encode(subject, section));
+    let all = of_servers.default.strictest(others.default);
     let mut keys: Vec<(String, Action)> = Vec::new();
-    for section in [Section::Mcp, Section::Tool] {
-        for entry in encode(subject, section).entries {
+    for Encoding { section, entries, .. } in [of_servers, others] {
+        for entry in entries {
             let key = if section == Section::Mcp { sanitised(&entry.text) } else { entry.text };
             // The last of two keys that are the same decides; a block cannot hold both.
             keys.retain(|(known, _)| *known != key);
@@ -28,21 +57,43 @@ pub(super) fn block(subject: &Subject, out: &mut Rendered) -> Vec<(String, Data)
             }
         }
     }
-    let mut all = all;
-    for section in [Section::Mcp, Section::Tool] {
+    (keys, all)
+}
+
+/// The same, made stricter until they stay within both sections.
+fn narrowed(subject: &Subject) -> Keys {
+    let (mut keys, mut all) = keys(subject, encode);
+    for section in SECTIONS {
         // Making a key stricter for the one section never makes it milder for the other.
         let narrowed = view(section, &keys, all).narrowed(&[], &subject.bounds(section)).encoding;
-        all = narrowed.default;
-        let answers = narrowed.entries.into_iter().take(keys.len());
-        keys = answers.map(|entry| (entry.text, entry.action)).collect();
+        (keys, all) = of_view(narrowed, keys.len());
     }
-    for section in [Section::Mcp, Section::Tool] {
-        let mut there = view(section, &keys, all);
-        lift_masks(&mut there, keys.len());
-        loss::compare(subject, section, &[there.rules()], out);
+    (keys, all)
+}
+
+/// Keys that deny nothing which the source permits.
+fn below_guard(subject: &Subject, exact: Keys) -> Keys {
+    let leaves = |section| {
+        let there = unmasked(&view(section, &exact.0, exact.1), exact.0.len());
+        floor::leaves(&subject.bounds(section), &there)
+    };
+    if SECTIONS.into_iter().all(leaves) {
+        return exact;
     }
-    ambiguous(subject, &keys, out);
-    written(keys, all)
+    let (mut keys, mut all) = keys(subject, encode_floor);
+    for section in SECTIONS {
+        // Asking about a key for the one section never denies it to the other.
+        let there = unmasked(&view(section, &keys, all), keys.len());
+        let lowered = floor::lowered(there, &subject.bounds(section));
+        (keys, all) = of_view(lowered, keys.len());
+    }
+    (keys, all)
+}
+
+/// So many keys without what is none of their business.
+fn of_view(view: Encoding, keys: usize) -> Keys {
+    let entries = view.entries.into_iter().take(keys);
+    (entries.map(|entry| (entry.text, entry.action)).collect(), view.default)
 }
 
 /// How a section sees the keys, with what is none of its business out of the way.
@@ -53,9 +104,11 @@ fn view(section: Section, keys: &[(String, Action)], default: Action) -> Encodin
 
 /// Where the source is compared with what is stricter, masks must not count; that for names that could
 /// be taken for others is none then.
-fn lift_masks(encoding: &mut Encoding, keys: usize) {
+fn unmasked(encoding: &Encoding, keys: usize) -> Encoding {
+    let mut encoding = encoding.clone();
     encoding.entries.truncate(keys + 2);
     encoding.entries.iter_mut().skip(keys).for_each(|mask| mask.action = Action::Allow);
+    encoding
 }
 
 fn written(keys: Vec<(String, Action)>, all: Action) -> Vec<(String, Data)> {

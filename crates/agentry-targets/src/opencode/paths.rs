@@ -23,11 +23,17 @@ pub(super) fn with_home(pattern: &str) -> String {
     }
 }
 
+/// All files outside the workspace, for `edit` and `read`.
+pub(super) const OUTSIDE: &str = "../*";
+
 /// A pattern about files, seen from the workspace; those outside start with `../`.
 pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
     let pattern = with_home(&pattern.replace('\\', "/"));
     if pattern == "*" {
         return Matches::exactly(ANYTHING);
+    }
+    if pattern == OUTSIDE {
+        return Matches::exactly(format!("(?:{}{ANYTHING})?", other_places()));
     }
     if pattern.starts_with("..") {
         return Matches { most: ANYTHING.to_owned(), least: NOTHING.to_owned() };

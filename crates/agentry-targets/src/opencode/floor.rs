@@ -1,0 +1,91 @@
+//! The rules below the guard. It answers what is asked and lifts no denial, so that nothing may be
+//! denied here which the source permits. What the source denies may be asked about: the guard denies
+//! it, and that the rules alone would not is told.
+//!
+//! Rules that are exact without the guard stay as they are. Where none are, those of the source are
+//! written as they come, and each denial that takes too much becomes a question.
+
+use agentry_policy::{Action, Kind, Rules, Section};
+
+use crate::encoding::{Encoding, Entry, View};
+use crate::proof::{Proof, within};
+use crate::rendering::Rendered;
+use crate::subject::Subject;
+
+/// Rules that deny nothing which `source` permits: `exact` ones if they do not, else `plain` ones, with
+/// `rest` behind them if only that helps.
+pub(super) fn below_guard(
+    source: &[Rules],
+    exact: Encoding,
+    plain: Encoding,
+    rest: Option<&Entry>,
+) -> Encoding {
+    let with_rest = |encoding: &Encoding| {
+        let entries = encoding.entries.iter().cloned().chain(rest.cloned()).collect();
+        Encoding { entries, ..encoding.clone() }
+    };
+    let candidates = [with_rest(&exact), with_rest(&plain)];
+    let [_, last] = &candidates;
+    let mut fitting = [exact, plain].into_iter().chain(candidates.clone());
+    if let Some(found) = fitting.find(|it| leaves(source, it)) {
+        return found;
+    }
+    let found = lowered(last.clone(), source);
+    let mut without = found.clone();
+    without.entries.retain(|entry| rest.is_none_or(|rest| entry.text != rest.text));
+    if leaves(source, &without) { without } else { found }
+}
+
+/// Whether rules deny nothing that `source` permits.
+pub(super) fn leaves(source: &[Rules], encoding: &Encoding) -> bool {
+    within(source, &[lifted(seen(encoding.clone())).rules()]) == Proof::Holds
+}
+
+/// The same with questions for denials that take what `source` permits. Each step lowers one of them, so
+/// this ends; where nobody knows, everything is asked.
+pub(super) fn lowered(encoding: Encoding, source: &[Rules]) -> Encoding {
+    let mut encoding = seen(encoding);
+    for _ in 0..=encoding.entries.len() + 1 {
+        match within(source, &[lifted(encoding.clone()).rules()]) {
+            Proof::Holds => return seen(encoding),
+            Proof::Fails { example, .. } if encoding.lower(&example) => {}
+            _ => break,
+        }
+    }
+    Encoding { entries: Vec::new(), default: Action::Ask, ..encoding }
+}
+
+/// The same with denials that take as much as they may. Those of commands take what they take for sure:
+/// the rest is a matter of quotes and escapes, and not worth a denial. Done twice, it is undone.
+fn seen(encoding: Encoding) -> Encoding {
+    let is_path = encoding.section.kind() == Kind::Path;
+    encoding.seen(if is_path { View::Strictest } else { View::Mildest })
+}
+
+/// With the guard, what is allowed is asked, so that a guard that is not there costs questions only.
+pub(super) fn floor(mut encoding: Encoding) -> Encoding {
+    encoding.default = encoding.default.strictest(Action::Ask);
+    for entry in &mut encoding.entries {
+        entry.action = entry.action.strictest(Action::Ask);
+    }
+    encoding
+}
+
+/// The mildest that the guard can make of the rules: it answers what is asked.
+pub(super) fn lifted(mut encoding: Encoding) -> Encoding {
+    let lift = |action: Action| if action == Action::Ask { Action::Allow } else { action };
+    encoding.default = lift(encoding.default);
+    for entry in &mut encoding.entries {
+        entry.action = lift(entry.action);
+    }
+    encoding
+}
+
+/// Notes if rules ask where the source denies: some of these ways, each with its layers.
+pub(super) fn rely(subject: &Subject, section: Section, ways: &[Vec<Rules>], out: &mut Rendered) {
+    let bounds = subject.bounds(section);
+    if ways.iter().any(|layers| within(layers, &bounds) != Proof::Holds) {
+        let detail = format!("without the plugin, OpenCode asks where {section} is denied");
+        out.relies_on_guard(section, detail);
+    }
+}
