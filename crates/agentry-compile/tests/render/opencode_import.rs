@@ -301,3 +301,37 @@ fn one_pattern_takes_away_only_what_it_is_about() {
         assert!(outside || rules.starts_with('{'), "{text}");
     }
 }
+
+/// How secrets are kept from agents: a name below some directory, with what follows it or not.
+#[test]
+fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
+    let exact =
+        |name: &str| format!("intent = allow */**/{name}:deny **/*:allow .:allow /**/{name}:deny");
+    let open = |name: &str| {
+        let start = format!("intent = allow */**/{name}:deny */**/{name}/**:deny");
+        format!("{start} **/*:allow .:allow /**/{name}:deny /**/{name}/**:deny")
+    };
+    let cases = [
+        ("**/.env", exact(".env")),
+        ("*/.env", exact(".env")),
+        ("**/.env*", open(".env*")),
+        ("**/secrets*", open("secrets*")),
+        ("**/x", exact("x")),
+        ("**/work", exact("work")),
+        ("**/*.pem", exact("*.pem")),
+        ("**/*secret*", open("*secret*")),
+        ("**/.ssh/**", exact(".ssh/**")),
+    ];
+    for section in ["edit", "read"] {
+        for (pattern, expected) in &cases {
+            let rules = format!("{section}: {{'*': allow, '{pattern}': deny}}");
+            let (lines, text) = there_and_back(section, &rules);
+            assert_eq!(&lines, expected, "{rules}");
+            let plain = pattern.replace("**", "*");
+            let is_there = |pattern: &str| text.contains(&format!("\"{pattern}\": deny\n"));
+            assert!(is_there(pattern) || is_there(&plain), "{rules}\n{text}");
+            assert!(text.contains("    \"*\": allow\n"), "{rules}\n{text}");
+            assert!(!text.contains("    /*: deny\n"), "{rules}\n{text}");
+        }
+    }
+}
