@@ -232,7 +232,7 @@ fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
 /// The rules of an agent in agent-toml, and what OpenCode gets back, a line each.
 fn there_and_back(section: &str, rules: &str) -> (String, String) {
     let path = ".opencode/agents/x.md";
-    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let text = format!("---\ndescription: x\nmode: primary\npermission:\n  {rules}\n---\nx\n");
     let found = imported("opencode", &[(path, &text)], path).expect("an agent");
     let files = definition(&found);
     let own = format!("[permissions.{section}]\n");
