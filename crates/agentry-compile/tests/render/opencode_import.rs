@@ -232,7 +232,7 @@ fn an_agent_that_has_some_of_the_tools_that_read_keeps_them() {
 /// The rules of an agent in agent-toml, and what OpenCode gets back, a line each.
 fn there_and_back(section: &str, rules: &str) -> (String, String) {
     let path = ".opencode/agents/x.md";
-    let text = format!("---\ndescription: x\npermission:\n  {rules}\n---\nx\n");
+    let text = format!("---\ndescription: x\nmode: primary\npermission:\n  {rules}\n---\nx\n");
     let found = imported("opencode", &[(path, &text)], path).expect("an agent");
     let files = definition(&found);
     let own = format!("[permissions.{section}]\n");
@@ -299,5 +299,39 @@ fn one_pattern_takes_away_only_what_it_is_about() {
         assert!(text.contains(back), "{rules}\n{text}");
         let outside = !text.contains("external_directory: deny") && !text.contains("    /*: deny");
         assert!(outside || rules.starts_with('{'), "{text}");
+    }
+}
+
+/// How secrets are kept from agents: a name below some directory, with what follows it or not.
+#[test]
+fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
+    let exact =
+        |name: &str| format!("intent = allow */**/{name}:deny **/*:allow .:allow /**/{name}:deny");
+    let open = |name: &str| {
+        let start = format!("intent = allow */**/{name}:deny */**/{name}/**:deny");
+        format!("{start} **/*:allow .:allow /**/{name}:deny /**/{name}/**:deny")
+    };
+    let cases = [
+        ("**/.env", exact(".env")),
+        ("*/.env", exact(".env")),
+        ("**/.env*", open(".env*")),
+        ("**/secrets*", open("secrets*")),
+        ("**/x", exact("x")),
+        ("**/work", exact("work")),
+        ("**/*.pem", exact("*.pem")),
+        ("**/*secret*", open("*secret*")),
+        ("**/.ssh/**", exact(".ssh/**")),
+    ];
+    for section in ["edit", "read"] {
+        for (pattern, expected) in &cases {
+            let rules = format!("{section}: {{'*': allow, '{pattern}': deny}}");
+            let (lines, text) = there_and_back(section, &rules);
+            assert_eq!(&lines, expected, "{rules}");
+            let plain = pattern.replace("**", "*");
+            let is_there = |pattern: &str| text.contains(&format!("\"{pattern}\": deny\n"));
+            assert!(is_there(pattern) || is_there(&plain), "{rules}\n{text}");
+            assert!(text.contains("    \"*\": allow\n"), "{rules}\n{text}");
+            assert!(!text.contains("    /*: deny\n"), "{rules}\n{text}");
+        }
     }
 }

@@ -32,14 +32,47 @@ fn words_are_kept_where_the_meaning_would_differ() {
         ("permission:\n  edit:\n    \"*\": deny\n    src/*: allow\n    src/a*b: ask", false),
         ("tools:\n  write: false\n  bash: false", false),
         ("permission: deny", false),
-        ("mode: all", false),
     ];
     for (lines, is_kept) in cases {
-        let files = definition_of(lines);
+        let files = definition_of(&format!("mode: primary\n{lines}"));
         assert_eq!(files[0].1.contains("as-written"), is_kept, "{lines}\n{}", files[0].1);
         let text = rendered(&files, Wish::default());
-        let block = text.split("mode: all\n").nth(1).and_then(|it| it.split("---").next());
+        let block = text.split("mode: primary\n").nth(1).and_then(|it| it.split("---").next());
         assert_eq!(block.map(str::trim_end) == Some(lines), is_kept, "{lines}\n{text}");
+    }
+}
+
+/// A subagent may neither start agents nor write a list of what is to do unless a rule has that very key.
+#[test]
+fn a_subagent_gains_nothing_that_no_rule_names() {
+    let (deny, allow) = ("deny", "allow");
+    let cases = [
+        ("mode: subagent", deny, "\n  task: deny\n", deny),
+        ("mode: subagent\npermission:\n  \"*\": allow", deny, "", deny),
+        ("mode: subagent\npermission:\n  edit: deny", deny, "\n  task: deny\n", deny),
+        ("mode: subagent\npermission:\n  task: allow", allow, "\n  task: allow\n", deny),
+        ("mode: subagent\npermission:\n  todowrite: ask", deny, "\n  task: deny\n", "ask"),
+        ("mode: subagent\ntools:\n  task: true", allow, "\n  task: allow\n", deny),
+        ("mode: primary", allow, "\n  task: allow\n", allow),
+        // For both: what is written says nothing of it, neither does what comes back.
+        ("mode: all", allow, "", allow),
+        ("permission:\n  edit: deny", allow, "", allow),
+        ("permission:\n  \"*\": deny", deny, "\n  task: deny\n", deny),
+    ];
+    for (lines, delegate, back, todos) in cases {
+        let files = definition_of(lines);
+        let intent = format!("[permissions.delegate]\nintent = \"{delegate}\"\n");
+        assert!(files[0].1.contains(&intent), "{lines}\n{}", files[0].1);
+        let rule = (todos != allow).then(|| format!("\"todowrite:{todos}\""));
+        let tools = files[0].1.split("[permissions.tool]\n").nth(1).expect("tools");
+        let tools = tools.split("\n[").next().expect("a section");
+        let is_said = rule.as_ref().is_none_or(|rule| tools.contains(rule));
+        assert!(is_said || tools.starts_with("intent = \"deny\""), "{lines}\n{tools}");
+        let text = rendered(&files, Wish::default());
+        match back {
+            "" => assert!(!text.contains("task"), "{lines}\n{text}"),
+            back => assert!(text.contains(back), "{lines}\n{text}"),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use agentry_text::Data;
 use super::NAME;
 use super::encode::{encode, encode_floor, words, written};
 use super::floor::{below_guard, floor, lifted, rely};
-use super::paths::{OUTSIDE, end_of_name};
+use super::paths::OUTSIDE;
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
 use crate::kept::may_have;
@@ -150,7 +150,7 @@ fn with_rooted_rules(subject: &Subject, mut beyond: Encoding) -> Encoding {
     for rule in sections.into_iter().flatten().flat_map(|rules| rules.rules.iter().rev()) {
         // By the name alone, `edit` and `read` take files outside as well.
         let by_name = rule.pattern.strip_prefix("/**/").is_some_and(|name| {
-            end_of_name(name).or_else(|| name.strip_suffix('*').and_then(end_of_name)).is_some()
+            !name.contains('/') && name.chars().any(|c| !matches!(c, '.' | '*' | '?'))
         });
         let stricter = rule.action > Action::Allow && !by_name;
         for text in words(Section::ExternalDirectory, rule) {

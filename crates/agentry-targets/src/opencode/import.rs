@@ -11,7 +11,7 @@ use agentry_text::Data;
 
 use super::import_patterns::{is_broad, names, patterns};
 use super::import_plugins::deciding;
-use super::import_reading::reading;
+use super::import_reading::{is_denied, reading};
 use super::layers::{self, Found};
 use super::names::unreal;
 use super::options::{self, KNOWN};
@@ -136,7 +136,7 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
     fields(&found.fields, kind, &mut draft);
     let all = rules(&found, front.metadata.get("tools"), &mut draft);
     let written = if kind == "settings" { &found.fields } else { &front.metadata };
-    let metadata = words::metadata(written, &all, &found.servers);
+    let metadata = words::metadata(written, &all, &found);
     if asks_about_secrets(&all) {
         let detail = "files like `x.env.y` are asked about in OpenCode, and are no secrets here";
         draft.lose("permissions.read", LossKind::Changed, detail);
@@ -156,13 +156,30 @@ fn read(files: &Files<'_>, path: &str) -> Result<Read, Wrong> {
 /// All rules in order, and what they do not do.
 fn rules(found: &Found, tools: Option<&Data>, draft: &mut Draft) -> Vec<Ruled> {
     let mut all = found.rules(View::Strictest);
+    let own = flatten(found.fields.get("permission").unwrap_or(&Data::Null), View::Strictest);
+    let of_agent = all.len().saturating_sub(own.len());
     if let Some(names) = tools.and_then(lenient::words) {
         draft.lose("tools", LossKind::Changed, "a list here: no other tools are granted");
         only(&names, &mut all);
     }
     unread(found, draft);
     idle(found, &all, draft);
+    let said = all.get(of_agent..).unwrap_or_default().to_vec();
+    let denied = found.of_subagents(&said);
+    if denied.is_empty() {
+        apart_as_subagent(&found.unsaid(&said), &all, draft);
+    }
+    all.extend(denied.into_iter().filter(|rule| !is_denied(&all, &rule.key)).collect::<Vec<_>>());
     all
+}
+
+/// Tells what an agent may do unless another one has started it.
+fn apart_as_subagent(unsaid: &[&str], all: &[Ruled], draft: &mut Draft) {
+    if unsaid.contains(&"task") && !is_denied(all, "task") {
+        let detail = "OpenCode denies it while another agent has started this one: one answer is for \
+                      both here";
+        draft.lose("permissions.delegate", LossKind::Changed, detail);
+    }
 }
 
 /// Denies all tools but those in a list, as other harnesses have one. OpenCode would not start with it.

@@ -30,7 +30,7 @@ pub(super) fn reading(rules: &[Ruled], model: &mut Model, draft: &mut Draft) {
 }
 
 /// Whether nothing of a tool is left.
-fn is_denied(rules: &[Ruled], tool: &str) -> bool {
+pub(super) fn is_denied(rules: &[Ruled], tool: &str) -> bool {
     let mut about = rules.iter().rev().filter(|rule| takes(&rule.key, tool));
     let last = about.find(|rule| rule.pattern == "*" || rule.action != Action::Deny);
     last.is_some_and(|rule| rule.action == Action::Deny)

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use agentry_model::Mode;
 use agentry_policy::Action;
 use agentry_text::{Data, FileId, Findings, Source, json};
 
@@ -38,6 +39,9 @@ pub(super) const HOMES: &[&str] =
 /// one and passes over the other.
 const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
 
+/// What only an agent that nobody has started may do without a word.
+const FOR_PRIMARY: &[&str] = &["task", "todowrite"];
+
 /// An agent as OpenCode finds it.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -59,6 +63,30 @@ impl Found {
         rules.extend(flatten(self.fields.get("permission").unwrap_or(&Data::Null), view));
         rules
     }
+
+    /// What is denied an agent while another one has started it, unless it has a rule with that very key:
+    /// one of those that are `said`.
+    pub(super) fn unsaid(&self, said: &[Ruled]) -> Vec<&'static str> {
+        let is_new = |key: &&str| said.iter().all(|rule| rule.key != *key);
+        let keys = FOR_PRIMARY.iter().copied().filter(is_new);
+        keys.filter(|_| self.mode() != Some(Mode::Primary)).collect()
+    }
+
+    /// The same as rules of an agent that is always started by another one.
+    pub(super) fn of_subagents(&self, said: &[Ruled]) -> Vec<Ruled> {
+        let denied = |key: &str| Ruled {
+            key: key.to_owned(),
+            pattern: "*".to_owned(),
+            action: Action::Deny,
+        };
+        let is_started = self.mode() == Some(Mode::Subagent);
+        let unsaid = self.unsaid(said).into_iter().filter(|_| is_started);
+        unsaid.map(denied).collect()
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        self.fields.get("mode").and_then(Data::as_str)?.parse().ok()
+    }
 }
 
 /// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
@@ -78,7 +106,9 @@ pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
             return None;
         }
         if let Some((path, text)) = first.or(second) {
-            found.add(lenient::read(&text).ok()?.metadata, &path);
+            let fields = lenient::read(&text).ok()?.metadata;
+            let is_mode = path.contains("/mode/") || path.contains("/modes/");
+            found.add(if is_mode { as_primary(fields) } else { fields }, &path);
         }
     }
     let is_other = |id: &Data| id.as_str() != Some(name);
@@ -100,7 +130,8 @@ fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
         for key in ["mode", "agent"] {
             let agents = settings.get(key).zip(name);
             if let Some(fields) = agents.and_then(|(agents, name)| agents.get(name)) {
-                found.add(fields.clone(), path);
+                let fields = fields.clone();
+                found.add(if key == "mode" { as_primary(fields) } else { fields }, path);
             }
         }
     }
@@ -206,6 +237,12 @@ impl Found {
         self.fields = joined(before, fields);
         self.places.push(path.to_owned());
     }
+}
+
+/// What OpenCode makes of an agent that is written as a mode, which agents were once.
+fn as_primary(fields: Data) -> Data {
+    let mode = ("mode".to_owned(), Data::str(Mode::Primary.as_str()));
+    joined(fields, Data::Map(vec![mode]))
 }
 
 /// The settings in a file; nothing if it cannot be read. Comments and a last comma are no problem.

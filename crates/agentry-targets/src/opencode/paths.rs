@@ -45,24 +45,16 @@ pub(super) fn seen_from_workspace(pattern: &str) -> Matches {
     if let Some(name) = end_of_name(&pattern) {
         return Matches::exactly(format!("{ANYTHING}{}/", escape(name)));
     }
-    let Some(rest) = below_a_directory(&pattern) else {
-        // What starts with a wildcard also takes paths outside.
-        let anywhere = pattern.starts_with(['*', '?']);
-        let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
-        let part = pattern.strip_suffix('*').and_then(end_of_name).map(escape);
-        let name = part.map(|part| format!("{ANYTHING}{part}[^/]*/|{inside}"));
-        return Matches { most, least: name.unwrap_or(inside) };
-    };
-    let others = other_places();
-    match end_of_name(rest).map(escape) {
-        // However far up a file lies, its name is seen.
-        Some(name) => Matches::exactly(format!("(?:{others}{ANYTHING}|[^/]*){name}/|{inside}")),
-        None => {
-            let rest = WILDCARDS.whole(rest);
-            let most = format!("(?:{others}(?:{ANYTHING}/)?)?{rest}/|{inside}");
-            Matches { most, least: inside }
-        }
+    if let Some(rest) = below_a_directory(&pattern) {
+        let Matches { most, least } = beyond(rest);
+        return Matches { most: format!("{most}|{inside}"), least: format!("{least}|{inside}") };
     }
+    // What starts with a wildcard also takes paths outside.
+    let anywhere = pattern.starts_with(['*', '?']);
+    let most = if anywhere { format!("{plain}/|{inside}") } else { inside.clone() };
+    let part = pattern.strip_suffix('*').and_then(end_of_name).map(escape);
+    let name = part.map(|part| format!("{ANYTHING}{part}[^/]*/|{inside}"));
+    Matches { most, least: name.unwrap_or(inside) }
 }
 
 /// How the name of a file ends that a pattern takes at any depth: `.md` of `*.md`.
@@ -74,24 +66,69 @@ pub(super) fn end_of_name(pattern: &str) -> Option<&str> {
 
 /// What a pattern takes below some directory: `x/*` of `*/x/*`. Outside the workspace, `..` is one.
 fn below_a_directory(pattern: &str) -> Option<&str> {
-    let rest = pattern.strip_prefix('*')?.trim_start_matches('*').strip_prefix('/')?;
-    let name = rest.split('/').next().unwrap_or_default();
+    pattern.strip_prefix('*')?.trim_start_matches('*').strip_prefix('/')
+}
+
+/// Which paths outside the workspace have, below some directory, what a pattern says.
+fn beyond(pattern: &str) -> Matches {
+    let others = other_places();
+    let is_open = pattern.starts_with('*');
+    let rest = pattern.trim_start_matches('*');
+    let name = first_name(rest);
+    let root = format!("{}/", root_name());
+    let takes_root = if is_open { root.contains(&name) } else { root.starts_with(&name) };
+    // The `..` by which such a path is seen may be what dots take.
+    if takes_root || name.chars().all(|c| matches!(c, '.' | '/')) {
+        return Matches { most: format!("{others}{ANYTHING}"), least: NOTHING.to_owned() };
+    }
+    let start = match is_open {
+        true => format!("(?:{others}{ANYTHING}|[^/]*)"),
+        false => format!("(?:{others}(?:{ANYTHING}/)?)?"),
+    };
+    let most = format!("{start}{}/", WILDCARDS.whole(rest));
+    // However far up a file lies, its name is seen; the directories above it may not be.
+    let least = match rest.contains('/') {
+        true => NOTHING.to_owned(),
+        false => format!("{start}{}/", within_a_name(rest)),
+    };
+    Matches { most, least }
+}
+
+/// How the first name in a pattern starts, as far as that is known, with a `/` where it ends.
+fn first_name(pattern: &str) -> String {
+    let known = pattern.split(['*', '?']).next().unwrap_or_default();
+    match known.split_once('/') {
+        Some((name, _)) => format!("{name}/"),
+        None if known == pattern => format!("{known}/"),
+        None => known.to_owned(),
+    }
+}
+
+/// A pattern of which the wildcards take no `/`.
+fn within_a_name(pattern: &str) -> String {
+    let each = |c: char| match c {
+        '*' => "[^/]*".to_owned(),
+        '?' => "[^/]".to_owned(),
+        c => escape(c.encode_utf8(&mut [0; 4])),
+    };
+    pattern.chars().map(each).collect()
+}
+
+/// The first directory on the way to the workspace.
+fn root_name() -> String {
     let workspace = Places::default().workspace;
-    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['*', '?']);
-    let other = plain && workspace.strip_prefix('/').is_some_and(|root| root != name);
-    (other || end_of_name(rest).is_some()).then_some(rest)
+    workspace.split('/').find(|part| !part.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// The first directory of all paths but those in the workspace.
 fn other_places() -> String {
-    let workspace = Places::default().workspace;
-    let root = workspace.split('/').find(|part| !part.is_empty()).unwrap_or_default();
+    let root = root_name();
     let known = root.char_indices().map(|(at, c)| {
         let start = escape(root.get(..at).unwrap_or_default());
         let whole = if start.is_empty() { String::new() } else { format!("{start}|") };
         format!("{whole}{start}[^/{c}][^/]*")
     });
-    let others: Vec<String> = known.chain([format!("{}[^/]+", escape(root))]).collect();
+    let others: Vec<String> = known.chain([format!("{}[^/]+", escape(&root))]).collect();
     format!("(?:{})/", others.join("|"))
 }
 

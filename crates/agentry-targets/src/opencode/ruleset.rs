@@ -29,7 +29,9 @@ pub(super) const READING: &[&str] = &["read", "glob", "grep", "list", "lsp"];
 pub(super) fn model(files: &Files<'_>, name: &str) -> Option<Model> {
     static KNOWN: Known<(Vec<Ruled>, Vec<String>), Model> = Known::at_most(1_000);
     let found = layers::find(files, name)?;
-    let (rules, servers) = (found.rules(View::Mildest), found.servers);
+    let mut rules = found.rules(View::Mildest);
+    rules.extend(found.of_subagents(&rules));
+    let servers = found.servers;
     let answer = || of(&rules, &servers, View::Mildest);
     Some(KNOWN.get((rules.clone(), servers.clone()), answer))
 }

@@ -5,7 +5,8 @@ use agentry_policy::Action;
 use agentry_text::Data;
 
 use super::encode::permission;
-use super::layers::{MULTIEDIT, own_rules};
+use super::import_reading::is_denied;
+use super::layers::{Found, MULTIEDIT, own_rules};
 use super::ruleset::{Ruled, defaults, flatten, is_number, of, takes};
 use crate::Model;
 use crate::encoding::View;
@@ -23,6 +24,8 @@ const TOOLS: &str = "tools";
 /// Where the metadata of an agent has all rules that hold for it, and the servers of tools.
 const RULES: &str = "rules";
 const SERVERS: &str = "servers";
+/// Where it has what is denied while another agent has started it.
+const UNSAID: &str = "unsaid";
 
 /// What an agent may be told by one answer only: OpenCode does not start with a map.
 const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "doom_loop"];
@@ -31,12 +34,16 @@ const ANSWERS: &[&str] = &["todowrite", "question", "webfetch", "websearch", "do
 const HABITS: &[&str] = &["doom_loop", "plan_enter", "plan_exit"];
 
 /// The words of an agent, with what they come to beside the settings.
-pub(super) fn metadata(written: &Data, rules: &[Ruled], servers: &[String]) -> Data {
+pub(super) fn metadata(written: &Data, rules: &[Ruled], found: &Found) -> Data {
     let words = [PERMISSION, TOOLS].into_iter();
     let words = words.filter_map(|key| Some((key.to_owned(), in_order(written.get(key)?))));
+    let own = flatten(found.fields.get(PERMISSION).unwrap_or(&Data::Null), View::Strictest);
+    let unsaid = found.unsaid(&own).into_iter().filter(|key| !is_denied(rules, key));
+    let unsaid = (UNSAID.to_owned(), Data::strings(unsaid));
     let rule = |it: &Ruled| Data::strings([&it.key, &it.pattern, it.action.as_str()]);
     let rules = (RULES.to_owned(), Data::List(rules.iter().map(rule).collect()));
-    Data::Map(words.chain([rules, (SERVERS.to_owned(), Data::strings(servers))]).collect())
+    let servers = (SERVERS.to_owned(), Data::strings(&found.servers));
+    Data::Map(words.chain([rules, servers, unsaid]).collect())
 }
 
 /// Rules of which the order survives: some definitions put single words before maps, and the last rule
@@ -94,6 +101,7 @@ fn same(one: &Data, other: &Data) -> bool {
     let servers = servers.unwrap_or_default();
     let habits = HABITS.iter().all(|key| answers(&left, key) == answers(&right, key));
     habits
+        && one.get(UNSAID) == other.get(UNSAID)
         && [View::Mildest, View::Strictest].into_iter().all(|view| {
             let [left, right] = [&left, &right].map(|rules| of(rules, &servers, view));
             contains(&left, &right) && contains(&right, &left)
