@@ -1,6 +1,9 @@
 //! From OpenCode and back.
 
+use agentry_compile::policy::Section;
+
 use crate::back::{assert_stable, definition, imported};
+use crate::import_least::said;
 use crate::{Wish, chiron, one, rendering};
 
 #[test]
@@ -333,5 +336,48 @@ fn a_name_below_a_directory_takes_away_only_what_it_is_about() {
             assert!(text.contains("    \"*\": allow\n"), "{rules}\n{text}");
             assert!(!text.contains("    /*: deny\n"), "{rules}\n{text}");
         }
+    }
+}
+
+/// What OpenCode joins, in its order: modes of settings last of all, the home directory's `.opencode` behind
+/// the project's, and all `tools` of settings below all their `permission`.
+#[test]
+fn the_last_of_all_layers_counts() {
+    let path = ".opencode/agents/r.md";
+    let file = |bash: &str| format!("---\ndescription: d\npermission:\n  bash: {bash}\n---\nHi.\n");
+    let (allows, denies) = (file("allow"), file("deny"));
+    let none = "---\ndescription: d\n---\nHi.\n".to_owned();
+    let mode = "{\"mode\": {\"r\": {\"permission\": {\"bash\": \"deny\"}}}}";
+    let settings = "{\"agent\": {\"r\": {\"permission\": {\"bash\": \"deny\"}}}}";
+    let cases: &[(&str, &str, &str, &str)] = &[
+        (&allows, "opencode.json", mode, "deny"),
+        (&allows, "opencode.json", settings, "allow"),
+        (&allows, ".opencode/opencode.json", settings, "allow"),
+        (&allows, "~/.opencode/opencode.json", settings, "deny"),
+        (&allows, "~/.opencode/agents/r.md", &denies, "deny"),
+        (&allows, "~/.config/opencode/agents/r.md", &denies, "allow"),
+        (&none, "opencode.json", settings, "deny"),
+    ];
+    for (text, other, around, expected) in cases {
+        let files = [(path, *text), (*other, *around)];
+        let found = imported("opencode", &files, path).expect("an agent");
+        assert_eq!(said(&found, Section::Bash), *expected, "{other} {around}");
+    }
+    let user = ("~/.config/opencode/opencode.json", "{\"permission\": {\"bash\": \"deny\"}}");
+    let files = [(path, none.as_str()), user, ("opencode.json", "{\"tools\": {\"bash\": true}}")];
+    let found = imported("opencode", &files, path).expect("an agent");
+    assert_eq!(said(&found, Section::Bash), "deny");
+}
+
+/// Whoever has the last word elsewhere is not overruled by what is rendered.
+#[test]
+fn nothing_is_rendered_below_a_milder_layer() {
+    let allows = "---\ndescription: d\npermission:\n  bash: allow\n---\nHi.\n";
+    let mode = "{\"mode\": {\"x\": {\"permission\": {\"bash\": \"allow\"}}}}";
+    let files = crate::agent("x", "[permissions.bash]\nintent = \"deny\"\n");
+    for (path, text) in [("opencode.json", mode), ("~/.opencode/agents/x.md", allows)] {
+        let wish = crate::Wish { existing: &[(path, text)], ..crate::Wish::default() };
+        let rendered = crate::rendering("opencode", &files, wish).agents.remove(0);
+        assert!(rendered.refused.is_some(), "{path}");
     }
 }

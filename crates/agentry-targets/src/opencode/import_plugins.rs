@@ -1,6 +1,6 @@
 //! Plugins of OpenCode: one may stop a call that the rules allow, and nobody knows which.
 
-use super::layers::{HOMES, plugins};
+use super::layers::{homes, plugins};
 use crate::Files;
 
 /// Words of which a plugin needs one to stop a call: the names of hooks, and what brings in the rest of
@@ -11,7 +11,7 @@ const WORDS: &[&str] = &["tool", "permission", "import", "require", "from", "eva
 /// else, or a file that says one of the words or cannot be read.
 pub(super) fn deciding(files: &Files<'_>) -> Option<String> {
     let kinds = ["plugin", "plugins"];
-    let dirs = HOMES.iter().flat_map(|home| kinds.map(|kind| format!("{home}/{kind}/")));
+    let dirs = homes().flat_map(|home| kinds.map(|kind| format!("{home}/{kind}/")));
     let ends = [".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx"];
     let names = dirs.flat_map(|dir| {
         let names = files(&dir).unwrap_or_default();

@@ -14,27 +14,55 @@ use crate::encoding::View;
 use crate::jsonc::{Dialect, Document};
 use crate::lenient;
 
-/// Settings, from the weakest to the strongest.
-const SETTINGS: &[&str] = &[
-    "~/.config/opencode/config.json",
-    "~/.config/opencode/opencode.json",
-    "~/.config/opencode/opencode.jsonc",
-    ".config/opencode/config.json",
-    ".config/opencode/opencode.json",
-    ".config/opencode/opencode.jsonc",
-    "opencode.json",
-    "opencode.jsonc",
-    "~/.opencode/opencode.json",
-    "~/.opencode/opencode.jsonc",
-    ".opencode/opencode.json",
-    ".opencode/opencode.jsonc",
+/// Where OpenCode reads something of an agent.
+enum Place {
+    /// A file of settings.
+    Settings(&'static str),
+    /// A directory with directories of agents in it.
+    Agents(&'static str),
+}
+
+use Place::{Agents, Settings};
+
+/// All of them, from the weakest to the strongest.
+const PLACES: &[Place] = &[
+    Settings("~/.config/opencode/config.json"),
+    Settings("~/.config/opencode/opencode.json"),
+    Settings("~/.config/opencode/opencode.jsonc"),
+    Settings(".config/opencode/config.json"),
+    Settings(".config/opencode/opencode.json"),
+    Settings(".config/opencode/opencode.jsonc"),
+    Settings("opencode.jsonc"),
+    Settings("opencode.json"),
+    Agents("~/.config/opencode"),
+    Agents(".config/opencode"),
+    Settings(".opencode/opencode.jsonc"),
+    Settings(".opencode/opencode.json"),
+    Agents(".opencode"),
+    Settings("~/.opencode/opencode.jsonc"),
+    Settings("~/.opencode/opencode.json"),
+    Agents("~/.opencode"),
 ];
-/// Those that may lie in any directory of a repository.
+
+/// The files of settings.
+fn all_settings() -> impl Iterator<Item = &'static str> {
+    PLACES.iter().filter_map(|place| match place {
+        Settings(path) => Some(*path),
+        Agents(_) => None,
+    })
+}
+
+/// The directories with agents.
+pub(super) fn homes() -> impl Iterator<Item = &'static str> {
+    PLACES.iter().filter_map(|place| match place {
+        Agents(home) => Some(*home),
+        Settings(_) => None,
+    })
+}
+
+/// The settings that may lie in any directory of a repository.
 const IN_A_PROJECT: &[&str] =
     &["opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"];
-/// Directories of agents, in the order in which they are read.
-pub(super) const HOMES: &[&str] =
-    &["~/.config/opencode", ".config/opencode", "~/.opencode", ".opencode"];
 /// What a directory of agents may be called. Of two files in directories of one kind, OpenCode takes
 /// one and passes over the other.
 const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
@@ -43,7 +71,7 @@ const KINDS: &[[&str; 2]] = &[["agent", "agents"], ["mode", "modes"]];
 const FOR_PRIMARY: &[&str] = &["task", "todowrite"];
 
 /// An agent as OpenCode finds it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
     /// All that is said of it, joined.
     pub(super) fields: Data,
@@ -91,7 +119,9 @@ impl Found {
 
 /// What OpenCode makes of an agent with these fields, of which it finds nothing elsewhere.
 pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
-    let mut found = in_settings(files, None);
+    let mut reading = Reading::default();
+    all_settings().for_each(|path| reading.settings(files, path, None));
+    let mut found = reading.done();
     found.add(fields, "");
     found.places.clear();
     found
@@ -99,48 +129,79 @@ pub(super) fn alone(files: &Files<'_>, fields: Data) -> Found {
 
 /// What OpenCode finds of the agent `name`; nothing if there is none.
 pub(super) fn find(files: &Files<'_>, name: &str) -> Option<Found> {
-    let mut found = in_settings(files, Some(name));
-    for paths in markdown(name) {
-        let [first, second] = paths.map(|path| files(&path).map(|text| (path, text)));
-        if first.is_some() && second.is_some() {
-            return None;
-        }
-        if let Some((path, text)) = first.or(second) {
-            let fields = lenient::read(&text).ok()?.metadata;
-            let is_mode = path.contains("/mode/") || path.contains("/modes/");
-            found.add(if is_mode { as_primary(fields) } else { fields }, &path);
+    let mut reading = Reading::default();
+    for place in PLACES {
+        match place {
+            Settings(path) => reading.settings(files, path, Some(name)),
+            Agents(home) => reading.agents(files, home, name)?,
         }
     }
+    let found = reading.done();
     let is_other = |id: &Data| id.as_str() != Some(name);
     let renamed = found.fields.get("name").is_some_and(is_other);
     let disabled = found.fields.get("disable") == Some(&Data::Bool(true));
     (!found.places.is_empty() && !renamed && !disabled).then_some(found)
 }
 
-/// What the settings say, of all agents and of one.
-fn in_settings(files: &Files<'_>, name: Option<&str>) -> Found {
-    let mut found =
-        Found { fields: Data::Null, shared: Data::Null, places: vec![], servers: vec![] };
-    for path in SETTINGS {
-        let Some(settings) = files(path).and_then(|text| settings(&text)) else { continue };
-        found.shared = joined(found.shared, own_rules(&settings));
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    found: Found,
+    /// `tools` and `permission` of the settings, each joined by itself.
+    tools: Data,
+    permission: Data,
+    /// What settings say of the agent as a mode, which comes last of all.
+    modes: Vec<(Data, &'static str)>,
+}
+
+impl Reading {
+    /// Reads a file of settings: what it says of all agents, and of one.
+    fn settings(&mut self, files: &Files<'_>, path: &'static str, name: Option<&str>) {
+        let Some(settings) = files(path).and_then(|text| settings(&text)) else { return };
+        let join = |before: &mut Data, after: Data| *before = joined(std::mem::take(before), after);
+        join(&mut self.tools, settings.get("tools").cloned().unwrap_or_default());
+        join(&mut self.permission, permission_of(&settings));
         if let Some(Data::Map(servers)) = settings.get("mcp") {
-            found.servers.extend(servers.iter().map(|(name, _)| name.clone()));
+            self.found.servers.extend(servers.iter().map(|(name, _)| name.clone()));
         }
-        for key in ["mode", "agent"] {
-            let agents = settings.get(key).zip(name);
-            if let Some(fields) = agents.and_then(|(agents, name)| agents.get(name)) {
-                let fields = fields.clone();
-                found.add(if key == "mode" { as_primary(fields) } else { fields }, path);
+        let of_it = |key: &str| settings.get(key)?.get(name?).cloned();
+        if let Some(fields) = of_it("agent") {
+            self.found.add(fields, path);
+        }
+        self.modes.extend(of_it("mode").map(|fields| (fields, path)));
+    }
+
+    /// Reads the files of an agent in a directory; nothing if nobody knows which of two counts.
+    fn agents(&mut self, files: &Files<'_>, home: &str, name: &str) -> Option<()> {
+        for paths in markdown_in(home, name) {
+            let [first, second] = paths.map(|path| files(&path).map(|text| (path, text)));
+            if first.is_some() && second.is_some() {
+                return None;
+            }
+            if let Some((path, text)) = first.or(second) {
+                let fields = lenient::read(&text).ok()?.metadata;
+                let is_mode = path.contains("/mode/") || path.contains("/modes/");
+                self.found.add(if is_mode { as_primary(fields) } else { fields }, &path);
             }
         }
+        Some(())
     }
-    found
+
+    fn done(self) -> Found {
+        let Self { mut found, tools, permission, modes } = self;
+        for (fields, path) in modes {
+            found.add(as_primary(fields), path);
+        }
+        let all = [("tools", tools), ("permission", permission)];
+        let all = all.map(|(key, value)| (key.to_owned(), value));
+        found.shared = own_rules(&Data::Map(all.into()));
+        found
+    }
 }
 
 /// The plugins that settings name.
 pub(super) fn plugins(files: &Files<'_>) -> Vec<String> {
-    let all = SETTINGS.iter().filter_map(|path| files(path).and_then(|text| settings(&text)));
+    let all = all_settings().filter_map(|path| files(path).and_then(|text| settings(&text)));
     let plugins = all.filter_map(|settings| settings.get("plugin").cloned());
     let name = |data: &Data| match data {
         Data::Str(name) => name.clone(),
@@ -169,13 +230,19 @@ pub(super) fn names(files: &Files<'_>, path: &str) -> Vec<String> {
 
 /// Where an agent may be written, in the order in which OpenCode reads it.
 fn markdown(name: &str) -> impl Iterator<Item = [String; 2]> {
-    let place = move |home, kinds: &[&str; 2]| kinds.map(|kind| format!("{home}/{kind}/{name}.md"));
-    HOMES.iter().flat_map(move |home| KINDS.iter().map(move |kinds| place(home, kinds)))
+    homes().flat_map(move |home| markdown_in(home, name))
+}
+
+fn markdown_in(home: &str, name: &str) -> impl Iterator<Item = [String; 2]> {
+    let place = move |kind: &str| format!("{home}/{kind}/{name}.md");
+    KINDS.iter().map(move |kinds| kinds.map(place))
 }
 
 /// Where something is said of the agent `name`, whether it can be read or not.
 pub(super) fn places(files: &Files<'_>, name: &str) -> Vec<String> {
-    let found = in_settings(files, Some(name)).places;
+    let mut reading = Reading::default();
+    all_settings().for_each(|path| reading.settings(files, path, Some(name)));
+    let found = reading.done().places;
     let written = markdown(name).flatten().filter(|path| files(path).is_some());
     found.into_iter().chain(written).collect()
 }
@@ -199,8 +266,10 @@ pub(super) fn above(files: &Files<'_>, name: &str) -> Option<String> {
 
 /// Files of agents by the names that they give themselves, whatever they are called.
 pub(super) fn renamed(files: &Files<'_>) -> BTreeMap<String, Vec<String>> {
-    let dirs = ["agent", "agents", "mode", "modes"].map(|kind| format!(".opencode/{kind}/"));
-    let dirs = dirs.each_ref().map(String::as_str);
+    let kinds = KINDS.iter().flatten();
+    let dirs: Vec<String> =
+        kinds.flat_map(|kind| homes().map(move |home| format!("{home}/{kind}/"))).collect();
+    let dirs: Vec<&str> = dirs.iter().map(String::as_str).collect();
     elsewhere::by_name(files, Language::Markdown, &dirs, |text| {
         let metadata = lenient::read(text).ok()?.metadata;
         metadata.get("name").and_then(Data::as_str).map(str::to_owned)
@@ -216,7 +285,7 @@ pub(super) fn rival(files: &Files<'_>, name: &str, path: &str) -> Option<String>
 
 /// The first settings file that cannot be read, and where: `opencode.json:3:5`.
 pub(super) fn broken(files: &Files<'_>) -> Option<String> {
-    SETTINGS.iter().find_map(|path| {
+    all_settings().find_map(|path| {
         let text = files(path).filter(|text| settings(text).is_none())?;
         let wrong = Document::read(&text, Dialect::Relaxed).err();
         let place = wrong.map(|wrong| format!(":{}:{}", wrong.line, wrong.column));
@@ -265,13 +334,16 @@ pub(super) fn own_rules(fields: &Data) -> Data {
         }
         _ => Data::Null,
     };
-    let whole = |word: &str| Data::Map(vec![("*".to_owned(), Data::str(word))]);
-    let newer = match fields.get("permission") {
-        Some(Data::Str(word)) => whole(word),
+    joined(older, permission_of(fields))
+}
+
+/// `permission`, of which one word is a rule for everything.
+fn permission_of(fields: &Data) -> Data {
+    match fields.get("permission") {
+        Some(word @ Data::Str(_)) => Data::Map(vec![("*".to_owned(), word.clone())]),
         Some(rules) => rules.clone(),
         None => Data::Null,
-    };
-    joined(older, newer)
+    }
 }
 
 /// A tool that changes files in some releases.

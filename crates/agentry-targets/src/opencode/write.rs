@@ -28,8 +28,14 @@ pub(super) fn render(subjects: &[Subject], settings: &Settings<'_>) -> Rendering
     ahead(subjects);
     let agents = each(subjects, |subject| {
         let mut out = agent(subject, settings);
-        for rival in renamed.get(&subject.name).into_iter().flatten() {
+        let (own, others): (Vec<&String>, Vec<&String>) =
+            renamed.get(&subject.name).into_iter().flatten().partition(|it| it.starts_with('~'));
+        for rival in others {
             out.rival(rival.clone(), "OpenCode", settings);
+        }
+        for other in own {
+            let detail = format!("your own `{other}` has this name too: one of the two counts");
+            out.lose("name", LossKind::Gap, detail);
         }
         taken(layers::above(settings.existing, &subject.name), &mut out);
         out
