@@ -121,7 +121,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` lies below the file `.opencode`
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -129,7 +129,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` lies behind the link `.opencode`
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -137,7 +137,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` is a link
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -145,7 +145,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` is a directory
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -153,7 +153,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `opencode.json:2:11` cannot be read, so nobody knows what OpenCode makes of it
         = help: mend the file first
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -167,7 +167,7 @@ fn what_stands_in_the_way_is_named() {
     claude-code
       refused  helper: `.claude/settings.json:1:1`: `{` is never closed
         = help: mend the file; it is never overwritten
-    rendered 1 agent for claude-code: 1 refused
+    rendered no agent for claude-code: 1 refused
     --- exit 1
 
     $ agentry render --target claude-code
@@ -175,7 +175,7 @@ fn what_stands_in_the_way_is_named() {
     claude-code
       refused  helper: `.claude/settings.json`: `permissions` must be an object, or Claude Code drops the file
         = help: mend the file; it is never overwritten
-    rendered 1 agent for claude-code: 1 refused
+    rendered no agent for claude-code: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -184,7 +184,7 @@ fn what_stands_in_the_way_is_named() {
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    rendered 2 agents for opencode: 1 created, 1 refused; 4 gaps
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
     --- exit 1
 
     $ agentry render --target opencode
@@ -194,7 +194,7 @@ fn what_stands_in_the_way_is_named() {
         = help: rename one of them; an alias would be for both
       refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
         = help: rename one of them; an alias would be for both
-    rendered 2 agents for opencode: 2 refused
+    rendered none of 2 agents for opencode: 2 refused
     --- exit 1
 
     $ agentry render --target copilot
@@ -202,7 +202,7 @@ fn what_stands_in_the_way_is_named() {
     copilot
       refused  helper: the prompt has 107999 characters; Copilot takes at most 30000
         = help: move parts of it into a skill
-    rendered 1 agent for copilot: 1 refused
+    rendered no agent for copilot: 1 refused
     --- exit 1
     "#);
 }
