@@ -446,25 +446,6 @@ fn t47_skills_are_copied_and_missing_ones_reported() {
 }
 
 #[test]
-fn t47_skills_that_only_people_start_are_not_loaded() {
-    let rendered_with = |line: &str| {
-        let mut files = agent("helper", "skills = [\"deploy\"]\n");
-        let skill = format!("---\nname: deploy\ndescription: Deploys\n{line}---\nDeploy.\n");
-        files.push(("skills/deploy/SKILL.md".to_owned(), skill));
-        rendering(HARNESS, &files, Wish::default()).agents.remove(0)
-    };
-    let part = "dropped skills: the skill `deploy` says `disable-model-invocation`";
-    for (line, is_told) in [
-        ("disable-model-invocation: true\n", true),
-        ("disable-model-invocation: false\n", false),
-        ("", false),
-    ] {
-        let told = told(&rendered_with(line));
-        assert_eq!(told.contains(part), is_told, "{line}: {told}");
-    }
-}
-
-#[test]
 fn t53_names_that_are_built_in() {
     for name in ["explore", "plan", "general-purpose", "claude"] {
         let rendering = several(&[(name, "")], Wish::default());

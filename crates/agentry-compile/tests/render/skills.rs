@@ -23,3 +23,22 @@ fn files_that_are_no_text_stay_as_they_are() {
         assert_eq!(bytes, Some(PICTURE), "{}: {}", target.name, told(&rendered));
     }
 }
+
+#[test]
+fn t47_skills_that_only_people_start_are_not_loaded() {
+    let rendered_with = |line: &str| {
+        let mut files = agent("helper", "skills = [\"deploy\"]\n");
+        let skill = format!("---\nname: deploy\ndescription: Deploys\n{line}---\nDeploy.\n");
+        files.push(("skills/deploy/SKILL.md".to_owned(), skill));
+        rendering("claude-code", &files, Wish::default()).agents.remove(0)
+    };
+    let part = "dropped skills: the skill `deploy` says `disable-model-invocation`";
+    for (line, is_told) in [
+        ("disable-model-invocation: true\n", true),
+        ("disable-model-invocation: false\n", false),
+        ("", false),
+    ] {
+        let told = told(&rendered_with(line));
+        assert_eq!(told.contains(part), is_told, "{line}: {told}");
+    }
+}

@@ -495,19 +495,3 @@ fn receipts_of_a_home_are_checked() {
     let ignored = home.file("home/.gitignore", "runs/\n");
     ignored.run("check --deny-warnings").exits(0);
 }
-
-/// What render would refuse is said when the agent is loaded.
-#[test]
-fn t55_names_that_no_harness_can_have() {
-    let toml = |name: &str| format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
-    for (name, hint) in [("a--b", "use `a-b`"), ("con", "use another one, such as `con-agent`")] {
-        let test = Test::new()
-            .file(format!("agents/{name}/agent.toml"), toml(name))
-            .file(format!("agents/{name}/system-prompt.md"), "You answer questions.\n");
-        let ran = test.run("check").exits(0);
-        let line = format!("warning[AG9004]: the name `{name}` ");
-        assert!(ran.stdout.contains(&line) && ran.stdout.contains(hint), "{ran}");
-        let ran = test.run("render --target opencode").exits(1);
-        assert!(ran.stdout.contains(&format!("`{name}` ")), "{ran}");
-    }
-}

@@ -351,7 +351,7 @@ fn names_and_targets_come_from_the_configuration() {
       refused  plan: `plan` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `plan = "…"`
 
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
     "#);
     assert!(!test.has(".opencode"));

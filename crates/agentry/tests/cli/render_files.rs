@@ -91,7 +91,7 @@ fn what_was_edited_by_hand_stays() {
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
-    rendered 2 agents for opencode: 1 updated, 1 refused; 7 gaps
+    rendered 1 of 2 agents for opencode: 1 updated, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");
@@ -133,7 +133,7 @@ fn what_somebody_else_wrote_stays() {
       gap  permissions.webfetch            private addresses: OpenCode does not know them; `http://localhost:80/` is deny in the source and ask there (pusher)
       = `--explain` lists all 7, with the rules of both sides
 
-    rendered 2 agents for opencode: 1 created, 1 refused; 7 gaps
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 7 gaps
     --- exit 1
     "#);
     assert_eq!(test.read(HELPER), "mine");

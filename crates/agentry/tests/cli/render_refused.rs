@@ -121,7 +121,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` lies below the file `.opencode`
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -129,7 +129,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` lies behind the link `.opencode`
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -137,7 +137,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` is a link
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -145,7 +145,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `.opencode/agents/helper.md` is a directory
         = help: remove what is in the way, or write elsewhere with `--output`
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -153,7 +153,7 @@ fn what_stands_in_the_way_is_named() {
     opencode
       refused  helper: `opencode.json:2:11` cannot be read, so nobody knows what OpenCode makes of it
         = help: mend the file first
-    rendered 1 agent for opencode: 1 refused
+    rendered no agent for opencode: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -167,7 +167,7 @@ fn what_stands_in_the_way_is_named() {
     claude-code
       refused  helper: `.claude/settings.json:1:1`: `{` is never closed
         = help: mend the file; it is never overwritten
-    rendered 1 agent for claude-code: 1 refused
+    rendered no agent for claude-code: 1 refused
     --- exit 1
 
     $ agentry render --target claude-code
@@ -175,7 +175,7 @@ fn what_stands_in_the_way_is_named() {
     claude-code
       refused  helper: `.claude/settings.json`: `permissions` must be an object, or Claude Code drops the file
         = help: mend the file; it is never overwritten
-    rendered 1 agent for claude-code: 1 refused
+    rendered no agent for claude-code: 1 refused
     --- exit 1
 
     $ agentry render --target opencode
@@ -184,7 +184,7 @@ fn what_stands_in_the_way_is_named() {
       created  .opencode/agents/helper.md
       refused  general: `general` is built into OpenCode
         = help: set another name in `agentry.toml`: `[render.opencode.aliases]` `general = "…"`
-    rendered 2 agents for opencode: 1 created, 1 refused; 4 gaps
+    rendered 1 of 2 agents for opencode: 1 created, 1 refused; 4 gaps
     --- exit 1
 
     $ agentry render --target opencode
@@ -194,7 +194,7 @@ fn what_stands_in_the_way_is_named() {
         = help: rename one of them; an alias would be for both
       refused  helper: `.opencode/agents/helper.md` would be written for `b.agent` and for `agents/helper/agent.toml`
         = help: rename one of them; an alias would be for both
-    rendered 2 agents for opencode: 2 refused
+    rendered none of 2 agents for opencode: 2 refused
     --- exit 1
 
     $ agentry render --target copilot
@@ -202,7 +202,7 @@ fn what_stands_in_the_way_is_named() {
     copilot
       refused  helper: the prompt has 107999 characters; Copilot takes at most 30000
         = help: move parts of it into a skill
-    rendered 1 agent for copilot: 1 refused
+    rendered no agent for copilot: 1 refused
     --- exit 1
     "#);
 }
@@ -232,4 +232,20 @@ fn a_directory_that_is_shut() {
     --- exit 2
     "#);
     assert!(!test.has(".pi") && !test.has(".agentry"), "nothing is half written");
+}
+
+/// What render would refuse is said when the agent is loaded.
+#[test]
+fn t55_names_that_no_harness_can_have() {
+    let toml = |name: &str| format!("name = \"{name}\"\ndescription = \"Answers questions\"\n");
+    for (name, hint) in [("a--b", "use `a-b`"), ("con", "use another one, such as `con-agent`")] {
+        let test = Test::new()
+            .file(format!("agents/{name}/agent.toml"), toml(name))
+            .file(format!("agents/{name}/system-prompt.md"), "You answer questions.\n");
+        let ran = test.run("check").exits(0);
+        let line = format!("warning[AG9004]: the name `{name}` ");
+        assert!(ran.stdout.contains(&line) && ran.stdout.contains(hint), "{ran}");
+        let ran = test.run("render --target opencode").exits(1);
+        assert!(ran.stdout.contains(&format!("`{name}` ")), "{ran}");
+    }
 }

@@ -33,6 +33,8 @@ pub(super) struct Report<'a> {
 #[derive(Debug, Default)]
 struct Counts {
     agents: usize,
+    /// Those of them that are refused for every target.
+    refused: usize,
     targets: Vec<&'static str>,
     created: usize,
     updated: usize,
@@ -66,7 +68,9 @@ impl<'a> Report<'a> {
 
     /// Adds a workspace.
     pub(super) fn project(&mut self, done: &Done) {
-        self.counts.agents += done.agents.iter().filter(|agent| agent.asked).count();
+        let asked = || done.agents.iter().enumerate().filter(|(_, agent)| agent.asked);
+        self.counts.agents += asked().count();
+        self.counts.refused += asked().filter(|(at, _)| is_refused_everywhere(done, *at)).count();
         for ran in &done.runs {
             if !self.counts.targets.contains(&ran.target.name) {
                 self.counts.targets.push(ran.target.name);
@@ -351,7 +355,7 @@ impl<'a> Report<'a> {
 
     /// Everything in one line.
     pub(super) fn summary(&self) -> String {
-        let Counts { agents, targets, created, updated, kept, removed, exact, lost } = &self.counts;
+        let Counts { targets, created, updated, kept, removed, exact, lost, .. } = &self.counts;
         let lost = |kind| lost.get(&kind).copied().unwrap_or(0);
         let files = [
             (*created, "created"),
@@ -372,7 +376,7 @@ impl<'a> Report<'a> {
         }
         let files: Vec<String> = files.iter().filter_map(named).collect();
         let files = if files.is_empty() { "no files".to_owned() } else { files.join(", ") };
-        let what = format!("{} for {}", counted(*agents, "agent"), targets.join(", "));
+        let what = format!("{} for {}", self.counts.who(self.args), targets.join(", "));
         let losses =
             if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
         let verb = match self.args {
@@ -391,6 +395,17 @@ impl<'a> Report<'a> {
 }
 
 impl Counts {
+    /// How many agents the run was about, of those that were asked for.
+    fn who(&self, args: &Render) -> String {
+        let all = counted(self.agents, "agent");
+        match self.agents.saturating_sub(self.refused) {
+            _ if self.refused == 0 || args.check => all,
+            0 if self.agents == 1 => "no agent".to_owned(),
+            0 => format!("none of {all}"),
+            some => format!("{some} of {all}"),
+        }
+    }
+
     fn add(&mut self, change: &Change) {
         let count = match change.kind {
             ChangeKind::Create => &mut self.created,
@@ -413,6 +428,15 @@ fn is_refused(done: &Done, ran: &Ran, agent: &Agent, rendered: &Rendered) -> boo
     let mut refused = done.plan.refused.iter().filter(|it| it.target == name);
     rendered.refused.is_some()
         || refused.any(|it| it.agent.is_empty() || it.agent == agent.definition)
+}
+
+/// Whether nothing was written for the agent in this place, for any target.
+fn is_refused_everywhere(done: &Done, at: usize) -> bool {
+    let is_refused_in = |ran: &Ran| {
+        let found = done.agents.get(at).zip(ran.rendering.agents.get(at));
+        found.is_some_and(|(agent, rendered)| is_refused(done, ran, agent, rendered))
+    };
+    !done.runs.is_empty() && done.runs.iter().all(is_refused_in)
 }
 
 /// The name of the agent of a definition; nothing for a file of all agents.
