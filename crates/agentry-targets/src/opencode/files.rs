@@ -8,7 +8,7 @@ use agentry_text::Data;
 
 use super::NAME;
 use super::encode::{encode, encode_floor, words, written};
-use super::floor::{below_guard, floor, lifted, rely};
+use super::floor::{below_guard, floor, rely};
 use super::paths::OUTSIDE;
 use super::ruleset::{READING, entry};
 use crate::encoding::{Encoding, Entry, Matches};
@@ -71,9 +71,6 @@ fn guarded(
         let natively = side.readings().into_iter().chain(search);
         let ways: Vec<Vec<Rules>> = natively.map(|rules| vec![rules, outer.clone()]).collect();
         rely(subject, section, &ways, out);
-        let layers =
-            [lifted(side.clone()).rules(), outside(section, &lifted(beyond.clone()).rules())];
-        loss::compare(subject, section, &layers, None, out);
         match section {
             Section::Edit => block.push(("edit".to_owned(), written(&side))),
             _ => {
@@ -82,9 +79,7 @@ fn guarded(
             }
         }
     }
-    let section = Section::ExternalDirectory;
-    rely(subject, section, &[vec![beyond.rules()]], out);
-    loss::compare(subject, section, &[lifted(beyond.clone()).rules()], None, out);
+    rely(subject, Section::ExternalDirectory, &[vec![beyond.rules()]], out);
     output(subject, settings, out, &mut beyond);
     block.push(("external_directory".to_owned(), written(&beyond)));
 }

@@ -3,7 +3,7 @@
 //! it, and that the rules alone would not is told.
 //!
 //! Rules that are exact without the guard stay as they are. Where none are, those of the source are
-//! written as they come, and each denial that takes too much becomes a question.
+//! written as they come, and each denial that takes too much becomes a question. So nothing is narrowed.
 
 use agentry_policy::{Action, Kind, Rules, Section};
 
@@ -72,7 +72,7 @@ pub(super) fn floor(mut encoding: Encoding) -> Encoding {
 }
 
 /// The mildest that the guard can make of the rules: it answers what is asked.
-pub(super) fn lifted(mut encoding: Encoding) -> Encoding {
+fn lifted(mut encoding: Encoding) -> Encoding {
     let lift = |action: Action| if action == Action::Ask { Action::Allow } else { action };
     encoding.default = lift(encoding.default);
     for entry in &mut encoding.entries {

@@ -30,13 +30,12 @@ pub(super) fn block(
     let (keys, all) = if settings.guard { below_guard(subject, narrowed) } else { narrowed };
     for section in SECTIONS {
         let there = view(section, &keys, all);
-        let mut lifted = unmasked(&there, keys.len());
         if settings.guard {
             floor::rely(subject, section, &[vec![there.rules()]], out);
-            lifted = floor::lifted(lifted);
+        } else {
+            let there = unmasked(&there, keys.len());
+            loss::compare(subject, section, &[there.rules()], Some(loss::EXACT), out);
         }
-        let way_out = (!settings.guard).then_some(loss::EXACT);
-        loss::compare(subject, section, &[lifted.rules()], way_out, out);
     }
     ambiguous(subject, &keys, out);
     written(keys, all)
